@@ -1,11 +1,11 @@
-"""The calls of Fencepost for notebooks, scripts, tests and services.
+"""The functions of Fencepost for notebooks, scripts, tests and services.
 
     import fencepost.api as f
 
     found = f.check("kip320", replicas=2)
     found.verdict, found.distinct
 
-`docs/use/python.md` shows every call. A module is imported when one of its names is first used.
+`docs/use/python.md` shows every function. A module is imported when one of its names is first used.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     build_site: Any
 
 _SITE = dict.fromkeys(("SiteResult", "build_site"), "fencepost.site.build")
-"""Names of `fencepost.site`, which builds on this package, so it is imported only when used."""
+"""Names of `fencepost.site`, imported on first use because `fencepost.site` builds on this package."""
 
 __all__ = [
     "AblateResult", "AdviceResult", "AuditResult", "BuildsResult", "CatalogueResult", "Cause", "CheckResult", "Cluster",
@@ -90,7 +90,7 @@ __all__ = [
 
 @cache
 def _homes() -> dict[str, str]:
-    """Return the module of each name, as the imports above say it to type checkers."""
+    """Return the module of each name, as imported above for type checkers."""
     from fencepost.model.language.trees import module_of
 
     tree = ast.walk(module_of(Path(__file__).read_text("utf-8")))

@@ -1,7 +1,7 @@
-"""A user's files and folders: written, or refused with one message before the work starts.
+"""A user's files and folders: written, or refused with one message before any work starts.
 
-A folder may hold the finished rows of a matrix, a grid or the catalogue: each is written atomically at once, and
-identified by its question.
+A folder may contain the finished rows of a matrix, a grid or the catalogue: each row is written atomically when it is
+finished, and identified by its question.
 """
 
 import hashlib
@@ -20,11 +20,11 @@ from fencepost.explorers.running.files import Lock, lock_folder, read_file, writ
 from fencepost.model.language.errors import UnkeptError, UsageError
 
 PATIENCE = 5.0
-"""Seconds in which the workers of a killed process end and release its folder."""
+"""The time in seconds within which the workers of a killed process end and release its folder."""
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a user's file completely or not at all; raise UsageError if that is impossible."""
+    """Write a user's file completely or not at all; raise UsageError on failure."""
     try:
         write_named(path, text.encode("utf-8", "backslashreplace"))  # a file name may contain any bytes
     except OSError as error:
@@ -32,7 +32,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def make_sure_writable(path: Path) -> None:
-    """Raise UsageError if a user's file could not be written: checked before the work starts."""
+    """Raise UsageError if a user's file could not be written; called before the work starts."""
     try:
         existed = path.exists()
         path.open("a").close()
@@ -53,7 +53,7 @@ def make_sure_folder(path: Path) -> None:
 
 def unwritable(path: Path, error: OSError) -> UsageError:
     """Return the error for a user's file that cannot be written."""
-    return UsageError(f"{path} cannot be written: {error.strerror or error}. Name a place where you may write.")
+    return UsageError(f"{path} cannot be written: {error.strerror or error}. Choose a place that you may write to.")
 
 
 _held: weakref.WeakValueDictionary[tuple[int, int], Lock] = weakref.WeakValueDictionary()
@@ -67,8 +67,8 @@ def hold(folder: Path) -> Lock:
         found = lock_folder(folder, patience=PATIENCE)
         if found is None:
             raise UsageError(
-                f"{folder} is in use: another process keeps its checkpoint there. "
-                "Wait until it ends, or name another folder."
+                f"{folder} is in use: another process writes its checkpoint there. Wait until it ends, or choose "
+                "another folder."
             )
         _held[there.st_dev, there.st_ino] = found
     return found
@@ -104,12 +104,12 @@ def alone_in(folder: str | Path | None) -> Iterator[None]:
 
 
 FORMAT = 3
-"""Version of the format; rows of format 2 do not identify their initial states."""
+"""The version of the format; rows of format 2 do not identify their initial states."""
 
 PLAIN = re.compile(r"[a-z0-9._=/ -]*")
-"""Row names that need no digest, as letters and digits distinguish them."""
+"""Row names that need no digest, because letters and digits distinguish them."""
 LONGEST = 200
-"""Most characters of a row's name in its file name: systems refuse names over 255 bytes."""
+"""The maximum length of a row's name in its file name: systems refuse names over 255 bytes."""
 
 
 def digest(parts: list[str]) -> str:
@@ -120,15 +120,13 @@ def digest(parts: list[str]) -> str:
 class Kept:
     """The finished rows in a folder, each as JSON.
 
-    `question` is everything that the rows depend on: another question finds none of them. With `begun`, the folder must
-    already have a row of this question.
+    `question` contains everything on which the rows depend: with another question, none of them is found. With `begun`,
+    the folder must already contain a row of this question.
     """
 
     def __init__(self, folder: str | Path | None, question: str, *, resume: bool, begun: bool = False) -> None:
         if resume and not folder:
-            raise UsageError(
-                "`resume=True` was given without a checkpoint to continue from: write `checkpoint=DIR, resume=True`."
-            )
+            raise UsageError("`resume=True` needs a checkpoint to continue from: write `checkpoint=DIR, resume=True`.")
         self.folder = Path(folder) if folder else None
         self.mark = hashlib.sha256(_bytes(question)).hexdigest()
         self.resume = resume
@@ -148,16 +146,16 @@ class Kept:
                 sealed.require_format(row, file, FORMAT)
         if rows and not any(rows.values()):
             raise sealed.damaged(next(iter(rows)))
-        why = " for this question; what is there is an answer to another one" if any(marks) else ""
+        why = " for this question; its checkpoint belongs to another one" if any(marks) else ""
         raise UsageError(
-            f"there is no checkpoint in {folder}{why}: run once with `checkpoint={str(folder)!r}`, "
-            "or leave `resume=True` out to begin afresh."
+            f"there is no checkpoint in {folder}{why}: run once with `checkpoint={str(folder)!r}`, or leave "
+            "`resume=True` out to start from the beginning."
         )
 
     def recall(self, name: str, own: str = "") -> Any:
-        """Return a finished row, or None; `own` is what only this row depends on.
+        """Return a finished row, or None; `own` contains everything on which only this row depends.
 
-        Raises UsageError for a file that was changed.
+        Raises UsageError for an edited file.
         """
         if not self.folder or not self.resume:
             return None
@@ -182,7 +180,7 @@ class Kept:
         return found
 
     def keep(self, name: str, found: Mapping[str, object], own: str = "") -> None:
-        """Save a finished row; `own` is what only this row depends on. Raises UnkeptError if it cannot be written."""
+        """Save a finished row; `own` is everything on which only this row depends. Raises UnkeptError on failure."""
         if not self.folder:
             return
         file = self._file(name)
@@ -190,7 +188,7 @@ class Kept:
             write_file(file, sealed.seal({"format": FORMAT, "row": name, "mark": self._mark(own), "found": found}))
         except OSError as error:
             raise UnkeptError(
-                f"{file} cannot be written: {error.strerror or error}. Name a folder with free space."
+                f"{file} cannot be written: {error.strerror or error}. Choose a folder with free space."
             ) from error
 
     def _mark(self, own: str) -> str:
@@ -208,12 +206,12 @@ def slug(name: str) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """Return a text as bytes; file names in it may be invalid Unicode."""
+    """Return a text as bytes, even if file names in it are invalid Unicode."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def _row_in(file: Path) -> dict[str, Any]:
-    """Return the content of a row's file; empty if it cannot be read."""
+    """Return the content of a row's file, empty if it cannot be read."""
     try:
         return sealed.parse_object(read_file(file))
     except (OSError, sealed.BrokenSealError):

@@ -1,10 +1,10 @@
-"""The audit of generated logs: time, memory, and planted violations found or missed.
+"""Measurement of the audit on generated logs: time, memory, and whether planted violations are found.
 
 `python -m benchmarks.audit [--records N ...]`.
 
-A log is written once into `--folder` and stays there; `--only-write` ends after that. Then the command runs in a
-separate process, and its memory, with that of its children, is sampled twice a second. Writes
-invariants/figures/audit.json, a row for each size.
+A log is written once to `--folder` and stays there; `--only-write` stops after that. The audit runs in a separate
+process, whose memory (with that of its children) is sampled twice a second. Writes invariants/figures/audit.json, with
+a row for each size.
 """
 
 import argparse
@@ -35,8 +35,8 @@ CONSOLE = Console(width=120, highlight=False)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--records", type=int, action="append", help="sizes; 1 and 10 million if not given")
-    parser.add_argument("--hot", type=int, default=0, help=f"changes of a single partition among them, such as {HOT}")
+    parser.add_argument("--records", type=int, action="append", help="sizes; by default 1 and 10 million")
+    parser.add_argument("--hot", type=int, default=0, help=f"changes to a single partition among them, such as {HOT}")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "fencepost-audit-benchmark")
     parser.add_argument("--only-write", action="store_true")
     parser.add_argument("--master", default="local[2]")
@@ -100,7 +100,7 @@ def audited(log: Path, written: dict[str, Any], hot: int, master: str) -> dict[s
 
 
 def _memory(pid: int) -> int:
-    """Return the memory of a process and its children; shared pages count once for each."""
+    """Return the memory of a process and its children; shared pages count once for each process."""
     total = 0
     try:
         top = psutil.Process(pid)

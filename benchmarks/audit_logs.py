@@ -3,8 +3,8 @@
 `python -m benchmarks.audit_logs [--story NAME ...] [--kafka VERSION ...]`.
 
 Each story is played once on its own cluster. The controller's log goes to tests/metadata_logs/ as a compressed archive
-of a few KiB; an existing one is skipped, so the command may be interrupted and restarted. With `--kept DIR ...` nothing
-is played: folders made by `fencepost reproduce --output` go to tests/replica_logs/ under their names.
+of a few KiB. Existing archives are skipped, so the command may be interrupted and restarted. With `--kept DIR ...`,
+nothing is played: folders made by `fencepost reproduce --output` are archived in tests/replica_logs/ under their names.
 """
 
 import argparse
@@ -31,7 +31,7 @@ CONSOLE = Console(width=120, highlight=False)
 
 
 def unclean(stage: Stage) -> None:
-    """The last member of the ISR dies, and the other replica is elected by an unclean election."""
+    """The last member of the ISR crashes, and the other replica is elected by an unclean election."""
     _both_die(stage, unclean_leader_election_enable="true")
     stage.start(2)
     stage.wait(leader=2)
@@ -39,7 +39,7 @@ def unclean(stage: Stage) -> None:
 
 
 def last_replica(stage: Stage) -> None:
-    """The last member of the ISR dies, and the partition waits for it."""
+    """The last member of the ISR crashes, and the partition waits for it."""
     _both_die(stage)
     stage.start(2)
     stage.pause(3)
@@ -63,7 +63,7 @@ def _both_die(stage: Stage, **settings: str) -> None:
 
 
 def rolling(stage: Stage) -> None:
-    """Every broker is restarted in turn, each once all replicas are in sync."""
+    """Every broker is restarted in turn, each when all replicas are in sync."""
     stage.create(replicas=[1, 2, 3], min_isr=2)
     stage.send("first")
     stage.must_acknowledge("first")
@@ -104,7 +104,7 @@ STORIES = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--story", action="append", choices=list(STORIES), help="which; all if not given")
+    parser.add_argument("--story", action="append", choices=list(STORIES), help="the stories; by default all")
     parser.add_argument("--kafka", action="append", metavar="VERSION", help="which releases")
     parser.add_argument("--port", type=int, default=PORT)
     parser.add_argument("--kept", nargs="+", type=Path, metavar="DIR", help="archive the disks of these runs")

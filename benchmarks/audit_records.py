@@ -1,11 +1,11 @@
-"""Sensitivity of the audit of brokers' log copies: damage planted in generated logs, found or missed, and the time.
+"""Sensitivity of the audit of brokers' log copies: whether damage planted in generated logs is found, and the time.
 
 `python -m benchmarks.audit_records [--each N] [--batches N] [--master URL]`.
 
-Every partition has copies of three brokers. Broker 1 led epoch 0 and wrote a tail that no broker copied; broker 2 has
-led epoch 1 since, and broker 3 lags. That is healthy, and must give no finding. Then each kind of damage is planted in
-some partitions, by a seed. The batches are those of a real cluster with other offsets and epochs, which their checksums
-do not cover.
+Every partition has copies on three brokers. Broker 1 led epoch 0 and wrote a tail that no broker copied. Broker 2 has
+led since, in epoch 1, and broker 3 lags. This is healthy, and must give no finding. Then each kind of damage is planted
+in some partitions, chosen by a seed. The batches come from a real cluster; their offsets and epochs, which the
+checksums do not cover, are changed.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from benchmarks.metadata_log import SEGMENT, Writer, create, uuid
 FIXTURES = Path(__file__).parent.parent / "tests" / "replica_logs"
 TOPIC, SEED, BROKERS = uuid(7), 1, (1, 2, 3)
 COPIED = 3 / 4
-"""Part of a log that belongs to epoch 0 and is on all brokers."""
+"""The number of batches in epoch 0 that all brokers have."""
 CONSOLE = Console(width=120, highlight=False)
 
 
@@ -103,7 +103,7 @@ def write(folder: Path, partitions: int, batches: int) -> int:
 
 
 def lose(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
-    """Acknowledge the tail that broker 1 alone has."""
+    """Acknowledge the tail that only broker 1 has."""
     del chance
     name = disks[1].root / HIGH_WATERMARKS
     mine = f"r {disks[1].log.name[2:]} "
@@ -115,7 +115,7 @@ def lose(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
 
 
 def cut(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
-    """Cut the last segment of a broker that has stopped."""
+    """Truncate the last segment of a stopped broker."""
     del offsets
     last = disks[1].segments[-1]
     os.truncate(last, chance.randrange(1, last.stat().st_size - 5000))
@@ -144,14 +144,14 @@ def shift(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
 
 
 def rename(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
-    """Replace a log by that of another topic."""
+    """Replace a log by the log of another topic."""
     del offsets
     name = disks[chance.choice((1, 3))].log / "partition.metadata"
     name.write_text(f"version: 0\ntopic_id: {uuid(chance.randrange(100, 1000))}")
 
 
 def replace(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
-    """Replace records by others at the same offsets of the same epoch."""
+    """Replace records by different ones at the same offsets of the same epoch."""
     one, count = batch("hyp-17")
     mine, _ = batch("hyp-16")
     assert (count, len(one)) == (offsets, len(mine))
@@ -163,14 +163,14 @@ def replace(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None
 
 
 def shorten(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
-    """Cut whole batches off a running broker's log, as if it lagged."""
+    """Truncate whole batches from a running broker's log, as if it lagged."""
     del chance, offsets
     last = disks[3].segments[-1]
     os.truncate(last, last.stat().st_size - len(batch("hyp-16")[0]))
 
 
 def forget(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
-    """Remove the last line of a checkpoint of epochs, as if it was copied before the segments."""
+    """Remove the last line of an epoch checkpoint, as if it had been copied before the segments."""
     del chance, offsets
     disks[3].epochs("0\n1\n0 0\n")
 
@@ -187,7 +187,7 @@ KINDS: dict[str, tuple[Callable[[dict[int, Disk], random.Random, int], None] | N
     "whole batches cut, running": (shorten, ()),
     "epoch file cut": (forget, ()),
 }
-"""Kinds of damage, each with the expected finding; the last two have none."""
+"""Kinds of damage, each with the expected finding; the last two must not give any."""
 
 
 def planted(folder: Path, each: int, batches: int) -> dict[int, str]:
@@ -202,7 +202,7 @@ def planted(folder: Path, each: int, batches: int) -> dict[int, str]:
 
 
 def seen(data: dict[str, Any], kinds: dict[int, str]) -> list[dict[str, Any]]:
-    """Return for each kind the number of partitions with exactly the expected findings."""
+    """Return, for each kind, the number of partitions with exactly the expected findings."""
     found: dict[int, set[str]] = {partition: set() for partition in kinds}
     for item in data["findings"]:
         if SORTS_OF_COPIES & {item["sort"]}:
@@ -224,9 +224,9 @@ SORTS_OF_COPIES = {sort for _, must in KINDS.values() for sort in must} | {"reco
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--each", type=int, default=10, help="partitions of each kind")
-    parser.add_argument("--batches", type=int, default=1_450, help="batches of a log")
-    parser.add_argument("--master", help="compare on Spark there")
+    parser.add_argument("--each", type=int, default=10, help="number of partitions of each kind")
+    parser.add_argument("--batches", type=int, default=1_450, help="number of batches in a log")
+    parser.add_argument("--master", help="compare on this Spark master")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="fencepost-records-") as work:
         kinds = planted(Path(work), given.each, given.batches)

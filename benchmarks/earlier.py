@@ -1,8 +1,8 @@
-"""An earlier commit of the project in a separate folder, for side-by-side measurements.
+"""Installation of an earlier commit of the project in a separate folder, for side-by-side measurements.
 
 `python -m benchmarks.earlier [--commit COMMIT]`.
 
-The folder gets the files of the commit and an environment with its dependencies, including Numba.
+The folder contains the files of the commit and an environment with its dependencies, including Numba.
 """
 
 import argparse
@@ -25,7 +25,7 @@ def main() -> None:
 
 
 def installed(commit: str = COMMIT) -> Path:
-    """Return the Python of an environment with this commit; install it first if missing."""
+    """Return the Python of an environment with this commit, installed first if missing."""
     folder = FOLDER / commit
     python, done = folder / "venv" / "bin" / "python", folder / "installed"
     if not done.exists():

@@ -1,5 +1,5 @@
-"""The explorer in a browser over a local server:
-`python -m benchmarks.explore` (needs Chromium and playwright). Writes invariants/figures/explore.json.
+"""Measurement of the explorer in a browser, over a local server: `python -m benchmarks.explore` (needs Chromium and
+playwright). Writes invariants/figures/explore.json.
 """
 
 import statistics
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def _row(what: str, measured: str, wanted: str) -> dict[str, str]:
-    CONSOLE.print(f"{what}: {measured} (wanted: {wanted or 'nothing'})")
+    CONSOLE.print(f"{what}: {measured} (goal: {wanted or 'none'})")
     return {"what": what, "measured": measured, "wanted": wanted}
 
 

@@ -1,16 +1,16 @@
 """Breadth-first search of Kip320 (hachikuji/kafka-specification) in plain Python, for speed.
 
-A yardstick for the benchmarks and an oracle for the tests: it shares no code with the rest of the
-project. Three things make it quick:
+It serves the benchmarks as a yardstick and the tests as an oracle, and shares no code with the rest of the project.
+Three things make it quick:
 
 - A state is one int, its fields side by side, and the visited states are one set.
-- An action is worked out once per value of the fields that it reads, and remembered as the bits
-  that it flips. It is shown these fields only: to forget one is a KeyError, not a wrong count.
-- Each level is grouped by who leads in which epoch, which rules out most actions for a whole group.
+- An action is computed once per value of the fields that it reads, and remembered as the bits
+  that it flips. It can read only these fields: a missing one is a KeyError, not a wrong count.
+- Each level is grouped by leader and epoch, which rules out most actions for a whole group.
 
-Brokers, epochs and record ids count from 1 here, so that 0 is NONE, "no epoch yet" and "unwritten".
-The specification's nextLeaderEpoch is not kept: it follows `quorum_epoch`. Its set of LeaderAndIsr
-requests is an array by epoch, since the controller sends one request per epoch.
+Brokers, epochs and record ids count from 1 here, so that 0 is NONE, "no epoch yet" and "unwritten". The specification's
+nextLeaderEpoch is not stored, because it follows from `quorum_epoch`. Its set of LeaderAndIsr requests is an array by
+epoch, because the controller sends one request per epoch.
 """
 
 from collections import defaultdict
@@ -28,7 +28,7 @@ NONE = 0
 
 
 class Result(NamedTuple):
-    """What a search found; `depth` counts levels, the initial state being level 1."""
+    """The result of a search; `depth` counts levels, of which the initial state is level 1."""
 
     distinct: int
     generated: int
@@ -94,7 +94,7 @@ def search(replicas: int, log_size: int, max_records: int, max_leader_epoch: int
 
 
 def _layout(c: Constants) -> Layout:
-    """Give each field its shift and its mask; all are as wide as the widest."""
+    """Give each field its shift and its mask; all fields are as wide as the widest."""
     fields = [*_log(c, *c.brokers), *_each(("high_watermark", "leader_epoch"), *c.brokers)]
     fields += [*_each(("leader", "isr"), *c.brokers), "records", "quorum_epoch", "quorum_leader"]
     fields += ["quorum_isr", *_each(("request_leader", "request_isr"), *c.epochs)]
@@ -104,7 +104,7 @@ def _layout(c: Constants) -> Layout:
 
 
 def _remember(layout: Layout, reads: Iterable[Field], compute: Callable[[Fields], T]) -> tuple[int, Callable[[int], T]]:
-    """Return a mask, and `compute` as a function of masked states that is called once for each."""
+    """Return a mask, and `compute` as a function of masked states, called once for each."""
     places = {field: layout[field] for field in reads}
     mask = sum(size << shift for shift, size in places.values())
     return mask, cache(lambda view: compute({f: view >> shift & size for f, (shift, size) in places.items()}))
@@ -120,7 +120,7 @@ def _log(c: Constants, *brokers: int) -> list[Field]:
 
 
 def _possible(s: Fields, c: Constants) -> Iterator[Instance]:
-    """Name each action that the roles allow, its brokers, and what it reads or changes."""
+    """Yield each action that the roles allow, its brokers, and the fields that it reads or changes."""
     epoch = s["quorum_epoch"]
     if epoch < len(c.epochs):
         request = _each(("request_leader", "request_isr"), epoch + 1)
@@ -214,7 +214,7 @@ def _increment_high_watermark(s: Fields, c: Constants, leader: int) -> Iterator[
 def _shrink_or_expand_isr(s: Fields, c: Constants, leader: int, follower: int) -> Iterator[Fields]:
     """FencedLeaderShrinkIsr and FencedLeaderExpandIsr, for a leader that is the quorum's.
 
-    No leader joins its own ISR: by LeaderInIsrOrNone it never left.
+    No leader adds itself to its ISR: by LeaderInIsrOrNone it never left.
     """
     isr, hw, end = s["isr", leader], s["high_watermark", leader], s["end", leader]
     if follower in _members(isr, c):
@@ -250,7 +250,7 @@ def _fetch(s: Fields, _: Constants, leader: int, follower: int) -> Iterator[Fiel
 
 
 def _invariants(s: Fields, c: Constants, leader: int) -> tuple[bool, bool]:
-    """Tell whether WeakIsr and StrongIsr hold of `leader`, as they do when it is none."""
+    """Return whether WeakIsr and StrongIsr hold for `leader`, as they do without a leader."""
     quorum_isr = _members(s["quorum_isr"], c)
     if s["quorum_leader"] not in {NONE, *quorum_isr}:
         msg = f"LeaderInIsrOrNone fails in {s}; Kip320 rules this out, so this search is wrong"

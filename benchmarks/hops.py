@@ -1,11 +1,11 @@
-"""The path of a command through the modules: distinct pairs of a caller's and a callee's module, from typing to the
-answer.
+"""The path of a command through the modules: distinct pairs of a caller's and a callee's module, from the command line
+to the answer.
 
 python -m benchmarks.hops [--list] [--order] [ARGUMENT ...]
 
 Without arguments the command is `check kip320 --set replicas=2`. The command runs once to import, compile and fill
-caches, and is then counted in a second run in the same process, with all its threads. A pair counts once, however often
-it is called.
+caches; a second run in the same process, with all its threads, is counted. A pair counts once, however often it is
+called.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def _module(frame: FrameType) -> str:
 
 
 def hops_of(command: tuple[str, ...]) -> dict[tuple[str, str], int]:
-    """Return the pairs of the second run of a command, with the calls of each."""
+    """Return the pairs of a command's second run, with the number of calls of each."""
     from fencepost.cli.main import run
 
     def once() -> None:

@@ -1,8 +1,8 @@
 """Speed of the explorers, as ratios in one run: `python -m benchmarks.lineage`.
 
-The model is kip320 with 3 replicas, 2 records, logs of 2 and 3 leader epochs, with all properties and coverage on.
-Compilation is excluded. Each figure is the median of several interleaved runs, so that other load on the machine
-affects all alike.
+The model is kip320 with 3 replicas, 2 records, logs of 2 and 3 leader epochs; all properties are checked and coverage
+is recorded. Compilation is excluded. Each figure is the median of several interleaved runs, so that other load on the
+machine affects all of them alike.
 """
 
 import argparse
@@ -35,7 +35,7 @@ KERNELS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="runs of each, of which the median counts")
+    parser.add_argument("--rounds", type=int, default=5, help="number of runs of each, of which the median counts")
     rounds = parser.parse_args().rounds
     console = Console(width=110)
     found = protocol("kip320")

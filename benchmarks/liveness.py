@@ -1,8 +1,8 @@
 """Time and memory of leads-to and at-most properties on large graphs: `python -m benchmarks.liveness [EDGES]`.
 
-The graph is hard for strong fairness: blocks of 4 blocks of 4 blocks and so on. Each round of the search for components
-removes one state from each block of a level, and so splits it into those of the level below. `--machine` builds and
-judges the graph of a real machine.
+The graph is hard for strong fairness: it consists of blocks of 4 blocks of 4 blocks, and so on. Each round of the
+search for components removes one state from each block of a level, which splits it into the blocks of the level below.
+`--machine` builds and judges the graph of a real machine.
 """
 
 import resource
@@ -26,7 +26,7 @@ EDGES = 50_000_000
 DEGREE = 5
 BRANCH = 4
 NEAR = 16
-"""Number of states inside which a step forwards does not leave a block."""
+"""The number of states within which a forward step does not leave a block."""
 
 Array = np.ndarray[Any, Any]
 
@@ -34,8 +34,8 @@ Array = np.ndarray[Any, Any]
 def drawn(edges: int, seed: int = 1) -> tuple[Rows, int]:
     """Return a graph of nested blocks, and the number of levels. The last state is the goal.
 
-    Class 0 are steps forwards. Class k are the exits of blocks of level k, from the last state to the next of the four
-    blocks around it, in a ring; the exits of the highest level lead to the goal.
+    Class 0 contains the forward steps. Class k contains the exits of blocks of level k, from the last state to the next
+    of the four blocks around it, in a ring; the exits of the highest level lead to the goal.
     """
     levels = round(np.log(edges / DEGREE) / np.log(BRANCH))
     states = BRANCH**levels
@@ -66,7 +66,7 @@ def drawn(edges: int, seed: int = 1) -> tuple[Rows, int]:
 
 
 def terms(levels: int, *, strong: bool, costs: tuple[int, int, int] | None = None) -> Terms:
-    """Return a promise for each class, with the costs of steps forwards, inner exits and the last exit."""
+    """Return a promise for each class, with the costs of forward steps, inner exits and the last exit."""
     masks = np.uint64(1) << np.arange(levels + 1, dtype=np.uint64).reshape(-1, 1)
     every = np.bitwise_or.reduce(masks[1:]) if strong else np.zeros(1, np.uint64)
     paid = None if costs is None else np.array([costs[0], *[costs[1]] * (levels - 1), costs[2]], np.int64)
@@ -91,7 +91,7 @@ def questions(levels: int) -> tuple[tuple[str, Terms], ...]:
 
 
 def answer_to(rows: Rows, asked: Terms, pause: Callable[[], None] = lambda: None) -> FairAnswer:
-    """Return the answer on paths from the first state of a drawn graph to its last; `pause` is as in `Analysis`."""
+    """Return the answer for paths from the first state of a drawn graph to its last; `pause` is as in `Analysis`."""
     marks = np.zeros(rows.states, np.uint8)
     marks[0], marks[-1] = WHEN, THEN
     return Analysis(rows, asked, marks, np.array([0]), lambda _: np.zeros(rows.states, np.int32), pause).run()

@@ -1,4 +1,4 @@
-"""Metadata logs of any size, from walks of the model, encoded by Kafka's own classes, with planted violations.
+"""Metadata logs of any size, made from walks of the model, encoded by Kafka's own classes, with planted violations.
 
 A walk of `replication` gives the controller's changes to a partition and its brokers. Each walk has its own brokers and
 a topic of many partitions, all of which change together, like the partitions of a broker that is fenced. The seed
@@ -36,11 +36,11 @@ BUDGETS = {
 MORE = {"crashes": 2, "clean_stops": 2, "elections": 4, "loss": 0}
 STEPS = 220
 CHANGES = 9
-"""Most changes of a partition by one walk, so that a million partitions have ten million records."""
+"""The maximum number of changes of a partition by one walk: a million partitions have ten million records."""
 BATCH = 8_000
-"""Most records of a batch; the controller's own bound is 10,000."""
+"""The maximum number of records in a batch; the controller's own limit is 10,000."""
 APART = 5_000
-"""Milliseconds between two steps of a walk."""
+"""The time between two steps of a walk in milliseconds."""
 SEGMENT = 64 << 20
 BEGIN = 1_700_000_000_000
 OUTSIDE = 99_999
@@ -58,7 +58,7 @@ class Happening:
 
 @dataclass
 class Template:
-    """A walk as records. `last` is the partition after it."""
+    """A walk as records. `last` is the partition after the walk."""
 
     happenings: list[Happening] = field(default_factory=list)
     last: dict[str, Any] = field(default_factory=dict)
@@ -190,7 +190,7 @@ class Group:
         self.topic, self.name = uuid(number + 1_000), f"g{number}"
         self.first = 10 + 3 * number
         self.skipped: dict[int, int] = {}
-        """Omitted changes: by partition, the number of the step."""
+        """The omitted changes: the number of the step, by partition."""
 
     def brokers(self, numbers: list[int]) -> list[int]:
         return [self.first + number for number in numbers]
@@ -341,7 +341,7 @@ def _clear_and_delete(to: Writer, quiet: Group, written: Written, plant: int) ->
 
 
 def _turn_off(to: Writer, number: int, written: Written, plant: int) -> None:
-    """Write a topic without a leader when ELR is turned off, one of whose eligible brokers returns after a crash.
+    """Write a topic that has no leader when ELR is turned off, and one of whose eligible brokers returns after a crash.
 
     HYP-14.
     """
@@ -369,7 +369,7 @@ def _turn_off(to: Writer, number: int, written: Written, plant: int) -> None:
 
 
 def _skip(groups: list[Group], written: Written, chance: random.Random, plant: int) -> None:
-    """Leave out partitions when a broker of their ISR is fenced and nothing else happens to them later."""
+    """Omit partitions when a broker in their ISR is fenced and nothing else happens to them later."""
     fitting = []
     for group in groups:
         steps = [step for step, item in enumerate(group.template.happenings) if item.change is not None]
@@ -440,7 +440,7 @@ PLANTED: dict[str, Callable[[Writer, Group, int], str]] = {
     "created-twice": _again,
     "changed-after-deletion": _deleted,
 }
-"""Violations planted by one record; an eleventh kind omits a partition when a broker is fenced."""
+"""The violations planted by one record; an eleventh kind omits a partition when a broker is fenced."""
 
 
 def names() -> Iterator[str]:

@@ -1,10 +1,10 @@
 """An upper bound on the benefit of partial order reduction: `python -m benchmarks.partial_order`.
 
-For a small run of each protocol the plain semantics builds the whole graph, which is then searched through persistent
-sets. These are found on the graph itself: a set is persistent in a state if every step outside of it commutes with each
-of its steps, in every state that the outside steps can reach. An analysis of the model's text cannot know more, so it
-reduces no more, except by choosing among sets. `deadlocks` preserves only the states without a successor; `properties`
-also expands all steps if one of the set changes the truth of a property, or if all lead to known states.
+For a small run of each protocol, the plain semantics builds the complete graph, which is then searched with persistent
+sets. These are found on the graph: a set is persistent in a state if every step outside it commutes with each of its
+steps, in every state that the outside steps can reach. An analysis of the model's text cannot know more, so it cannot
+reduce more, except by choosing among sets. `deadlocks` preserves only the states without a successor; `properties` also
+expands all steps if one of the set changes the truth of a property, or if all lead to known states.
 docs/decisions/0008-partial-order.md has the result.
 """
 
@@ -23,7 +23,7 @@ from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.protocols import MACHINES
 
 FEWEST, MOST = 300, 6_000
-"""Range of states for measured runs: the largest of each protocol in the range, or the smallest above."""
+"""The range of states for measured runs: the largest run of each protocol in the range, or the smallest above it."""
 
 SMALLER = {"controller-failover": {"shrinks": 0}}
 """Constants that make a run small enough if every pinned one has too many states."""
@@ -66,7 +66,7 @@ def graph_of(run: Run) -> Graph:
 
 
 def commute(after: list[dict[Label, int]], state: int, one: Label, other: Label) -> bool:
-    """Return whether two enabled steps neither disable each other nor depend on their order."""
+    """Return whether two enabled steps commute: neither disables the other, and their order does not matter."""
     first, second = after[after[state][one]].get(other), after[after[state][other]].get(one)
     return first is not None and first == second
 
@@ -88,7 +88,7 @@ def dependent(after: list[dict[Label, int]], state: int, chosen: set[Label]) -> 
 
 
 def persistent_sets(after: list[dict[Label, int]], state: int) -> Iterator[set[Label]]:
-    """Yield a persistent set for each enabled step that no earlier set has."""
+    """Yield a persistent set for each enabled step that no earlier set contains."""
     done: set[Label] = set()
     for seed in after[state]:
         if seed in done:
@@ -117,7 +117,7 @@ def reduced(graph: Graph, *, properties: bool) -> int:
 
 
 def run_of(name: str) -> Run | None:
-    """Return the measured run of a protocol; None without pinned states."""
+    """Return the measured run of a protocol, or None if no run has pinned states."""
     pinned = sorted(((run.distinct, run) for run in runs() if run.protocol == name and run.distinct), key=itemgetter(0))
     fitting = [run for states, run in pinned if FEWEST <= states <= MOST][-1:]
     return next(iter(fitting or [run for states, run in pinned if states > MOST] or [run for _, run in pinned]), None)

@@ -1,11 +1,11 @@
-"""Speed and memory against an earlier commit and hand-written C, as ratios in one run.
+"""Speed and memory compared with an earlier commit and with hand-written C, as ratios in one run.
 
 `python -m benchmarks.replication [--large]`.
 
 The earlier commit (`benchmarks/earlier.py`) is installed into a separate folder. Runs are interleaved, so that other
-load on the machine affects all alike. Compilation is excluded. Of several runs the fastest counts, as the least
-disturbed. `--large` adds a search of 61 million states, for which the earlier commit is measured on its first states.
-Writes invariants/figures/speed.json, which docs/developing/speed.md reads.
+load on the machine affects all of them alike. Compilation is excluded. Of several runs the fastest counts, because it
+was disturbed the least. `--large` adds a search of 61 million states, for which the earlier commit is measured on its
+first states. Writes invariants/figures/speed.json, which docs/developing/speed.md reads.
 """
 
 import argparse
@@ -30,7 +30,7 @@ Answer = dict[str, Any]
 CONSOLE = Console(width=120, highlight=False)
 LARGE = "replication kafka-4.1 3 brokers, two records and two fences, repaired, fenced first"
 FIRST = 4_000_000
-"""Number of states of the large run on which the earlier commit is measured."""
+"""The number of states of the large run on which the earlier commit is measured."""
 SMALL, THREE = "kip320 3/2/2/2", "kafka-4.1, 3 brokers, min ISR 2"
 
 
@@ -73,7 +73,7 @@ def machines() -> dict[str, tuple[str, dict[str, int]]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each, of which the least counts")
+    parser.add_argument("--rounds", type=int, default=3, help="number of runs of each, of which the fastest counts")
     parser.add_argument("--large", action="store_true", help="search 61 million states too, with two workers (minutes)")
     given = parser.parse_args()
     now, before = Searcher(sys.executable), Searcher(installed())
@@ -152,7 +152,7 @@ def least(answers: list[Answer]) -> Answer:
 
 
 def show(rows: dict[str, Answer]) -> None:
-    table = Table(title="Least of several runs, in turns", title_justify="left")
+    table = Table(title="Fastest of several interleaved runs", title_justify="left")
     for column in ("search", "states", "processor s", "wall s", "states/s", "bytes a state"):
         table.add_column(column, justify="left" if column == "search" else "right")
     for name, row in rows.items():

@@ -1,7 +1,6 @@
 """A process that searches machines on request, in this or an earlier version of the project.
 
-It is run by its path, reads questions as lines of JSON, and answers each with a line. Compilation is excluded from the
-seconds.
+It is started by its path, reads questions as lines of JSON, and answers each with a line. Times exclude compilation.
 """
 
 import json
@@ -28,7 +27,7 @@ def main() -> None:
 def answer(question: dict[str, Any]) -> dict[str, Any]:
     """Search once; the question has `protocol`, `constants`, and the options of a search.
 
-    With `folder`, the model is that of the package `before` in the folder.
+    With `folder`, the model comes from the package `before` in that folder.
     """
     found = protocol(question.pop("protocol"))
     machine, judged = found.machine, found.properties

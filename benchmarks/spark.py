@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Cost:
-    """One level: the job's seconds, its tasks, bytes of its shuffle, states that moved, states that were new."""
+    """One level: the job's seconds, its tasks, its shuffled bytes, and its numbers of moved and new states."""
 
     level: int
     seconds: float = 0.0
@@ -95,7 +95,7 @@ LARGE = "replication kafka-4.1 3 brokers and two records"
 MIDDLE = "replication kafka-4.1 3 brokers and two records, repaired, fenced first"
 SMALL = "kip320 3/2/2/1"
 SMALL_LEVEL = 5_000
-"""States of a level below which its seconds are the fixed cost of a level."""
+"""The number of states of a level below which its time counts as the fixed cost of a level."""
 WALKS = {"brokers": 5, "crashes": 1}
 PARTITIONS = (4, 64)
 MEMORY = ("spark.driver.memory", "4g")
@@ -105,9 +105,9 @@ CONSOLE = Console(width=120, highlight=False)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parts = {"search": _search, "levels": _levels, "executors": _executors, "sweep": _sweep}
-    parser.add_argument("parts", nargs="*", default=list(parts), metavar="PART", help=f"which: {', '.join(parts)}")
-    parser.add_argument("--large", default=LARGE, help="the run of the catalogue that `search` searches")
-    parser.add_argument("--middle", default=MIDDLE, help="the one that `executors` searches")
+    parser.add_argument("parts", nargs="*", default=list(parts), metavar="PART", help=f"parts: {', '.join(parts)}")
+    parser.add_argument("--large", default=LARGE, help="the catalogue run for `search`")
+    parser.add_argument("--middle", default=MIDDLE, help="the catalogue run for `executors`")
     given = parser.parse_args()
     if set(given.parts) - set(parts):
         parser.error(f"{given.parts} are not all parts: {', '.join(parts)}")
@@ -176,7 +176,7 @@ def _search(given: argparse.Namespace) -> dict[str, Any]:
         raise SystemExit(message)
     CONSOLE.print(
         f"{searches.name}: {native.distinct:,} states; native, two workers {native.seconds:.0f} s; Spark on local[2] "
-        f"{there['seconds']:.0f} s, {there['seconds'] / native.seconds:.2f} times as long (at most 4 is wanted); its "
+        f"{there['seconds']:.0f} s, {there['seconds'] / native.seconds:.2f} times as long (goal: at most 4); its "
         f"session took {there['session_seconds']:.1f} s to start"
     )
     _print_levels(there)
@@ -184,13 +184,13 @@ def _search(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _print_levels(there: dict[str, Any]) -> None:
-    table = Table(title="The levels that Spark did", title_justify="left")
+    table = Table(title="The levels searched by Spark", title_justify="left")
     for column in (
         "level",
         "new states",
-        "successors that moved",
+        "moved successors",
         "shuffle written, MB",
-        "bytes a successor",
+        "bytes per successor",
         "seconds",
     ):
         table.add_column(column, justify="right")
@@ -204,7 +204,7 @@ def _print_levels(there: dict[str, Any]) -> None:
 
 
 def _levels(given: argparse.Namespace) -> dict[str, Any]:
-    """Measure the fixed cost of a level: a small machine, handed over at its first states, in few and in many
+    """Measure the fixed cost of a level on a small machine that Spark searches from the first states, with few and many
     partitions.
     """
     del given
@@ -218,9 +218,9 @@ def _levels(given: argparse.Namespace) -> dict[str, Any]:
             "levels": len(small),
         }
         CONSOLE.print(
-            f"{SMALL}, every level on Spark, {partitions} partitions: {median(small):.2f} s a level in the median of "
-            f"{len(small)}, {max(small):.2f} s at most; the first two, which start Python, left out (with 4 partitions "
-            "below 1.5 s is wanted)"
+            f"{SMALL}, every level on Spark, {partitions} partitions: {median(small):.2f} s per level (median of "
+            f"{len(small)}), {max(small):.2f} s at most, without the first two, which start Python (goal with 4 "
+            "partitions: below 1.5 s)"
         )
     return {"run": SMALL, "partitions": found}
 
@@ -269,7 +269,7 @@ def _sweep(given: argparse.Namespace) -> dict[str, Any]:
     there = steps[0] / swept
     CONSOLE.print(
         f"walks of replication with {WALKS}: {native:,.0f} steps/s on two threads, {there:,.0f} in a sweep on "
-        f"local[2]: {there / native:.0%} (at least 70 % is wanted)"
+        f"local[2]: {there / native:.0%} (goal: at least 70 %)"
     )
     return {"constants": WALKS, "walks": walks, "native_steps": round(native), "sweep_steps": round(there)}
 

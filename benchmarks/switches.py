@@ -1,8 +1,8 @@
 """The cost of replication's switches when they are off: `python -m benchmarks.switches`.
 
-The model of the commit before operators moved replicas is checked out, and the current engine searches both models in
-turns, as kafka-4.1 with three brokers. The states must be the same. `--moving` searches with moving replicas instead,
-the largest case; `--warm` measures `fencepost check` from start to end, once its machine is compiled. Writes
+The current engine searches the current model, and the model of the commit before operators moved replicas, in turns, as
+kafka-4.1 with three brokers. Both must have the same states. `--moving` searches with moving replicas instead, the
+largest case; `--warm` measures `fencepost check` from start to end after its machine has been compiled. Writes
 invariants/figures/switches.json, which docs/kafka/replication.md shows.
 """
 
@@ -25,16 +25,16 @@ from benchmarks.earlier import FOLDER, ROOT
 from benchmarks.replication import CONSOLE, THREE, Answer, Searcher
 
 BEFORE = "dbd7a51"
-"""The last commit without reassignments, without changes of min ISR, turning ELR off, and early starts."""
+"""The last commit without reassignments, changes of min ISR, turning ELR off, and early starts."""
 MOVING = "replication kafka-4.4 3 brokers, replicas move, repaired"
 LARGER = {"max_records": 2}
-"""Additional constants for moving replicas: the largest search whose states fit 16 GiB."""
+"""Additional constants for moving replicas: the largest search whose states fit into 16 GiB."""
 KEPT = {"exact": "whole states", "compact": "fingerprints"}
-"""Stored form of states, by mode."""
+"""The storage form of states, by mode."""
 
 
 def models_before() -> str:
-    """Return a folder with the model of that commit as a package `before`, and its properties."""
+    """Return a folder with the model of that commit and its properties as a package `before`."""
     folder = FOLDER / f"{BEFORE}-model"
     packed = subprocess.run(
         ["git", "archive", BEFORE, "model/cluster", "invariants/replication.py"],  # noqa: S607
@@ -94,13 +94,13 @@ def moving(mode: str, seconds: float) -> None:
 
 
 def children() -> float:
-    """Return the processor seconds of all finished child processes."""
+    """Return the CPU time in seconds of all finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def warm(rounds: int) -> None:
-    """Measure the time of an answer as an operator sees it: the least of several, as the machine is shared."""
+    """Measure the time that an operator waits for an answer: the least of several runs, as the machine is shared."""
     command = ["fencepost", "check", "replication", "--version", "kafka-4.4"]
     seconds, processor = [], []
     for _ in range(rounds + 1):
@@ -124,10 +124,10 @@ def warm(rounds: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7, help="runs of each, of which the median counts")
-    parser.add_argument("--moving", choices=KEPT, help="search with replicas that move and two records, in this mode")
-    parser.add_argument("--warm", action="store_true", help="take the time of a check")
-    parser.add_argument("--seconds", type=float, default=600, help="how long at most")
+    parser.add_argument("--rounds", type=int, default=7, help="number of runs of each, of which the median counts")
+    parser.add_argument("--moving", choices=KEPT, help="search with moving replicas and two records, in this mode")
+    parser.add_argument("--warm", action="store_true", help="measure the time of a check")
+    parser.add_argument("--seconds", type=float, default=600, help="the time limit")
     given = parser.parse_args()
     if given.moving:
         moving(given.moving, given.seconds)

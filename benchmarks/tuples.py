@@ -44,12 +44,12 @@ def search(replicas: int, log_size: int, max_records: int, max_leader_epoch: int
 
 
 def weak_isr(state: State) -> bool:
-    """Every presumed leader shares what is below its high watermark with the ISR that it knows."""
+    """Every presumed leader shares the entries below its high watermark with the ISR that it knows."""
     return all(_shares(state[0], r, r[4]) for n, r in enumerate(state[0]) if r[3] == n and r[1])
 
 
 def strong_isr(state: State) -> bool:
-    """Every presumed leader shares what is below its high watermark with the quorum's ISR."""
+    """Every presumed leader shares the entries below its high watermark with the quorum's ISR."""
     return all(_shares(state[0], r, state[3][2]) for n, r in enumerate(state[0]) if r[3] == n and r[1])
 
 

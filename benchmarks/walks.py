@@ -1,9 +1,9 @@
 """Random walks, Hypothesis and shrinking: `python -m benchmarks.walks`. Exits with status 1 if a goal is missed.
 
-Hypothesis searches for three known bugs at the catalogue's sizes, and random walks search with five brokers or
+Hypothesis searches for three known bugs with the catalogue's sizes, and random walks search with five brokers or
 replicas. Their findings are shrunk, and compared with the shortest trace of a breadth-first search. Then steps per
-second are measured: the walker, Hypothesis with schedules, and Hypothesis with plain rules of the same machine. A guard
-refuses most calls of rules, so calls and steps are both printed, and steps are judged. Compiling is excluded.
+second are measured: for the walker, Hypothesis with schedules, and Hypothesis with plain rules. A guard refuses most
+calls of rules, so calls and steps are both printed; the goal applies to steps. Compilation is excluded.
 """
 
 import argparse
@@ -32,12 +32,12 @@ from fencepost.model.language.constants import Constants
 
 SECONDS, FASTER = 60.0, 20.0
 REPAIRED = {"equal_partition_epoch_overwrites": 0, "reset_followers_on_reelection": 1, "fenced_before_registration": 1}
-"""The repairs of HYP-1 to HYP-3, so that a bug is seen alone."""
+"""The fixes of HYP-1 to HYP-3, so that each bug is the only one."""
 
 
 @dataclass(frozen=True)
 class Bug:
-    """A known bug: at the catalogue's sizes, and with five brokers or replicas."""
+    """A known bug with the catalogue's sizes, and with five brokers or replicas."""
 
     name: str
     protocol: str
@@ -152,7 +152,7 @@ def by_walks(bug: Bug, plan: Plan, limits: Limits, least: int) -> bool:
 
 
 def rates(name: str, values: dict[str, int], prop: str) -> bool:
-    """Print steps per second of processor time on a machine without the bug."""
+    """Print steps per second of CPU time on a machine without the bug."""
     bug = Bug("", name, prop, values, {})
     found, constants = protocol(name), constants_of(bug, values)
     properties = found.select((prop,))
@@ -197,13 +197,13 @@ def main() -> int:
         least = shortest(bug)
         print(f"{bug.name}: {bug.protocol}, {bug.prop}: the shortest trace has {least} states")
         good += [by_hypothesis(bug, limits, least), by_walks(bug, plan, limits, least)]
-    print("Steps per second of processor time, one thread:")
+    print("Steps per second of CPU time, one thread:")
     good += [
         rates("kip320", {"replicas": 3}, "strong-isr"),
         rates("replication", {**REPAIRED, "brokers": 2}, "leader-has-committed"),
     ]
     print(
-        f"{sum(good)} of {len(good)} aims reached: below {SECONDS:g} s, within 2 and 1 of the shortest, {FASTER:g} "
+        f"{sum(good)} of {len(good)} goals reached: below {SECONDS:g} s, within 2 and 1 of the shortest, {FASTER:g} "
         "times faster"
     )
     return 0 if all(good) else 1

@@ -1,7 +1,7 @@
 """A hand-written C search of Kip320, compiled and run, and its memory bound.
 
-Without a C compiler, or for constants whose state does not fit 128 bits, there is no yardstick: the functions return
-None and `reason` says why.
+If there is no C compiler, or a state under these constants does not fit into 128 bits, the functions return None and
+`reason` gives the reason.
 """
 
 import json
@@ -20,19 +20,19 @@ Measured = dict[str, float | bool]
 def c_search(replicas: int, log_size: int, max_records: int, max_leader_epoch: int) -> Measured | None:
     """Search Kip320 in C on one thread.
 
-    Gives `distinct`, `generated` and `depth` as the Python search does, `weak_isr_holds` and
-    `strong_isr_holds`, `seconds` of wall time, `processor_seconds`, and `bytes_per_state`, which counts the table and
-    the two levels in memory. None without a program, see `reason`.
+    The result has `distinct`, `generated` and `depth` as in the Python search, `weak_isr_holds` and `strong_isr_holds`,
+    `seconds` of wall time, `processor_seconds`, and `bytes_per_state`, which counts the table and the two levels in
+    memory. Returns None without a program; see `reason`.
     """
     return _run((replicas, log_size, max_records, max_leader_epoch))
 
 
 def c_latency_bound(replicas: int, log_size: int, max_records: int, max_leader_epoch: int) -> Measured | None:
-    """Time the table accesses of that search alone: `accesses`, of which `inserts`.
+    """Time only the table accesses of that search: `accesses`, of which `inserts`.
 
-    They access random rows in a table of the search's last size, `table_bytes`. In `seconds` each access waits for the
-    previous one; in `overlapped_seconds` their cache misses overlap, as they can in a search that prefetches. None
-    without a program, see `reason`.
+    They access random rows in a table of the search's final size, `table_bytes`. In `seconds` each access waits for the
+    previous one; in `overlapped_seconds` their cache misses overlap, as they can in a search that prefetches. Returns
+    None without a program; see `reason`.
     """
     return _run((replicas, log_size, max_records, max_leader_epoch), "latency")
 

@@ -1,4 +1,4 @@
-"""Errors at the end of a command: one message for people, and an exit status."""
+"""The end of a command by an error: one message for the user, and an exit status."""
 
 import errno
 import os
@@ -11,19 +11,19 @@ from fencepost.explorers.verdict import Problem, ProblemKind
 from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError, UsageError, nearest
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
-"""System errors of output that cannot be written."""
+"""Errors of the system when output cannot be written."""
 _NAMED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
-"""System errors for invalid names of files or folders."""
+"""Errors of the system for invalid names of files or folders."""
 NO_MEMORY = (
-    "memory ran out before there was a result. Free some memory; "
-    "`fencepost check` takes a limit with --memory, and needs less with --compact."
+    "memory ran out before there was a result. Free some memory. `fencepost check` accepts a limit with --memory, "
+    "and needs less memory with --compact."
 )
 LONGEST = 60
-"""The most characters of a name in a message."""
+"""The maximum length of a name in a message, in characters."""
 
 
 def unkept(problems: Iterable[Problem]) -> FencepostError | None:
-    """Return the error of a part of an answer that could not be saved, to be raised after printing."""
+    """Return the error to raise after printing if a part of the answer could not be saved."""
     return next((item.error for item in problems if item.kind is ProblemKind.NOT_KEPT), None)
 
 
@@ -43,14 +43,14 @@ def explain(error: BaseException) -> tuple[Exit, str]:
     if isinstance(error, MismatchError):
         return Exit.WRONG, f"Fencepost contradicts itself: {error}"
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return Exit.UNDETERMINED, "interrupted before there was a result. Nothing is known."
+        return Exit.UNDETERMINED, "interrupted before there was a result. Nothing was decided."
     if isinstance(error, MemoryError):
         return Exit.UNDETERMINED, NO_MEMORY
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
-        return Exit.BAD_INPUT, f"the output cannot be written: {error.strerror}. Send it to a place with free space."
+        return Exit.BAD_INPUT, f"the output cannot be written: {error.strerror}. Write it to a place with free space."
     if isinstance(error, OSError) and error.errno in _NAMED and isinstance(error.filename, str | bytes):
         name = os.fsdecode(error.filename)
-        return Exit.BAD_INPUT, f"{name[:LONGEST]} cannot be used: {error.strerror}. Name another file or folder."
+        return Exit.BAD_INPUT, f"{name[:LONGEST]} cannot be used: {error.strerror}. Choose another file or folder."
     return Exit.WRONG, _unforeseen(error)
 
 
@@ -60,7 +60,7 @@ def _of_click(error: click.ClickException) -> str:
         error = click.NoSuchOption(error.option_name, error.message, near, error.ctx)
     message = " ".join(error.format_message().split())
     if isinstance(error, click.NoSuchOption) and not error.possibilities and "_" in error.option_name:
-        return f"{message} A constant is set with --set: write --set {error.option_name.strip('-')}=VALUE."
+        return f"{message} Constants are set with --set: write --set {error.option_name.strip('-')}=VALUE."
     command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "fencepost"
     stop = "" if message.endswith((".", "?")) else "."
     return f"{message}{stop} `{command} --help` lists all options."
@@ -69,9 +69,8 @@ def _of_click(error: click.ClickException) -> str:
 def _unforeseen(error: BaseException) -> str:
     first = (str(error).strip().splitlines() or ["no message"])[0]
     return (
-        f"something unforeseen failed: {type(error).__name__}: {first[:300]}\n"
-        "This is a defect of Fencepost: please report it with the command that you gave"
-        + ("." if debugging() else "; FENCEPOST_DEBUG=1 shows where it happened.")
+        f"unexpected error: {type(error).__name__}: {first[:300]}\nThis is a bug in Fencepost: please report it with "
+        "the command that you ran" + ("." if debugging() else "; FENCEPOST_DEBUG=1 shows the traceback.")
     )
 
 

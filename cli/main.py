@@ -1,6 +1,6 @@
-"""The command `fencepost`: its commands, how they end, and its streams.
+"""The command `fencepost`: its subcommands, its exit statuses, and its output streams.
 
-Work continues if the reader of its notes is gone.
+If the reader of stderr is gone, the command continues.
 """
 
 import io
@@ -25,7 +25,7 @@ LISTED = {
         "check": ("check:check", "Check every property of protocols by exhaustive search."),
         "catalogue": (
             "catalogue:catalogue",
-            "Make the runs of the catalogue and compare them with the expected results.",
+            "Run the catalogue and compare the results with the expected ones.",
         ),
         "simulate": ("simulate:simulate", "Check a protocol by random walks."),
         "prove": ("prove:prove", "Prove properties for every epoch and any number of steps, with z3."),
@@ -35,36 +35,36 @@ LISTED = {
         "list": ("listing:list_protocols", "Show protocols, constants, actions and properties."),
         "explore": ("explore:explore", "Explore a protocol or a trace step by step in the browser."),
         "show": ("replay:show", "Show a counterexample."),
-        "replay": ("replay:replay", "Replay counterexamples on the plain semantics."),
-        "shrink": ("replay:shrink", "Find the shortest trace that still fails."),
-        "compare": ("compare:compare", "Show what only one of two models does."),
+        "replay": ("replay:replay", "Replay counterexamples under the plain semantics."),
+        "shrink": ("replay:shrink", "Find the shortest trace with the same violation."),
+        "compare": ("compare:compare", "Show the behaviour that only one of two models has."),
         "graph": ("graph:graph", "Write the state graph of a small machine."),
     },
     "Evidence": {
         "ablate": ("ablate:ablate", "Remove one guard at a time and report violations."),
-        "faults": ("faults:faults", "Find the fewest faults that break a property."),
+        "faults": ("faults:faults", "Find the fewest faults that violate a property."),
         "vacuity": ("vacuity:vacuity", "List properties never violated, actions never taken, guards never needed."),
     },
     "Kafka": {
         "advise": ("advise:advise", "Explain what the settings of a topic mean for its records."),
         "conform": ("conform:conform", "Execute the model's histories on Kafka's own classes."),
-        "fuzz": ("fuzz:fuzz", "Draw random histories of Kafka's own classes, and report what they lose."),
-        "reproduce": ("reproduce:reproduce", "Play a finding on a cluster of Kafka on this machine."),
+        "fuzz": ("fuzz:fuzz", "Run random histories on Kafka's own classes, and report lost records."),
+        "reproduce": ("reproduce:reproduce", "Reproduce a finding on a Kafka cluster on this machine."),
         "audit": ("audit:audit", "Check a cluster's metadata log against the guarantees."),
     },
     "Spark": {"sweep": ("sweep:sweep", "Take random walks over a grid of constants, on Spark.")},
     "Documentation": {
         "guarantees": ("guarantees:guarantees", "Show every guarantee with its verdict."),
-        "site": ("site:site", "Build a static site of everything."),
+        "site": ("site:site", "Build a static site of the documentation and results."),
         "mcp": ("mcp:mcp", "Serve tools for agents over the Model Context Protocol."),
     },
 }
-"""Commands by group: the module of each, and a line about it. A command is imported when it is used."""
+"""The commands by group, with their modules and one-line descriptions. A command is imported when it is used."""
 _PLACES = {name: place for group in LISTED.values() for name, (place, _) in group.items()}
 
 
 class _GoneError(Exception):
-    """The reader of our output is gone. click would end a BrokenPipeError itself, with the status of a violation."""
+    """Raised if the reader of our output is gone: click would exit with the status of a violation."""
 
 
 @contextmanager
@@ -76,10 +76,10 @@ def _while_read() -> Iterator[None]:
 
 
 class Commands(click.Group):
-    """A group of commands that ends every error as one message on stderr with the documented exit status."""
+    """A group of commands that reports every error as one message on stderr, with the documented exit status."""
 
     chosen: click.Command | None = None
-    """The running command: when its error is explained, click's context no longer has it."""
+    """The running command, kept because click's context is gone when an error is explained."""
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
@@ -152,14 +152,14 @@ class Commands(click.Group):
 def run(ctx: click.Context) -> None:
     """Check Kafka's replication protocol: every reachable state, every step, and the promises of the KIPs.
 
-    Start with `fencepost check`, which runs a selection that shows every protocol.
+    Start with `fencepost check`, which runs selected checks of every protocol.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
 def note_on_clone(folder: Path) -> str:
-    """Return a warning if the user is in a clone of Fencepost with models other than the installed ones."""
+    """Return a warning if the current folder is in a clone of Fencepost whose models differ from the installed ones."""
     spec = find_spec("fencepost.model")
     if spec is None or spec.origin is None:
         return ""
@@ -173,15 +173,15 @@ def note_on_clone(folder: Path) -> str:
             _, differ, missing = cmpfiles(here, runs, names if here.resolve() != runs else (), shallow=False)
             if differ or missing:
                 return (
-                    f"the models in {here} are not the ones that run: {min(differ + missing)} differs from the one in "
-                    f"{runs}. `pip install -e {root}` puts the edits here into effect."
+                    f"the models in {here} are not the ones that run: {min(differ + missing)} differs from the "
+                    f"installed one in {runs}. Run `pip install -e {root}` to use the edited models."
                 )
         return ""
     return ""
 
 
 def _refuse_doubled(ctx: click.Context, command: click.Command, args: list[str]) -> None:
-    """Raise UsageError for an option that takes one value and was given two."""
+    """Raise UsageError for an option that takes one value but was given twice."""
     try:
         given = command.make_parser(click.Context(command, parent=ctx)).parse_args(list(args))[2]
     except click.UsageError:
@@ -207,7 +207,7 @@ def _end(error: BaseException, group: Commands) -> Exit:
 
 
 def _flush() -> None:
-    """Flush the output; a missing reader does not change the result."""
+    """Flush the output, and ignore errors if the reader is gone."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -221,9 +221,9 @@ def _close() -> None:
 
 
 class _Notes(io.TextIOWrapper):
-    """Stream that ignores errors: the reader may be gone, or the disk full.
+    """A stream that ignores errors, because the reader may be gone or the disk full.
 
-    It has no buffer: if an interrupt came during a flush, the content would be written twice.
+    It is unbuffered: if a flush were interrupted, the content would be written twice.
     """
 
     def write(self, text: str, /) -> int:
@@ -234,7 +234,7 @@ class _Notes(io.TextIOWrapper):
 
 
 def settle_streams() -> None:
-    """Open streams that were closed, so that no file gets their numbers; discard notes that cannot be written."""
+    """Open closed standard streams, so that no file gets their descriptors; discard notes that cannot be written."""
     for number in range(3):
         try:
             os.fstat(number)

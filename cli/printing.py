@@ -1,4 +1,4 @@
-"""First screens of answers for `print(answer)` in Python: the views of the commands, without their hints."""
+"""`print(answer)` in Python: the first screens of the commands, without hints for the command line."""
 
 import io
 import re
@@ -11,7 +11,7 @@ from typing import Any
 from fencepost.cli.views.console import results
 
 HINT = re.compile(r"^`-v` shows .*?(\n\n|\Z)| Evidence, proof: `-v`\.|: `-v`", re.MULTILINE | re.DOTALL)
-"""Wording for options that a call in Python does not have."""
+"""The wording for options that Python calls do not have."""
 VIEWS = {
     "AblateResult": ("commands.ablate", "print_matrix"),
     "AdviceResult": ("commands.advise", "print_advice"),
@@ -24,11 +24,11 @@ VIEWS = {
     "ProveResult": ("commands.prove", "print_report"),
     "SimulateResult": ("commands.simulate", "print_sample"),
 }
-"""By class of an answer, the module and the function of the command line that print it."""
+"""The module and function that print an answer, by the answer's class."""
 
 
 def first_screen(answer: Any) -> str:
-    """Return the output of the command for such an answer; its `repr` if there is no such command."""
+    """Return the command's output for an answer, or its `repr` if no command prints such answers."""
     name = type(answer).__name__
     if name not in VIEWS:
         return repr(answer)

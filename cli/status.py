@@ -7,18 +7,18 @@ from fencepost.explorers.verdict import Verdict
 
 
 class Exit(IntEnum):
-    """How a command ended."""
+    """The exit status of a command."""
 
     AS_EXPECTED = 0
     """Every verdict is as expected; without an expectation, everything holds."""
     FAILED = 1
-    """A property is violated, or an expectation was not met, or a page is stale."""
+    """A property is violated, an expectation is not met, or a page is stale."""
     BAD_INPUT = 2
     """The user asked for something that does not exist or cannot be done."""
     UNDETERMINED = 3
     """A search ended without a decision, or did not reach a witness."""
     WRONG = 4
-    """Fencepost contradicts itself, or failed in an unforeseen way."""
+    """Fencepost contradicts itself, or an unexpected error occurred."""
 
 
 _STATUS = {

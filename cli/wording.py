@@ -1,9 +1,9 @@
-"""Messages of the library in the words of the command line.
+"""Messages of the library, translated to the options of the command line.
 
 The library names a parameter as in Python: `max_states=`, `resume=True`, `min_isr=2`, or a call such as
 `fencepost.replay("x.trace", rewrite=True)`. The command line prints `--max-states`, `--resume`, `--set min_isr=2` and
-`fencepost replay x.trace --rewrite`. Only Python in backticks is rewritten: a bare name if some command has the option,
-a name with a value if that is a literal or a word in capitals.
+`fencepost replay x.trace --rewrite`. Only Python in backticks is rewritten: a bare name if some command has that
+option, a name with a value if the value is a literal or a word in capitals.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OPTIONS = {
     "traces": "trace",
     "weights": "weight",
 }
-"""Parameters whose option has another name."""
+"""Parameters whose option has a different name."""
 COMMANDS = {
     "build_site": "site",
     "conform_brokers": "conform brokers",
@@ -50,11 +50,11 @@ COMMANDS = {
     "prove_catalogue": "prove",
     "replay_text": "replay",
 }
-"""Functions whose command has another name."""
+"""Functions whose command has a different name."""
 
 
 def reword(text: str, command: click.Command | None = None, group: click.Group | None = None) -> str:
-    """Return a message in the words of the command line, by default of the current command."""
+    """Return a message with the command line's names, by default for the current command."""
     return "".join(piece for _, piece in _pieces(text, command, group)) if "`" in text else text
 
 
@@ -92,7 +92,7 @@ def _pieces(text: str, command: click.Command | None, group: click.Group | None)
 
 
 def _words(found: re.Match[str], command: click.Command | None, group: click.Group | None) -> str | None:
-    """Return the command line's words for a piece of Python; None if they do not differ."""
+    """Return a piece of Python as written on the command line, or None if it is the same."""
     if found["alone"]:
         option = _option(found["alone"], command) or _of_any(found["alone"], group)
         return option.opts[-1] if option else None
@@ -112,7 +112,7 @@ def _words(found: re.Match[str], command: click.Command | None, group: click.Gro
 
 
 def _given(item: ast.keyword, command: click.Command | None, group: click.Group | None) -> str | None:
-    """Return the words for a parameter with its value; empty for an option's default."""
+    """Return a parameter with its value as written on the command line; empty for an option's default."""
     name = item.arg or ""
     option = _option(name, command)
     constants = command is None or _option("set", command) is not None
@@ -131,7 +131,7 @@ def _given(item: ast.keyword, command: click.Command | None, group: click.Group 
 
 
 def _word(value: ast.expr) -> str | None:
-    """Return a value as typed on the command line; None for one that cannot be typed, such as a variable."""
+    """Return a value as typed on the command line, or None for one that cannot be typed, such as a variable."""
     if isinstance(value, ast.Name):
         return value.id if value.id.isupper() else None
     try:

@@ -1,4 +1,4 @@
-"""Folding of long lines: never inside a name or a number, and as far outside of brackets as possible."""
+"""Folding of long lines, never inside a name or a number, and as far outside brackets as possible."""
 
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ def fold(text: str, width: int, indent: str = "", more: str = "  ") -> list[str]
 def cut(text: str, first: int, rest: int) -> list[tuple[int, int]]:
     """Return the spans of a text's lines: at most `first` characters, then `rest`, where it can be folded.
 
-    A line ends at the best kind of place in its last two thirds, and there at the last one.
+    A line ends at the best kind of place in its last two thirds, and among equals at the last one.
     """
     places, spans, start, room = _places(text), [], 0, first
     while len(text.rstrip()) - start > room:

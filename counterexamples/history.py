@@ -1,6 +1,6 @@
-"""A trace's path as text, the last part of its file: each step with the changes of its action, then of `normalize`.
+"""The text of a trace's path, the last part of its file: each step with the changes of its action, then of `normalize`.
 
-`normalize` is not part of the protocol, so its changes are listed apart from the action's.
+`normalize` is not part of the protocol, so its changes are listed separately from the action's.
 """
 
 from collections import Counter
@@ -14,9 +14,9 @@ from fencepost.model.language.interpreter import Path, Transition
 from fencepost.model.language.records import Key, Record
 
 FEW = 6
-"""Number of fields that a line about `normalize` lists before it counts the others."""
+"""The number of fields that a line about `normalize` lists before it counts the rest."""
 UNDER_TITLE = " " * 6
-"""Indentation of a folded title, deeper than that of changes."""
+"""The indentation of a folded title, which is deeper than that of changes."""
 ROUND = "loop: what follows is repeated for ever"
 STOP = "loop: nothing happens any more"
 FOLDED = "(what nobody can read any more is passed over or dropped, the rest renumbered)"
@@ -30,7 +30,7 @@ def transitions(trace: Trace, path: Path) -> Iterator[Transition]:
 
 
 def folded(record: type[Record], raw: Key, after: Key) -> str:
-    """Return the changes by `normalize` as a clause, or an empty string; of a part with many fields only one."""
+    """Return the changes by `normalize` as a clause, or an empty string; of many fields only one is listed."""
     found = changes(record, raw, after)
     scalars = [item for item in found if not item.is_message]
     nth = Counter[str]()
@@ -62,7 +62,7 @@ def states_text(
 ) -> str:
     """Return the states of a trace file, which end in its finding or in `ending`, the title of a step.
 
-    `start` is the title of the first state. With `known`, fields that depend on other constants only are left out.
+    `start` is the title of the first state. With `known`, fields that depend only on other constants are left out.
     """
     count = "1 state" if path.length == 1 else f"{path.length} states"
     last = fold(ending, WIDTH, more=UNDER_TITLE) if ending else fold(f"{trace.finding}: {count}", WIDTH)

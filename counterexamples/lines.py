@@ -1,4 +1,4 @@
-"""The lines of a trace file: header, actions and states, not yet interpreted."""
+"""The lines of a trace file, not yet interpreted: header, actions and states."""
 
 import re
 from collections.abc import Iterator
@@ -17,9 +17,9 @@ HEADERS = (
     *("initial", "property", "for", "verdict", "fairness", "without", "source", "why"),
 )
 A_TRACE = f"A trace is a text file that starts with `format: {FORMAT}`."
-A_HISTORY = "Histories of real clients are played by `fencepost.conform_clients(NAME, traces=FILE)`."
+A_HISTORY = "To play histories of real clients, use `fencepost.conform_clients(NAME, traces=FILE)`."
 LONGEST = 1 << 27
-"""Most bytes of a trace."""
+"""The maximum size of a trace in bytes."""
 AN_EXAMPLE = "counterexamples/archive/kip101-weak-isr.trace"
 
 
@@ -34,17 +34,17 @@ def load(path: str | File) -> "Lines":
     try:
         raw = read_named(File(path), LONGEST)
     except FileNotFoundError:
-        raise UsageError(f"{path}: there is no such file. Give the path of a trace, such as {AN_EXAMPLE}.") from None
+        raise UsageError(f"{path}: the file does not exist. Name a trace file, such as {AN_EXAMPLE}.") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(
-            f"{path}: the file cannot be read: {reason}. Give the path of a trace, such as {AN_EXAMPLE}."
+            f"{path}: the file cannot be read: {reason}. Name a trace file, such as {AN_EXAMPLE}."
         ) from None
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         number = raw.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{path}:{number}: this is not UTF-8 text, so it is not a trace. {A_TRACE}") from None
+        raise UsageError(f"{path}:{number}: this line is not UTF-8 text, so it is not a trace. {A_TRACE}") from None
     return Lines(str(path), text)
 
 
@@ -63,7 +63,7 @@ class Lines:
 
     @contextmanager
     def at(self, number: int) -> Iterator[None]:
-        """Add the line to a UsageError that is raised inside."""
+        """Return a context manager that adds the line to UsageErrors."""
         try:
             yield
         except UsageError as error:
@@ -80,12 +80,12 @@ class Lines:
         if found.group(1) != FORMAT:
             self.refuse(
                 first.number,
-                f"the file has format {found.group(1)!r}, and this version of Fencepost reads format {FORMAT} only. "
+                f"the file has format {found.group(1)!r}, but this version of Fencepost reads only format {FORMAT}. "
                 "Read it with the version that wrote it, or find the trace again with `fencepost.check(PROTOCOL)`.",
             )
 
     def rules(self) -> tuple[int, int]:
-        """Return where header and actions end: the indices of their `----`."""
+        """Return the ends of the header and the actions: the indices of their `----`."""
         found = [index for index, line in enumerate(self.lines) if line.rstrip() == RULE][:2]
         if len(found) < 2:
             where, after = ("actions", "last action") if found else ("header", "header, and one after the actions")
@@ -97,7 +97,7 @@ class Lines:
         return found[0], found[1]
 
     def logical(self, first: int, last: int) -> list[Line]:
-        """Return the lines from `first` up to `last`, without comments and blank lines, folded ones joined."""
+        """Return the lines from `first` up to `last`, without comments and blank lines, with folded ones joined."""
         found: list[Line] = []
         for index in range(first, last):
             text = self.lines[index]
@@ -110,20 +110,20 @@ class Lines:
             else:
                 self.refuse(
                     index + 1,
-                    f"{quoted(text.strip())} is indented, and there is no line above that it continues. "
-                    "Start a line in the first column.",
+                    f"{quoted(text.strip())} is indented, but there is no line above that it could continue. Remove "
+                    "the indentation.",
                 )
         return found
 
     def header(self, lines: list[Line]) -> dict[str, Line]:
-        """Return the headers by name; raise UsageError for one that is unknown, repeated, empty or missing."""
+        """Return the headers by name; raise UsageError for a header that is unknown, repeated, empty or missing."""
         found: dict[str, Line] = {}
         for line in lines:
             name, colon, value = line.text.partition(":")
             if not colon:
                 self.refuse(
                     line.number,
-                    f"{quoted(line.text)} is not a header. Write `name: value`, or indent what continues the line "
+                    f"{quoted(line.text)} is not a header. Write `name: value`, or indent a continuation of the line "
                     "above.",
                 )
             if name not in HEADERS:
@@ -131,7 +131,7 @@ class Lines:
                 self.refuse(line.number, f"there is no header {quoted(name)}.{hint} Headers are: {', '.join(HEADERS)}.")
             if name in found:
                 self.refuse(
-                    line.number, f"header {name!r} is given twice, first in line {found[name].number}. Write it once."
+                    line.number, f"header {name!r} appears twice, first in line {found[name].number}. Write it once."
                 )
             if not value.strip():
                 self.refuse(line.number, f"header {name!r} has no value. Write one, or leave the line out.")
@@ -140,6 +140,6 @@ class Lines:
             if name not in found:
                 self.refuse(
                     lines[-1].number,
-                    f"the header ends without {name!r}, which every trace has. Write a line `{name}: ...`.",
+                    f"the header lacks {name!r}, which every trace needs. Write a line `{name}: ...`.",
                 )
         return found

@@ -1,9 +1,9 @@
 """Prevention: other settings, or a later protocol, under which the same steps end differently.
 
-Each switch is turned and the steps are taken again on the plain semantics; the first guard that refuses one is the
-effect of the switch. The property is judged along the way: a path that decides it before a step is refused is not
-prevented, and neither is one on which the model raises an error. The result is what prevents this path; the property
-need not hold under it.
+Each switch is flipped and the steps are taken again under the plain semantics; the effect of the switch is the first
+guard that refuses a step. The property is judged along the path. The path is not prevented if it decides the property
+before a step is refused, or if the model raises an error on it. The result says what prevents this path; the property
+need not hold under these settings.
 """
 
 import ast
@@ -30,7 +30,7 @@ from fencepost.model.language.records import Key
 from fencepost.model.language.trees import definition_of
 
 FEW = 4
-"""Values that are tried of a number: a version, not a budget."""
+"""The number of values up to which a constant is tried: such a constant is a version, not a budget."""
 
 
 class Line(NamedTuple):
@@ -41,10 +41,10 @@ class Line(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How the steps end otherwise: at which step, from 1, and the sentence of its action.
+    """A different ending of the steps: the number of a step, from 1, and the sentence of its action.
 
-    If a guard refuses that step, `guard` is its line; else `differs` is how the step differs. The step is 0 if only the
-    verdict differs: for an infinite behaviour, the sentence then says why it shows no violation.
+    If a guard refuses that step, `guard` is its line; otherwise `differs` describes how the step differs. The step is 0
+    if only the verdict differs; for an infinite behaviour, the sentence then says why it is not a violation.
     """
 
     step: int
@@ -55,7 +55,7 @@ class Ending(NamedTuple):
 
 @dataclass(frozen=True)
 class Prevention:
-    """A setting, or a protocol, under which the steps end otherwise.
+    """A setting, or a protocol, under which the steps end differently.
 
     `is_usual` says that the setting is the usual one, from which the trace departs. `lines` are the lines of the model
     that read the setting.
@@ -103,8 +103,8 @@ def _begins(other: Interpreter, start: Key) -> bool:
 def is_prevented(
     machine: Machine, constants: Constants, prop: Property, path: Path, values: Mapping[str, int], *, normalize: bool
 ) -> bool:
-    """Return whether other values of some constants prevent a path: a step is refused or the end differs, and the
-    property is not decided before.
+    """Return whether other values of some constants prevent a path: a step is refused or the end differs, before the
+    property is decided.
     """
     other = Interpreter(machine, machine.set_constants({**constants.values, **values}), normalize=normalize)
     state = path.start
@@ -124,7 +124,7 @@ def is_prevented(
 
 
 def _decides(other: Interpreter, prop: Property, before: Key, last: Transition | None) -> bool:
-    """Return whether a state or a step decides this property as a trace of it does; the first state has no step."""
+    """Return whether a state, or the step to it, decides this property as in its trace."""
     if prop.kind.over_behaviours:
         return False
     states = (before,) if last is None else (before, last.after)
@@ -156,7 +156,7 @@ def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]
 
 
 def _later(trace: Trace, path: Path, raws: Sequence[Key]) -> Iterator[Prevention]:
-    """Yield the protocols on the same state in which the steps end otherwise: one generation after the other."""
+    """Yield the protocols on the same state in which the steps end differently, one generation after the other."""
     machine = trace.protocol.machine
     for protocol in PROTOCOLS.values():
         other = protocol.machine
@@ -174,7 +174,7 @@ def parameters(action: Action) -> list[tuple[str, type]]:
 
 
 def _replayed(trace: Trace, path: Path, raws: Sequence[Key], other: Interpreter, guards: Guards) -> Ending | None:
-    """Take the steps on a changed machine; return where and how they end otherwise, None if they do not.
+    """Take the steps on a changed machine; return where and how they end differently, or None if they do not.
 
     `raws` are the states after each step of the path, before `normalize`.
     """
@@ -207,7 +207,7 @@ def _replayed(trace: Trace, path: Path, raws: Sequence[Key], other: Interpreter,
 
 
 def _refused(guards: Guards, step: Step, error: DisabledError, number: int, first: Ending | None) -> Ending:
-    """Return the guard that refuses a step; if something differed before, that is the reason."""
+    """Return the guard that refuses a step, or an earlier difference if there was one."""
     guard = guards.refused(step.action, error)
     if first is not None or guard < 0:
         return first or Ending(number, None, (), step.action.sentence)
@@ -217,7 +217,7 @@ def _refused(guards: Guards, step: Step, error: DisabledError, number: int, firs
 
 
 _CHECKED: dict[int, tuple[Machine, Guards, dict[str, tuple[Line, ...]]]] = {}
-"""By the id of a machine, which is stored here so that no other machine can get this id."""
+"""The checked parts by the id of their machine, which is stored too so that its id is not reused."""
 
 
 def _checked(machine: Machine) -> tuple[Guards, dict[str, tuple[Line, ...]]]:

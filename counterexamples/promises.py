@@ -16,14 +16,14 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 FEW = 3
-"""Number of `each` values for which an action is never enabled that a line names."""
+"""The number of `each` values for which an action is never enabled that a line lists."""
 
 
 def kept(trace: Trace, path: Path) -> list[str]:
-    """Return a line for each promise that the loop of a leads-to or at-most property fulfils, and why; none without a
-    loop. If the loop is fair only because a bound of the run refuses a step, the first line says so.
+    """Return a line for each promise that the loop of a leads-to or at-most property fulfils, with the reason. If the
+    loop is fair only because a bound of the run refuses a step, the first line says so.
 
-    The list is also empty for an unfair loop: it costs more with each round, and a fair behaviour eventually leaves it.
+    The list is empty without a loop, and for an unfair one: its cost grows with each round until it is left.
     """
     if trace.prop is None or trace.prop.eventual is None or path.loop is None:
         return []
@@ -43,7 +43,7 @@ def hanging(plain: Interpreter, prop: Property, path: Path) -> str:
 
 
 class _Kept:
-    """The promises about one loop: `states` are its states, by the number of the step to each."""
+    """The promises about one loop; `states` maps the number of each step to the state after it."""
 
     def __init__(self, machine: Machine, plain: Interpreter, prop: Property, path: Path) -> None:
         assert path.loop is not None
@@ -66,7 +66,7 @@ class _Kept:
         return not any(fair[item[0]].strong or all(item in found for found in self.enabled.values()) for item in often)
 
     def hangs_on(self) -> str:
-        """Return the bounds whose refusals make the loop fair, if any."""
+        """Return the bounds that make the loop fair by refusing steps, if any."""
         held = {number: self.held(key) for number, key in self.states.items()}
         names: dict[str, None] = {}
         labels: dict[str, None] = {}
@@ -81,8 +81,8 @@ class _Kept:
         constants = self.plain.constants.shown
         bounds = " and ".join(f"{name}={constants[name]}" for name in names)
         return (
-            f"its trace depends on the guard of the bound {bounds}, which is not a rule of the protocol: without it "
-            f"{' or '.join(labels)} could happen there, and it would not be fair"
+            f"its trace depends on the guard of the bound {bounds}, which is not a rule of the protocol: without it, "
+            f"{' or '.join(labels)} could happen in the loop, which would then be unfair"
         )
 
     def held(self, key: Key) -> dict[Instance, set[tuple[str, str]]]:
@@ -138,7 +138,7 @@ class _Kept:
         found: list[tuple[int, str]] = []
         for action in fair.actions:
             if action in self.prop.behaviour.without:
-                found.append((-1, f"{action.label} is left out of what the property is about"))
+                found.append((-1, f"{action.label} is excluded from the property"))
                 continue
             steps = [
                 step for step in self.plain.steps(action, key) if values in (None, self.plain.instance(fair, step))
@@ -146,10 +146,10 @@ class _Kept:
             found += [(at, f"{text}{where}") for at, text in (self.answer(step, key) for step in steps)]
             if not steps and any(isinstance(domain, InFlight) for _, domain in action.params):
                 found.append((-1, f"there is no message for {action.label}{where}"))
-        return max(found, key=lambda pair: pair[0], default=(0, f"there is no way to take it{where}"))[1]
+        return max(found, key=lambda pair: pair[0], default=(0, f"it cannot be taken{where}"))[1]
 
     def answer(self, step: Step, key: Key) -> tuple[int, str]:
-        """Return the number of the guard that refuses a step, and that it does."""
+        """Return the number of the guard that refuses a step, and its refusal as text."""
         try:
             self.plain.apply(key, step)
         except DisabledError as error:
@@ -160,4 +160,4 @@ class _Kept:
 
 
 def _after(number: int) -> str:
-    return f"after step {number}" if number else "at the start"
+    return f"after step {number}" if number else "in the initial state"

@@ -28,7 +28,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 
 VERDICTS = ("violated", "reached", "deadlock", WORST, DIFFERS, RECORDED)
 UNFOLDED = re.compile(r",\s+")
-"""A fold in a message: its lines were joined with a blank, which no message has."""
+"""A fold in a message: its lines were joined with a space, which no message contains."""
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,8 @@ class _Reader:
                     own = f"{prop.name!r} has {quoted(promised[name])}"
                 self.refuse(
                     header[name].number,
-                    f"{name} is given as {quoted(header[name].text)}, but {own}. This line is for readers only: leave "
-                    "it out, and see whether the trace still shows something.",
+                    f"{name} is {quoted(header[name].text)}, but {own}. This line only informs the reader: leave it "
+                    "out, and see whether the trace still shows its claim.",
                 )
 
     def args(self, plain: Interpreter, prop: Property | None, header: Mapping[str, Line]) -> tuple[int, ...]:
@@ -143,8 +143,8 @@ class _Reader:
                 example = prop.behaviour.shown(plain.arguments(prop)[0])
                 self.refuse(
                     header["property"].number,
-                    f"property {prop.name!r} is about each {', '.join(name for name, _ in params)}, and the header "
-                    f"does not say which one is meant. Write a line such as `for: {example}`.",
+                    f"property {prop.name!r} is about each {', '.join(name for name, _ in params)}, but the header "
+                    f"does not say which one. Write a line such as `for: {example}`.",
                 )
             return ()
         line = header["for"]
@@ -160,27 +160,27 @@ class _Reader:
         return known[line.text]
 
     def loop(self, trace: Trace, lines: list[Line], header: Mapping[str, Line]) -> int | None:
-        """Return the number of steps before the loop; None without a loop."""
+        """Return the number of steps before the loop, or None without a loop."""
         places = [place for place, line in enumerate(lines) if line.text == LOOP]
         prop = trace.prop
         if not places:
             if prop is not None and prop.kind is Kind.LEADS_TO:
                 self.refuse(
                     header["verdict"].number,
-                    f"property {prop.name!r} is violated only by an infinite behaviour, and this trace has no loop. "
-                    f"Write a line `{LOOP}` before the actions that are repeated, or after the last action if nothing "
-                    "happens any more.",
+                    f"property {prop.name!r} is violated only by an infinite behaviour, but this trace has no loop. "
+                    f"Write a line `{LOOP}` before the actions that repeat, or after the last action if nothing more "
+                    "happens.",
                 )
             return None
         if len(places) > 1:
             self.refuse(
                 lines[places[1]].number,
-                f"`{LOOP}` is given twice, first in line {lines[places[0]].number}. Write it once.",
+                f"`{LOOP}` appears twice, first in line {lines[places[0]].number}. Write it once.",
             )
         if prop is None or not prop.kind.over_behaviours or trace.worst:
             self.refuse(
                 lines[places[0]].number,
-                f"a trace with this verdict ends in its last step: it has no loop. Remove `{LOOP}`.",
+                f"a trace with this verdict must end in its last step, without a loop. Remove `{LOOP}`.",
             )
         return places[0]
 
@@ -202,39 +202,39 @@ class _Reader:
                             f"Constants are: {', '.join(declared)}."
                         )
                     if name in named:
-                        raise UsageError(f"constant {name!r} is given twice. Write it once.")
+                        raise UsageError(f"constant {name!r} appears twice. Write it once.")
                     named.add(name)
                     chosen[name] = declared[name].parse(text)
         with self.at(header.get("constants", header["protocol"]).number):
             return found.machine.set_constants(chosen)
 
     def line_of_verdict(self, header: Mapping[str, Line], name: str, goes_with: str, missing: str, given: str) -> str:
-        """Return a header line that belongs to one verdict; require it exactly with that verdict."""
+        """Return a header line that belongs to one verdict; raise UsageError if it is missing there or misplaced."""
         verdict = header["verdict"]
         if verdict.text == goes_with and name not in header:
             self.refuse(verdict.number, f"the verdict is {goes_with!r}, but {missing}.")
         if name in header and verdict.text != goes_with:
-            self.refuse(header[name].number, f"{given}, and the verdict is not {goes_with!r}. Leave the line out.")
+            self.refuse(header[name].number, f"{given}, but the verdict is not {goes_with!r}. Leave the line out.")
         return _text(header, name)
 
     def judged(self, found: Protocol, header: Mapping[str, Line]) -> Property | None:
-        """Return the trace's property; None if it leads to a deadlock."""
+        """Return the trace's property, or None if it leads to a deadlock."""
         verdict = header["verdict"]
         if verdict.text not in VERDICTS:
             self.refuse(
                 verdict.number,
                 f"the verdict is {quoted(verdict.text)}, which no trace can "
                 f"show.{nearest(verdict.text, list(VERDICTS))} Write `violated` for a property, `reached` for a "
-                "witness, `worst` for the most expensive path that an at-most property allows, `deadlock` where no "
-                "action is enabled at its end, `differs` where Kafka departs from the model, `recorded` for what a "
-                "cluster went through.",
+                "witness, `worst` for the most expensive path that an at-most property allows, `deadlock` if no "
+                "action is enabled in the last state, `differs` if Kafka departs from the model, or `recorded` for a "
+                "cluster's history.",
             )
         of_none = {"deadlock": "a deadlock", DIFFERS: "a difference from Kafka", RECORDED: "a recorded history"}
         if verdict.text in of_none:
             if "property" in header:
                 line, what = header["property"], of_none[verdict.text]
                 self.refuse(
-                    line.number, f"property {line.text!r} is named, but {what} is of no property. Leave the line out."
+                    line.number, f"property {line.text!r} is named, but {what} has no property. Leave the line out."
                 )
             return None
         if "property" not in header:
@@ -266,13 +266,12 @@ class _Reader:
         if line.text not in ("on", "off"):
             self.refuse(
                 line.number,
-                f"normalize is given as {quoted(line.text)}, which is neither on nor off. Write `off`, or leave the "
-                "line out.",
+                f"normalize is {quoted(line.text)}, which is neither on nor off. Write `off`, or leave the line out.",
             )
         return line.text == "on"
 
     def removed(self, found: Protocol, header: Mapping[str, Line]) -> Guard | None:
-        """Return the guard that the trace leaves out; its condition must still be that in the trace."""
+        """Return the guard that the trace omits, whose condition must still be the one in the trace."""
         if "removed" not in header:
             return None
         line = header["removed"]
@@ -282,13 +281,13 @@ class _Reader:
         if guard.condition != condition.strip():
             self.refuse(
                 line.number,
-                f"guard {guard.name!r} asks for `{guard.condition}` now, and for {quoted(condition)} when the trace "
-                f"was written. Write `removed: {guard.name}: {guard.condition}` if that is the guard that is meant.",
+                f"the condition of guard {guard.name!r} is `{guard.condition}`, but was {quoted(condition)} when the "
+                f"trace was written. If this is the intended guard, write `removed: {guard.name}: {guard.condition}`.",
             )
         return guard
 
     def initial(self, plain: Interpreter, header: Mapping[str, Line]) -> tuple[Any, ...] | None:
-        """Return the parameters of the initial action; None if they can be omitted."""
+        """Return the parameters of the initial action, or None if they can be omitted."""
         item = plain.machine.initial
         starts = list(starting_points(plain))
         several = len({state for _, state in starts}) > 1
@@ -297,7 +296,7 @@ class _Reader:
                 example = plain.show(starts[0][0]).partition(" ")[2]
                 self.refuse(
                     header["protocol"].number,
-                    f"protocol {plain.machine.name!r} has several initial states under these constants, and the "
+                    f"protocol {plain.machine.name!r} has several initial states under these constants, but the "
                     f"header does not say where this trace starts. Write a line such as `initial: {example}`.",
                 )
             return None
@@ -314,8 +313,8 @@ class _Reader:
             example = plain.show(starts[0][0]).partition(" ")[2]
             self.refuse(
                 line.number,
-                f"{quoted(line.text)} is not an initial state: a guard of {item.label!r} refuses it. Write for "
-                f"instance `{example}`.",
+                f"{quoted(line.text)} is not an initial state: a guard of {item.label!r} refuses it. Write, for "
+                f"example, `{example}`.",
             )
         return step.args if several else None
 

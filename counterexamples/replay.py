@@ -1,7 +1,7 @@
-"""Replay of traces on the plain semantics, which is the definition: every step must be enabled, and the end must show
-the finding.
+"""Replay of traces under the plain semantics, which is the definition: every step must be enabled, and the end must
+show the finding.
 
-The recorded states of a file are compared with those of the current model, to report what changed since.
+The states recorded in a file are compared with those of the current model, to report changes since then.
 """
 
 import json
@@ -31,7 +31,7 @@ from fencepost.model.language.records import Key
 
 
 class Difference(NamedTuple):
-    """The first line at which recorded states differ from the model's; None if one of them has ended.
+    """The first line at which the recorded states differ from the model's; None if one of them ends there.
 
     `step` is the number of the step at that line if another step was taken, 0 if another state was reached.
     """
@@ -43,10 +43,10 @@ class Difference(NamedTuple):
 
     def __str__(self) -> str:
         if self.was is None:
-            return f"{self.place}: the states end where the model continues with {(self.now or '').strip()!r}."
+            return f"{self.place}: the states end, but the model continues with {(self.now or '').strip()!r}."
         if self.step:
             at = f"{self.place}: the steps differ from the recorded ones at step {self.step}"
-            return f"{at}: recorded is {self.was.strip()!r}, and it is {(self.now or '').strip()!r} now."
+            return f"{at}: recorded is {self.was.strip()!r}, but now it is {(self.now or '').strip()!r}."
         there = f"say {self.was.strip()!r}" if self.was.strip() else "have an empty line"
         here = f"gives {self.now.strip()!r}" if self.now else "gives an empty line"
         if self.now is None:
@@ -55,7 +55,7 @@ class Difference(NamedTuple):
 
 
 def first_difference(file: TraceFile, text: str, *, whole: bool = True) -> Difference | None:
-    """Return where the recorded states and `text` differ first; unless `whole`, the recorded ones may be longer."""
+    """Return where the recorded states and `text` first differ; unless `whole`, the recorded ones may be longer."""
     recorded, given = "\n".join(file.recorded).rstrip().splitlines(), text.splitlines()
     for index, (was, now) in enumerate(zip_longest(recorded, given)):
         place = f"{file.path}:{file.states + index}"
@@ -83,19 +83,19 @@ def changes_since(file: TraceFile | None, text: str, *, whole: bool) -> str:
         return ""
     found = first_difference(file, text, whole=whole)
     if found is None and whole:
-        return " The states are as they were recorded, so the header or the model has changed."
+        return " The states are as recorded, so the header or the model has changed."
     if found is None:
-        return " So it is recorded, so the header or the model has changed, or the step was edited in both places."
+        return " This is as recorded, so the header or the model has changed, or the step was edited in both places."
     if found.step:
         was = (found.was or "").strip()
         return f" The steps differ from the recorded ones at step {found.step}: {found.place} has {was!r}."
     if found.was is None:
-        return f" The file was cut or edited since the states were written: {found}"
-    return f" The header was edited or the model has changed since the states were written: {found}"
+        return f" The file has been truncated or edited since the states were written: {found}"
+    return f" The header was edited, or the model has changed, since the states were written: {found}"
 
 
 SHOWN = 4
-"""Enabled steps that an error message lists: enough to see the intended one, few enough to read."""
+"""The number of enabled steps that an error message lists: enough to find the intended one, and few enough to read."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Replay:
 def follow(trace: Trace, file: TraceFile | None = None) -> Replay:
     """Replay a trace; raise UsageError if a step is disabled, or if the end does not show the trace's claim.
 
-    `file` is the file of the trace: messages then name the line, and what has changed since the states were recorded.
+    `file` is the file of the trace; if given, messages name the line, and what changed since the states were recorded.
     """
     return _Replaying(trace, file).run()
 
@@ -129,7 +129,7 @@ def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol)
     made = follow(file.trace, file)
     if not any(file.recorded):
         raise UsageError(
-            f"{path}:{file.states - 1}: the file ends without states. Write them with `{_rewriting(path, file.trace)}`."
+            f"{path}:{file.states - 1}: the file contains no states. Write them with `{_rewriting(path, file.trace)}`."
         )
     difference = first_difference(file, made.states)
     if difference:  # the model may have gained constants, each with fields of its own
@@ -138,14 +138,14 @@ def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol)
     if difference:
         cause = "The file was edited" if difference.step else "The file was edited, or the model has changed,"
         raise UsageError(
-            f"{difference} {cause} since the states were written. Look at the steps, then "
-            f"refresh the states with `{_rewriting(path, file.trace)}`."
+            f"{difference} {cause} since the states were written. Check the steps, then update the states with "
+            f"`{_rewriting(path, file.trace)}`."
         )
     return made
 
 
 def replay_text(text: str, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:
-    """Replay a trace given as the text of its file; its states may be left out, and are not compared."""
+    """Replay a trace given as the text of its file; its states may be missing, and are not compared."""
     file = read_lines(Lines("trace", text), lookup)
     return follow(file.trace, file)
 
@@ -160,12 +160,12 @@ def _text(value: object) -> str:
 
 
 def own_file(found: Protocol) -> str:
-    """Return the path of a user's own protocol, relative to here; an empty string for a built-in one."""
+    """Return the relative path of a user's own protocol, or an empty string for a built-in one."""
     return "" if found.name in PROTOCOLS else path_shown(found.machine.initial.function.__code__.co_filename)
 
 
 def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:
-    """Replay a trace file and regenerate its states; header and actions, with their comments, stay."""
+    """Replay a trace file and regenerate its states; header and actions, with their comments, do not change."""
     file = read(path, lookup)
     made = follow(file.trace, file)
     _save(path, file.head + made.states, file.newline)
@@ -173,20 +173,20 @@ def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol
 
 
 def write(path: str | File, trace: Trace) -> Replay:
-    """Write a trace to a file after replaying it: no trace is written that the plain semantics does not confirm.
+    """Write a trace to a file after the plain semantics has confirmed it by a replay.
 
     Raises MismatchError if the trace does not replay, UsageError if the file cannot be written.
     """
     try:
         made = follow(trace)
     except UsageError as error:
-        raise MismatchError(f"a trace for {trace.title!r} was found that does not replay: {error}") from error
+        raise MismatchError(f"the trace found for {trace.title!r} does not replay: {error}") from error
     _save(path, made.text)
     return made
 
 
 class _Replaying:
-    """One replay, with the messages of its failures."""
+    """One replay, with the messages for its failures."""
 
     def __init__(self, trace: Trace, file: TraceFile | None) -> None:
         self.trace, self.file = trace, file
@@ -229,8 +229,8 @@ class _Replaying:
             shown, reason = self.plain.show(step), self.reason(step, error)
             text = states_text(self.trace, self.path(), ending=f"{number} {shown}")
             raise UsageError(
-                f"{place}step {number}, `{shown}`, cannot happen: {reason}. {self.enabled(step)}"
-                f"{changes_since(self.file, text, whole=False)}"
+                f"{place}step {number}, `{shown}`, is not possible: {reason}. "
+                f"{self.enabled(step)}{changes_since(self.file, text, whole=False)}"
             ) from None
         except FencepostError as error:
             raise type(error)(f"{place}step {number}: {error}") from error
@@ -248,14 +248,14 @@ class _Replaying:
         possible = [item.step for item in self.plain.transitions(self.states[-1])]
         possible.sort(key=lambda item: item.action.name != step.action.name)
         if not possible:
-            return "No step is enabled there: remove this one and what follows."
+            return "No step is enabled there: remove this one and all that follow."
         others = len(possible) - SHOWN
         more = f" or one of {others} others" if others > 1 else " or one other" if others == 1 else ""
         shown = ", ".join(f"`{self.plain.show(item)}`" for item in possible[:SHOWN])
         return f"Write a step that is enabled there: {shown}{more}."
 
     def refuse_end(self, path: Path) -> NoReturn:
-        """Raise UsageError: all steps are enabled, but the end does not show the trace's claim."""
+        """Raise UsageError because the end does not show the trace's claim, although all steps are enabled."""
         trace, count = self.trace, len(self.trace.steps)
         place = f"{self.file.path}:{self.file.verdict}: " if self.file else ""
         earlier = next((length for length in range(1, path.length) if self.shows_after(length)), None)
@@ -270,7 +270,7 @@ class _Replaying:
             raise UsageError(f"{place}{fact} of the {count} steps, but {kept} it is. Remove the steps after that.")
         since = changes_since(self.file, states_text(trace, path), whole=True)
         raise UsageError(
-            f"{place}all steps can happen, but {fact}. Find another trace with `{self.command()}`, or remove the "
+            f"{place}all steps are possible, but {fact}. Find another trace with `{self.command()}`, or remove the "
             f"file.{since}"
         )
 
@@ -278,7 +278,7 @@ class _Replaying:
         place = f"{self.file.path}:{self.file.verdict}: " if self.file else ""
         since = changes_since(self.file, states_text(self.trace, path), whole=True)
         raise UsageError(
-            f"{place}all steps can happen, but this does not show that {self.trace.finding}: {fault}. Find another "
+            f"{place}all steps are possible, but they do not show that {self.trace.finding}: {fault}. Find another "
             f"trace with `{self.command()}`, or remove the file.{since}"
         )
 
@@ -311,7 +311,7 @@ def _fault(plain: Interpreter, trace: Trace, path: Path) -> str:
     kept = most is None or found.cost <= most
     if kept is trace.worst:
         return ""
-    return f"its way costs {found.cost}, and the bound is {most if most is not None else 'not given'}"
+    return f"its path costs {found.cost}, and the bound is {most if most is not None else 'not given'}"
 
 
 def _shows(plain: Interpreter, prop: Property | None, path: Path, last: Transition | None) -> bool:
@@ -325,6 +325,6 @@ def _save(path: str | File, text: str, newline: str = "\n") -> None:
         write_named(File(path), text.replace("\n", newline).encode())
     except OSError as error:
         raise UsageError(
-            f"{path}: the trace cannot be written: {error.strerror}. Give a path in a folder that exists and may be "
-            "written to."
+            f"{path}: the trace cannot be written: {error.strerror}. Choose a path in an existing folder that you may "
+            "write to."
         ) from None

@@ -1,6 +1,6 @@
-"""Shorter and smaller traces: attempts without some steps, and with lower constants of size.
+"""Attempts to make a trace shorter and smaller: without some steps, and with smaller sizes.
 
-Each attempt is a replay that skips disabled steps. Constants that choose between behaviours stay.
+Each attempt is a replay that skips disabled steps. Constants that choose between behaviours do not change.
 """
 
 import time
@@ -22,7 +22,7 @@ from fencepost.model.language.records import ArrayOf, BagOf, Key, Nested, Record
 
 Steps = tuple[Step, ...]
 PAIRS = 40
-"""Most steps of a trace from which every pair is left out together: a fault and its repair can only go together."""
+"""Traces of up to this many steps are tried without each pair of steps: a fault and its recovery only go together."""
 
 
 class Attempts:
@@ -39,7 +39,7 @@ class Attempts:
         return time.perf_counter() > self.deadline
 
     def take(self, steps: Steps) -> Steps | None:
-        """Return the enabled ones of the steps, up to where they show the trace's claim; None if they do not.
+        """Return the enabled steps, up to where they show the trace's claim; None if they do not show it.
 
         A step whose message is no longer in flight takes the most similar one; a step that a guard refuses is skipped.
         """
@@ -123,7 +123,7 @@ def without(attempts: Attempts, steps: Steps) -> Steps:
 
 
 def simpler(attempts: Attempts, steps: Steps) -> Steps:
-    """Return the steps with parameters nearer to 0, if they show the claim in as many steps."""
+    """Return the steps with smaller parameters, if they still show the claim in the same number of steps."""
     found = list(steps)
     for place, step in enumerate(steps):
         for number, (_, domain) in enumerate(step.action.params):
@@ -156,7 +156,7 @@ def _first(attempts: Attempts, steps: Steps, candidates: Iterator[Steps]) -> Ste
 
 
 def _pieces(steps: Steps, size: int) -> Iterator[Steps]:
-    """Yield the steps without each piece of this size, the last one first: early steps are needed most."""
+    """Yield the steps without each piece of this size, the last piece first, as early steps are needed most."""
     for end in range(len(steps), 0, -size):
         yield steps[: max(0, end - size)] + steps[end:]
 
@@ -170,7 +170,7 @@ def _pairs(steps: Steps) -> Iterator[Steps]:
 def sizes(machine: Machine) -> list[str]:
     """Return the constants that bound a field or a parameter, in declared order.
 
-    Others, such as the version of a request, choose what the protocol does: changing them changes the question.
+    Other constants, such as the version of a request, choose behaviour: changing them changes the question.
     """
     used: set[str] = set()
     for total in bounds_of(machine.state):
@@ -199,7 +199,7 @@ def named(trace: Trace, name: str) -> int:
 
 
 def with_constant(trace: Trace, name: str, value: int) -> Trace | None:
-    """Return the trace's question under another constant, with the same steps; None if the machine refuses it."""
+    """Return the trace with another value of a constant, or None if the machine refuses the value."""
     try:
         found = replace(trace, constants=trace.protocol.machine.set_constants({**trace.constants.values, name: value}))
         found.interpreter()
@@ -209,7 +209,7 @@ def with_constant(trace: Trace, name: str, value: int) -> Trace | None:
 
 
 def from_first_start(trace: Trace, deadline: float) -> Trace:
-    """Return the trace from the first initial state from which its steps, or fewer of them, show the claim."""
+    """Return the trace from the first initial state in which its steps, or fewer of them, show the claim."""
     if trace.initial is None:
         return trace
     for step, _ in starting_points(trace.interpreter()):
@@ -221,9 +221,9 @@ def from_first_start(trace: Trace, deadline: float) -> Trace:
 
 
 def lower(trace: Trace, deadline: float) -> Trace:
-    """Return the trace under the smallest sizes at which its steps still show its claim.
+    """Return the trace under the smallest sizes with which its steps still show its claim.
 
-    Shapes stay: a smaller one lacks things that the steps name.
+    Shapes do not change, because a smaller shape may lack values that the steps name.
     """
     trace = from_first_start(trace, deadline)
     machine = trace.protocol.machine

@@ -18,33 +18,33 @@ from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.interpreter import Path
 
 WALKS = 20_000
-"""Number of walks that look for a shorter trace if a search does not reach far enough."""
+"""The number of walks that look for a shorter trace if a search does not reach far enough."""
 ROUNDS = 8
 """Most rounds of shortening and searching; each ends with a shorter trace, and few traces need more than three."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of shrinking. `memory` is in bytes, `seconds` counts everything but compiling."""
+    """The limits of shrinking. `memory` is in bytes; `seconds` includes everything but compilation."""
 
     seconds: float = 60.0
     memory: int = 2 << 30
     workers: int = 0
-    """Threads of a search; 0: one per processor."""
+    """The number of threads of a search; 0 stands for one per processor."""
 
 
 @dataclass(frozen=True)
 class Shrunk:
-    """A shortened trace, and how far the absence of a shorter one was checked.
+    """A shortened trace, and the extent to which shorter ones were excluded.
 
-    `checked` counts states: under the final constants, no trace of that many states or fewer violates the same
-    property, unless it is as long as this one. `searched` is the number of different states of that search.
+    `checked` counts states: under the final constants, no trace of up to that many states violates the same property,
+    unless it is as long as this one. `searched` is the number of distinct states in that search.
     """
 
     trace: Trace
     path: Path
     before: int
-    """Number of states of the original trace."""
+    """The number of states of the original trace."""
     lowered: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     checked: int = 0
     searched: int = 0
@@ -55,7 +55,7 @@ class Shrunk:
 
     @property
     def shortest(self) -> bool:
-        """Whether it is certain that no trace under these constants is shorter."""
+        """Whether it is certain that no shorter trace exists under these constants."""
         return self.checked >= self.path.length - 1
 
     @property
@@ -65,35 +65,35 @@ class Shrunk:
     @property
     def reach(self) -> str:
         if self.shortest:
-            more = ", nor before those were lowered" if self.before_lowering and set(self.lowered) - self.shapes else ""
+            more = ", nor before these were lowered" if self.before_lowering and set(self.lowered) - self.shapes else ""
             return f"No shorter one exists under these constants{more}: {self.searched:,} states were searched."
         if not self.checked:
-            return f"Whether a shorter one exists under these constants is not known ({self.why_stopped})."
+            return f"It is not known whether a shorter one exists under these constants ({self.why_stopped})."
         return (
-            f"None of up to {self.checked} states exists under these constants; whether one of {self.checked + 1} "
-            f"to {self.path.length - 1} states does is not known ({self.why_stopped})."
+            f"None of up to {self.checked} states exists under these constants; it is not known whether one of "
+            f"{self.checked + 1} to {self.path.length - 1} states does ({self.why_stopped})."
         )
 
 
 def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], None] | None = None) -> Shrunk:
     """Return the shortest trace with the same finding; raise UsageError if this one does not replay.
 
-    `tell(text)` is called with the current activity. The plain semantics has replayed the result.
+    `tell(text)` is called with the current activity. The result has been replayed under the plain semantics.
     """
     if trace.kafka:
         raise UsageError(
             f"the trace shows where Kafka {trace.kafka} departs from the model, which only a run on Kafka's classes "
-            "can show: `fencepost conform` writes such traces as short as it can make them."
+            "can show: `fencepost conform` already writes such traces as short as possible."
         )
     if trace.recorded:
         raise UsageError(
-            f"the trace is what a cluster went through ({trace.recorded}): with fewer steps it would be another "
-            "history. Leave it as it is."
+            f"the trace is the history of a cluster ({trace.recorded}): with fewer steps it would be a different "
+            "history. Leave it unchanged."
         )
     if trace.prop is not None:
         why = (
-            "its trace is a path and a loop, and steps cannot be left out of it one by one. "
-            "A check shows the shortest path to a loop"
+            "the trace is a path and a loop, from which steps cannot be removed one by one. A check finds the "
+            "shortest path to a loop"
         )
         refuse_behaviours((trace.prop,), why)
     return _Shrinking(trace, limits or Limits(), tell or (lambda _: None)).run()
@@ -114,10 +114,9 @@ class _Shrinking:
     def __init__(self, trace: Trace, limits: Limits, tell: Callable[[str], None]) -> None:
         self.given, self.trace, self.limits, self.tell = trace, trace, limits, tell
         self.spent = 0.0
-        """Seconds of compiling, which are not counted."""
+        """The time spent on compilation in seconds, which does not count."""
         self.wide = trace
-        """The question under the given constants and a smaller shape: lower constants may exclude the shortest
-        trace."""
+        """The question under given constants and a smaller shape: lower constants may exclude the shortest trace."""
         self.last: tuple[Constants, Result] | None = None
         """The last search with a result, and its constants."""
         self.wrong = ""
@@ -156,7 +155,7 @@ class _Shrinking:
         """Search for a shorter trace under the constants of another one; adopt it and return whether there is one."""
         if self.certain_before and trace is self.wide:
             return False
-        self.tell(f"searching for less than {len(self.trace.steps) + 1} states")
+        self.tell(f"searching for fewer than {len(self.trace.steps) + 1} states")
         result = self.search_where_defined(trace, len(self.trace.steps), self.left * share)
         if result is None:
             return False
@@ -211,7 +210,7 @@ class _Shrinking:
         """Search for a trace of at most the same length with fewer brokers, replicas and the like, lower constants
         first.
 
-        A shape that would need compiling is searched only if it has all things that the steps name.
+        A shape that would need compilation is searched only if it contains all values that the steps name.
         """
         lowered = lower(self.trace, self.until(0.2))
         for trace in (lowered, self.trace) if lowered.constants != self.trace.constants else (self.trace,):
@@ -232,7 +231,7 @@ class _Shrinking:
         return range(int(trace.protocol.machine.constants.declared()[name].low), int(trace.constants.values[name]))
 
     def search_where_defined(self, trace: Trace, levels: int, seconds: float) -> Result | None:
-        """Search under the constants of a trace; None if the model raises an error under them."""
+        """Search under the constants of a trace; return None if the model raises an error under them."""
         try:
             return self.search(trace, levels, seconds)
         except DomainError as error:
@@ -268,15 +267,15 @@ class _Shrinking:
         return True
 
     def walk(self) -> bool:
-        """Walk at random under the lower constants, beyond the reach of a search; return whether a shorter trace was
+        """Take random walks under the lower constants, beyond the reach of a search; return whether a shorter trace was
         found.
 
-        Walks have all guards, so a trace without one of them has no walks.
+        Walks have all guards, so none are taken for a trace without a guard.
         """
         prop, length = self.trace.prop, len(self.trace.steps)
         if prop is None or self.trace.removed or self.left <= 0 or self.interrupted:
             return False
-        self.tell("walking at random")
+        self.tell("taking random walks")
         trace = self.trace
         walker = Walker(
             trace.protocol.machine, trace.constants, (prop,), normalize=trace.normalize, kernels=self.kernels(trace)
@@ -303,7 +302,7 @@ class _Shrinking:
     # reach
 
     def checked(self, result: Result) -> int:
-        """Return the length up to which every trace was examined: a deadlock is found only if its level is expanded."""
+        """Return the length up to which every trace was examined; a deadlock is found only if its level is expanded."""
         if result.complete:
             return len(self.trace.steps) + 1
         return len(result.levels) - (self.trace.prop is None)

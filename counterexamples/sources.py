@@ -15,9 +15,9 @@ from fencepost.model.language.own_names import path_shown
 from fencepost.model.language.trees import source_lines
 
 SHOWN = 3
-"""Number of parts that a message shows of a path elsewhere: `model/lineage/base.py`."""
+"""The number of parts of a path that a message shows for a file elsewhere: `model/lineage/base.py`."""
 PROMISES = ("always", "step", "leads-to", "bound")
-"""The kinds of entries that promise something."""
+"""The kinds of entries that are promises."""
 
 
 class Place(NamedTuple):
@@ -41,7 +41,7 @@ def place_of(function: Callable[..., Any]) -> Place:
 
 
 def promises(prop: Property) -> tuple[Entry, ...]:
-    """Return the guarantees that a property states, or else those settled by runs that judge it."""
+    """Return the guarantees that a property states, or otherwise those settled by runs that judge it."""
     known = entries()
     said = re.findall(r"[A-Za-z0-9-]+", (prop.text or inspect.getdoc(prop.function) or "").partition(":")[0])
     named = tuple(known[word] for word in said if word in known)

@@ -1,11 +1,11 @@
 """Hypothesis in another test suite: one line tests a machine, and a failure becomes a short trace.
 
-Hypothesis chooses whole schedules, and the compiled machine runs them, so it spends its time choosing and shrinking
-instead of stepping. A schedule is a string of bytes, one or two for each step. 0 takes no step, so that a smaller
-schedule is a shorter walk; n > 0 is the enabled step with the number (n - 1) modulo the number of enabled steps, so no
-schedule is ever rejected. An example has several schedules: Hypothesis takes a millisecond or more for an example, in
-which the core walks along all of them. `rule_machine` makes plain rules instead, one for each action: slower, and easy
-to debug.
+Hypothesis chooses whole schedules, which the compiled machine runs, so that it spends its time on choosing and
+shrinking. A schedule is a string of bytes, one or two for each step. 0 takes no step, so that a smaller schedule is a
+shorter walk; n > 0 selects the enabled step number (n - 1) modulo the number of enabled steps, so no schedule is ever
+rejected. An example contains several schedules, because Hypothesis needs a millisecond or more per example, in which
+the compiled machine can walk along all of them. `rule_machine` instead makes a plain rule for each action, which is
+slower but easy to debug.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 
 
 BYTE = 255
-"""Number of steps that one byte can distinguish: 0 stands for no step."""
+"""The number of steps that one byte can distinguish; 0 stands for no step."""
 PILOTS, FEW = 500, 0.02
-"""Random walks that measure how long schedules must be, and the share of them that may be longer."""
+"""The number of random walks that measure how long schedules must be, and the share of them that may be longer."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Size of a test: `examples` of `schedules` schedules, of at most `depth` steps; `fixed`: always the same.
+    """The size of a test: `examples` of `schedules` schedules, of at most `depth` steps; always the same if `fixed`.
 
-    Schedules are not longer than nearly all random walks of the machine: bytes beyond the end of a walk are never read.
+    Schedules are as long as nearly all random walks of the machine: bytes beyond the end of a walk are never read.
     """
 
     name: str
@@ -59,9 +59,9 @@ class Profile:
 
 
 DEVELOPMENT = Profile("development", 10_000)
-"""The default: new schedules every time."""
+"""The default profile, with new schedules every time."""
 CI = Profile("ci", 40_000, fixed=True)
-"""The same schedules every time, and more of them."""
+"""A profile with the same schedules every time, and more of them."""
 PROFILES = {item.name: item for item in (DEVELOPMENT, CI)}
 
 
@@ -77,15 +77,14 @@ def hypothesis() -> ModuleType:
         import hypothesis.strategies
     except ImportError:
         raise UsageError(
-            "Hypothesis was asked to choose schedules, but it is not installed: "
-            'run `pip install "fencepost[hypothesis]"`.'
+            'choosing schedules needs Hypothesis, which is not installed: run `pip install "fencepost[hypothesis]"`.'
         ) from None
     return hypothesis
 
 
 @dataclass(frozen=True)
 class ScheduleFailure:
-    """Hypothesis' failure: the property, the shrunk schedule, and its confirmed path."""
+    """A failure found by Hypothesis: the property, the shrunk schedule, and its confirmed path."""
 
     prop: Property
     schedule: bytes
@@ -94,7 +93,7 @@ class ScheduleFailure:
 
 @dataclass(frozen=True)
 class Tried:
-    """Schedules that Hypothesis tried, and their steps. `failure` stays None unless a property is violated."""
+    """The schedules that Hypothesis tried, and their steps. `failure` stays None unless a property is violated."""
 
     schedules: int
     steps: int
@@ -103,7 +102,7 @@ class Tried:
 
 
 class ViolatedError(AssertionError):
-    """A property does not hold along a schedule."""
+    """Raised if a property is violated along a schedule."""
 
     def __init__(self, prop: Property, schedule: bytes) -> None:
         super().__init__(f"{prop.name} is violated")
@@ -111,7 +110,7 @@ class ViolatedError(AssertionError):
 
 
 class Driver:
-    """Runs schedules on a machine and reports the results to Hypothesis."""
+    """A driver that runs schedules on a machine and reports the results to Hypothesis."""
 
     def __init__(self, walker: Walker, chosen: Profile) -> None:
         self.walker, self.chosen = walker, chosen
@@ -121,9 +120,9 @@ class Driver:
         self.schedules = self.steps = 0
 
     def strategy(self, schedules: int) -> Any:
-        """Return the strategy of this many schedules, concatenated in one string of bytes.
+        """Return the strategy for this many schedules, concatenated in one string of bytes.
 
-        A list of strings would make Hypothesis generate examples of mostly equal schedules.
+        With a list of strings, Hypothesis would generate examples of mostly equal schedules.
         """
         size = schedules * (self.depth + 1) * self.width.itemsize
         return hypothesis().strategies.binary(min_size=size, max_size=size)
@@ -208,7 +207,7 @@ def try_schedules(walker: Walker, chosen: Profile = DEVELOPMENT) -> Tried:
 
 
 def _shrunk(driver: Driver, found: ViolatedError) -> ViolatedError:
-    """Shrink the one schedule that violates a property; Hypothesis finds it in a database made for this."""
+    """Shrink the schedule that violates a property; Hypothesis finds it in a database created for this purpose."""
     from hypothesis import given
     from hypothesis.database import InMemoryExampleDatabase, choices_to_bytes
 
@@ -234,17 +233,17 @@ def _shrunk(driver: Driver, found: ViolatedError) -> ViolatedError:
 
 MOST_MESSAGES = 1 << 16
 OURS = "do_"
-"""Prefix of the names of actions and parameters, so that Hypothesis gives none a meaning."""
+"""The prefix of the names of actions and parameters, so that none of them has a meaning to Hypothesis."""
 
 
 def rule_machine(machine: Machine, constants: Constants, properties: tuple[Property, ...]) -> Any:
-    """Return a RuleBasedStateMachine: rules draw an action's parameters, and do nothing if a guard refuses.
+    """Return a RuleBasedStateMachine whose rules draw an action's parameters and do nothing if a guard refuses.
 
     Its class attributes `calls` and `steps` count the rules that ran, and those that took a step. Raises UsageError for
     a property of behaviours.
     """
     hypothesis()
-    refuse_behaviours(properties, "a run of rules has an end")
+    refuse_behaviours(properties, "a run of rules is finite")
     from hypothesis import stateful
 
     plain = Interpreter(machine, constants)
@@ -278,7 +277,7 @@ def rule_machine(machine: Machine, constants: Constants, properties: tuple[Prope
 
 
 def _strategy(plain: Interpreter, domain: Domain | InFlight) -> Any:
-    """Return the strategy for a parameter, None if it has no values; for a message, its number in flight."""
+    """Return the strategy for a parameter, or None if it has no values; for a message, its number in flight."""
     strategies = hypothesis().strategies
     if isinstance(domain, InFlight):
         return strategies.integers(0, MOST_MESSAGES - 1)
@@ -324,7 +323,7 @@ def explore(
 ) -> tuple[Tried, Shrunk | None]:
     """Test a protocol with Hypothesis; return its statistics, and the shortened trace of a violation.
 
-    Without names, all properties except those of behaviours are judged, since a schedule has an end. Raises UsageError
+    Without names, all properties except those of behaviours are judged, because schedules are finite. Raises UsageError
     for unknown constants or properties, and if Hypothesis is not installed.
     """
     machine = protocol.machine
@@ -347,9 +346,9 @@ def machine_test(
     folder: str | File = ".",
     **constants: int,
 ) -> Callable[[], None]:
-    """Return a test, for pytest or to be called: Hypothesis chooses schedules, and no property may be violated.
+    """Return a test, for pytest or to be called, in which Hypothesis chooses schedules and no property may be violated.
 
-    `use` is a profile or its name. A failure's trace is written to `folder`, which is made if missing, as
+    `use` is a profile or its name. A failure's trace is written to `folder`, which is created if missing, as
     machine-property.trace, and its steps are in the message.
     """
 

@@ -1,7 +1,7 @@
 """The states of a path as small tables: the initial state in full, then the changes of each step.
 
-Generic over the schema. An array of records is a table with one row per element. An array with a field beside it for
-its end is a log, written `[offset:epoch/id ...]` up to that end.
+The code is generic over the schema. An array of records is a table with one row per element. An array with a sibling
+field for its end is a log, written `[offset:epoch/id ...]` up to that end.
 """
 
 from collections import Counter
@@ -15,13 +15,13 @@ from fencepost.model.language.printing import leaves, show_message
 from fencepost.model.language.records import ArrayOf, BagOf, Key, Nested, Record, Scalar, fields
 
 GAP = 2
-"""Blanks between the columns of a table."""
+"""The number of spaces between the columns of a table."""
 
 
 class Cell(NamedTuple):
     """A field of a record, or of a record inside it (`quorum.leader`), with its value as text.
 
-    `messages` are those of a bag, which has no other text. A log has a `legend`: the fields of its entries.
+    `messages` holds the messages of a bag, which has no other text. The `legend` of a log lists its entries' fields.
     """
 
     name: str
@@ -35,9 +35,9 @@ class Cell(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The state's own fields (`table` is empty), or one element of an array of records: a row of its table.
+    """The state's own fields (then `table` is empty), or one element of an array of records: a row of its table.
 
-    The state's ghosts and budgets are a separate part, the last one, also without a table.
+    The state's ghosts and budgets form a separate part, the last one, also without a table.
     """
 
     table: str
@@ -47,7 +47,7 @@ class Part(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A field that differs between two states. For a message in a bag one side is empty."""
+    """A field that differs between two states. For a message in a bag, one side is empty."""
 
     label: str
     name: str
@@ -76,7 +76,7 @@ def is_aside(name: str) -> bool:
 def parts(record: type[Record], key: Key, known: frozenset[str] | None = None) -> list[Part]:
     """Return a state as parts: its own fields, each array of records by element, then ghosts and budgets.
 
-    With `known`, a file's constants, fields are left out whose size depends only on newer constants.
+    With `known`, the constants of a file, fields whose size depends only on newer constants are left out.
     """
     found: list[Part] = []
     _collect(found, Part("", (), "", ()), record, key, known)
@@ -102,7 +102,7 @@ def changes(record: type[Record], before: Key, after: Key) -> list[Change]:
 
 
 def merged(rows: Iterable[Part]) -> list[tuple[str, tuple[Cell, ...]]]:
-    """Return the rows of a table with their index as text; equal neighbours are one row, `0..2`."""
+    """Return the rows of a table with their index as text; equal neighbours share a row, such as `0..2`."""
     found = []
     for (prefix, cells), same in groupby(rows, key=lambda part: (part.place[:-1], part.cells)):
         last = [part.place[-1] for part in same]
@@ -118,9 +118,9 @@ def tables(state: list[Part]) -> Iterator[tuple[str, list[Part]]]:
 
 
 def log_ends(record: type[Record]) -> dict[str, str]:
-    """Return, for each array field that is a log, the field beside it with its end.
+    """Return, for each array field that is a log, the sibling field with its end.
 
-    That field is called `<array>_end`, or for an array of records `end` or `log_end_offset`, and ranges from 0 to the
+    That field is called `<array>_end`, or `end` or `log_end_offset` for an array of records, and ranges from 0 to the
     array's length.
     """
     scalars = {name: field.domain for name, field in fields(record) if isinstance(field, Scalar)}
@@ -136,7 +136,7 @@ def log_ends(record: type[Record]) -> dict[str, str]:
 
 
 def pieces(widths: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Yield groups of columns that fit side by side with gaps between; each starts with the first column."""
+    """Yield groups of columns that fit side by side with gaps between them; each starts with the first column."""
     start = 1
     while start < max(2, len(widths)):
         end, used = start + 1, sum(GAP + width for width in widths[start : start + 1])
@@ -158,7 +158,7 @@ def _spans(domain: Range, array: ArrayOf) -> bool:
 
 
 def _is_newer(field: object, known: frozenset[str] | None) -> bool:
-    """Return whether a field depends on constants, and on none of these."""
+    """Return whether a field depends on constants, but on none of these."""
     if known is None:
         return False
     sizes: tuple[Linear | int, ...] = ()
@@ -215,7 +215,7 @@ def _flatten(
 
 
 def _log(field: ArrayOf, value: Key, end: int) -> str:
-    """Return `[0:2/0 1:2/1]`; slots from the end on, which should be clear, are shown after `|` if they are not."""
+    """Return `[0:2/0 1:2/1]`; slots beyond the end, which should be clear, are shown after `|` if they are not."""
     shown = [f"{offset}:{_entry(field, item)}" for offset, item in enumerate(value)]
     stray = [shown[offset] for offset in range(end, len(value)) if is_set(value[offset])]
     return "[" + " ".join([*shown[:end], *(["|", *stray] if stray else [])]) + "]"
@@ -238,7 +238,7 @@ def _legend(field: ArrayOf, value: Key) -> str:
 
 
 def _ordered(record: type[Record], value: Key) -> list[tuple[str, str]]:
-    """Return the fields of a log's record as text, the epoch first, as is usual for Kafka."""
+    """Return the fields of a log's record as text, with the epoch first, as in Kafka."""
     return sorted(leaves(record, value), key=lambda leaf: "epoch" not in leaf[0])
 
 

@@ -1,7 +1,7 @@
-"""A trace for people: its finding, then each step with its sentence and its changes.
+"""A trace for readers: its finding, then each step with its sentence and its changes.
 
-Replicas, and other records with logs, are shown as a table after each step that touches one of them: leader and
-followers side by side. Other changes are a line each. Lines and tables fit any terminal without breaking a name or a
+Replicas, and other records with logs, are shown as a table after each step that changes one of them, with leader and
+followers side by side. Other changes have a line each. Lines and tables fit any terminal without breaking a name or a
 value.
 """
 
@@ -29,7 +29,7 @@ HANG = 2
 
 @dataclass(frozen=True)
 class Folded:
-    """A line that folds between changes, words or fields of a message, never inside them."""
+    """A line that folds between changes, words or fields of a message, but never inside them."""
 
     text: Text
 
@@ -42,7 +42,7 @@ class Folded:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table whose titles fold between words to make it fit, and which is otherwise split into groups of columns.
+    """A table whose titles fold between words to fit; if that is not enough, the columns are split into groups.
 
     Each piece starts with the first column.
     """
@@ -86,14 +86,14 @@ ARROW = " → "
 OLD, NEW, QUIET, NAME = "red", "bold green", "dim", "cyan"
 INDENT = 5
 MANY = 8
-"""Number of columns that a terminal shows side by side."""
+"""The number of columns that a terminal shows side by side."""
 PROGRESS = ("end", "log_end_offset", "high_watermark", "leader_epoch", "leader", "isr")
 """Columns that are always shown beside the log."""
 FOLDING = (
-    "Folded is what `normalize` of the model changed after a step, "
-    "so that states without an observable difference are one."
+    '"folded" marks what the model\'s `normalize` changed after a step, which merges states without an observable '
+    "difference."
 )
-"""A note below the first step with changes by `normalize`."""
+"""A note below the first step that `normalize` changes."""
 
 
 def render(trace: Trace, path: Path) -> RenderableType:
@@ -113,7 +113,7 @@ def render(trace: Trace, path: Path) -> RenderableType:
         closing = f"and so on, as after step {path.loop}" if path.loop < len(path.steps) else "Nothing happens any more"
         shown += [Text(), Text(closing, "bold")]
         if promises:
-            shown += [Text("It is fair:"), *(_indented(Text(line)) for line in promises)]
+            shown += [Text("The loop is fair:"), *(_indented(Text(line)) for line in promises)]
     return Group(*shown, Text(), *_end(trace, path))
 
 
@@ -165,8 +165,8 @@ def _own(cells: Sequence[Cell]) -> Iterator[RenderableType]:
 
 
 def _step(trace: Trace, before: Key, happened: Transition) -> Iterator[RenderableType]:
-    """Yield the action's sentence, its changes line by line, the tables with logs that changed, and what `normalize`
-    did.
+    """Yield the action's sentence, its changes line by line, the tables with changed logs, and the changes by
+    `normalize`.
     """
     yield _indented(Text(happened.step.action.sentence, f"italic {QUIET}"))
     record, after = trace.protocol.machine.state, happened.raw
@@ -211,9 +211,9 @@ def _message(change: Change) -> Text:
 
 
 def _compared(name: str, pairs: list[tuple[Part, Part]]) -> Sheet:
-    """Return a table after a step: unchanged rows are dim, and in the others the changes are highlighted.
+    """Return a table after a step, with unchanged rows dimmed and changes in the others highlighted.
 
-    With many columns, only those that show a replica's progress, and changed ones, are kept.
+    With many columns, only changed ones and those that show a replica's progress are kept.
     """
     cells = pairs[0][1].cells
     kept = [
@@ -243,7 +243,7 @@ def _cell(before: Cell, after: Cell) -> Text:
 
 
 def _log(before: str, after: str) -> Text:
-    """Return a log that changed: records that stayed, then `-` for each dropped and `+` for each appended one."""
+    """Return a changed log: unchanged records, then `-` for each dropped and `+` for each appended one."""
     old, new = before[1:-1].split(), after[1:-1].split()
     same = next(
         (index for index, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), min(len(old), len(new))

@@ -1,7 +1,7 @@
 """A trace: a question, and the steps that answer it. Its text is written here and read in `reader`.
 
 The file has a header, the actions, and the states, with a line `----` after each of the first two. Header and actions
-may be edited by hand; the states are regenerated (`states`).
+may be edited by hand; the states are regenerated (see `states`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FORMAT = "1"
 RULE = "----"
 LOOP = "loop:"
-"""The line before the repeated actions; with none after it, no further step is taken."""
+"""The line before the repeated actions; if none follow, no further step is taken."""
 WORST = "worst"
 """The verdict of a trace along the most expensive path that an at-most property allows."""
 DIFFERS = "differs"
@@ -36,19 +36,19 @@ DIFFERS = "differs"
 RECORDED = "recorded"
 """The verdict of a cluster's history, which need not violate anything."""
 WIDTH = 100
-"""Width at which the writer folds a line."""
+"""The width at which the writer folds a line."""
 ARCHIVE = File(__file__).parent / "archive"
-"""One shortest trace for each expected violation, named protocol-property.trace."""
+"""The folder with one shortest trace for each expected violation, named protocol-property.trace."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """Steps of a protocol from an initial state, and their finding.
+    """The steps of a protocol from an initial state, and their finding.
 
-    `prop` is violated in the last state, or reached if it is a witness; None: no action is enabled there. A property of
-    behaviours is violated for the values `args` of its parameters, and the trace repeats for ever from the state with
-    index `loop` on; or the trace is the `worst` path that the property allows. `initial` holds the parameters of the
-    machine's initial action; None if there is one initial state. `removed` is a guard that is left out; None: the
+    `prop` is violated in the last state, or reached if it is a witness; None if no action is enabled there. A property
+    of behaviours is violated for the values `args` of its parameters, and the trace repeats forever from the state with
+    index `loop`; or the trace is the `worst` path that the property allows. `initial` holds the parameters of the
+    machine's initial action; None if there is one initial state. `removed` is a guard that is left out; None if the
     protocol is complete. `kafka` is the release that departs from the model at the last step; then there is no
     property. `recorded` names the partition of a cluster's history, and offsets of its metadata log; then there is no
     property either.
@@ -73,7 +73,7 @@ class Trace:
 
     @property
     def judged_by_its_end(self) -> bool:
-        """Whether the end must show a finding: not if Kafka departs from the model, nor in a cluster's history."""
+        """Whether the end must show a finding; not if Kafka departs from the model, nor for a cluster's history."""
         return not self.kafka and not self.recorded
 
     @property
@@ -88,8 +88,8 @@ class Trace:
             return f"Kafka {self.kafka} departs from the model"
         if self.recorded:
             return (
-                f"a cluster may have gone this way: what its controller did is recorded ({self.recorded}), "
-                "the rest supposed"
+                f"a possible history of a cluster: the controller's steps are recorded ({self.recorded}), the others "
+                "assumed"
             )
         if self.worst and self.prop is not None:
             return f"{self.prop.name} holds, and no path costs more"
@@ -105,13 +105,13 @@ class Trace:
         return self._constants()[0]
 
     def interpreter(self, *, bounded: bool = False) -> Interpreter:
-        """Return the plain semantics for replaying the trace; if a guard is removed, domains bound it in any case."""
+        """Return the plain semantics for replaying the trace; even without a guard, domains bound it."""
         machine = self.protocol.machine if self.removed is None else without(self.protocol.machine, self.removed)
         bounded = bounded or self.removed is not None
         return Interpreter(machine, self.constants, normalize=self.normalize, bounded=bounded)
 
     def start(self, plain: Interpreter) -> str:
-        """Return the parameters of the initial state as text; empty if there is only one."""
+        """Return the parameters of the initial state as text, empty if there is only one."""
         if self.initial is None:
             return ""
         return plain.show(Step(self.protocol.machine.initial, self.initial)).partition(" ")[2]
@@ -183,8 +183,8 @@ def trace_of(
     path = result.deadlock if prop is None else result.of(prop).path
     if path is None:
         raise UsageError(
-            f"the exploration of {result.protocol!r} has no path for {prop or 'a deadlock'}, so there is no trace to "
-            "write."
+            f"the exploration of {result.protocol!r} found no path for {prop or 'a deadlock'}, so there is no trace "
+            "to write."
         )
     found = lookup(result.protocol)
     declared = found.machine.constants.declared()
@@ -206,10 +206,10 @@ def trace_of_path(
     item: PropertyResult | None = None,
     **about: Any,
 ) -> Trace:
-    """Return the trace along a path that decides a property at its end, or a deadlock without `prop`.
+    """Return the trace along a path that decides a property at its end, or along a path to a deadlock without `prop`.
 
-    `item` is the verdict on the property, if the path does not contain all of it; `about` may have the trace's version,
-    whether it is normalized, and the guard that the path leaves out.
+    `item` is the verdict on the property, if the path does not contain all of it; `about` may give the trace's version,
+    whether it is normalized, and the guard that the path omits.
     """
     judged = found.select((prop,))[0] if prop else None
     worst = judged is not None and judged.kind is Kind.AT_MOST and item is not None and item.verdict == "holds"

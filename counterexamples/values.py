@@ -1,4 +1,4 @@
-"""Values in traces: numbers, words, sets and whole messages, read by the schema."""
+"""Values in traces, read according to the schema: numbers, words, sets and whole messages."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def arguments(plain: Interpreter, item: Action, label: str, text: str) -> tuple[
         if name not in domains:
             raise UsageError(f"{label} has no parameter {quoted(name)}.{nearest(name, list(domains))} Write `{usage}`.")
         if name in given:
-            raise UsageError(f"{label} is given parameter {name!r} twice. Write `{usage}`.")
+            raise UsageError(f"parameter {name!r} of {label} appears twice. Write `{usage}`.")
         domain, what = domains[name], f"parameter {name!r} of {label}"
         if isinstance(domain, InFlight):
             given[name] = message(plain.schema, what, plain.message_class(domain), value)
@@ -33,7 +33,7 @@ def arguments(plain: Interpreter, item: Action, label: str, text: str) -> tuple[
             given[name] = parameter(plain.schema, what, domain, value)
     missing = [name for name in domains if name not in given]
     if missing:
-        raise UsageError(f"{label} is not given its parameter {missing[0]!r}. Write `{usage}`.")
+        raise UsageError(f"parameter {missing[0]!r} of {label} is missing. Write `{usage}`.")
     return tuple(given[name] for name in domains)
 
 
@@ -42,8 +42,8 @@ def pairs(text: str, example: str) -> Iterator[tuple[str, str]]:
         name, equals, value = word.partition("=")
         if not (name and equals and value):
             raise UsageError(
-                f"{quoted(word)} is not of the form `name=value`. Write for instance `{example}`, "
-                "without spaces around the sign."
+                f"{quoted(word)} is not of the form `name=value`. Write, for example, `{example}`, without spaces "
+                "around the sign."
             )
         yield name, value
 
@@ -55,7 +55,7 @@ def quoted(text: str) -> str:
 def parameter(schema: Schema, what: str, domain: Domain, text: str) -> int:
     """Return the value of a parameter; raise UsageError for a value that is never explored.
 
-    A parameter never takes NONE, even if its domain starts there.
+    A parameter never takes NONE, even if its domain includes it.
     """
     low, high = schema.bounds(domain)
     return _scalar(what, domain, text, 0 if low == NONE else low, high)
@@ -65,7 +65,7 @@ def message(schema: Schema, what: str, record: type[Record], text: str) -> Key:
     reader = _Message(schema, what, text)
     key = reader.record(record)
     if reader.at != len(text):
-        reader.refuse(f"{text[reader.at :]!r} is left over after the closing brace")
+        reader.refuse(f"{text[reader.at :]!r} follows the closing brace")
     return key
 
 
@@ -86,13 +86,10 @@ def _scalar(what: str, domain: Domain, text: str, low: int, high: int) -> int:
     if value is None:
         words = [word for word, number in domain.spellings().items() if low <= number <= high]
         guess = nearest(text, words) if words else ""
-        raise UsageError(
-            f"{what} was given {quoted(text)}, which is not one of its values.{guess} Write "
-            f"{describe(domain, low, high)}."
-        )
+        raise UsageError(f"{what} cannot be {quoted(text)}.{guess} Write {describe(domain, low, high)}.")
     if not low <= value <= high:
         raise UsageError(
-            f"{what} was given {quoted(text)}, which is out of its domain. Write {describe(domain, low, high)}."
+            f"{what} cannot be {quoted(text)}, which is outside its domain. Write {describe(domain, low, high)}."
         )
     return value
 
@@ -120,7 +117,7 @@ def _bits(text: str) -> int | None:
 
 
 class _Message:
-    """A message's text and the position read so far. The schema determines what must come next."""
+    """A message's text and the current read position. The schema determines what must come next."""
 
     def __init__(self, schema: Schema, what: str, text: str) -> None:
         self.schema, self.what, self.text, self.at = schema, what, text, 0
@@ -128,7 +125,7 @@ class _Message:
 
     def refuse(self, why: str) -> NoReturn:
         example = show_message(self.top, self.schema.zero(self.top)) if self.top else "{}"
-        raise UsageError(f"{self.what} was given {self.text!r}, where {why}. Write a message such as {example}.")
+        raise UsageError(f"{self.what} cannot be {self.text!r}: {why}. Write a message such as {example}.")
 
     def expect(self, sign: str) -> None:
         if not self.comes(sign):
@@ -158,7 +155,7 @@ class _Message:
             if name not in known:
                 self.refuse(f"{name!r} is not a field of {record.__name__}{_question(nearest(name, list(known)))}")
             if name in values:
-                self.refuse(f"field {name!r} is given twice")
+                self.refuse(f"field {name!r} appears twice")
             self.expect("=")
             values[name] = self.value(name, known[name])
         self.expect("}")
@@ -179,7 +176,7 @@ class _Message:
         if isinstance(field, Nested):
             return self.record(field.record)
         if isinstance(field, BagOf):
-            self.refuse(f"field {name!r} is a bag, which no message can hold")
+            self.refuse(f"field {name!r} is a bag, which no message can contain")
         return self.array(name, field)
 
     def array(self, name: str, field: ArrayOf) -> Key:

@@ -1,9 +1,9 @@
 """The violating values: for which leader, member or offset a property is false.
 
-The property is evaluated again at the end of the trace, and for each `all` or `any` the deciding values are recorded;
-helpers are followed. Findings are named as there: `leader=1, offset=0`. If one name means several variables, its value
-is that of the variable in the shown condition. Only what the property itself reaches is evaluated, and an error of an
-explanation never hides the violation.
+The property is evaluated again at the end of the trace. For each `all` or `any`, and inside helpers, the deciding
+values are recorded. Findings are named as in the property: `leader=1, offset=0`. If several variables share a name, the
+value is that of the variable in the shown condition. Only what the property itself evaluates is evaluated, and an error
+in the explanation never hides the violation.
 """
 
 import ast
@@ -25,14 +25,14 @@ from fencepost.model.language.records import Array, Record, declared_class, key_
 from fencepost.model.language.trees import code_of, definition_of, expression_of
 
 Scope = dict[str, Any]
-"""Globals and locals of a function in one."""
+"""The globals and locals of a function in one mapping."""
 
 
 class ViolatingBinding(NamedTuple):
     """Values by name, and the innermost deciding condition, with its operands as numbers.
 
-    `is_so` says that the condition is true and must not be; else it is false. `is_hidden` says that an outer variable
-    has the same name as an inner one, which is the one in the condition.
+    `is_so` says that the condition is true but must be false; otherwise it is false. `is_hidden` says that an inner
+    variable in the condition shadows an outer one.
     """
 
     values: tuple[tuple[str, str], ...]
@@ -49,7 +49,7 @@ class ViolatingBinding(NamedTuple):
 def violating_binding(trace: Trace, path: Path) -> ViolatingBinding | None:
     """Return the values that violate a trace's property at its end; None if no predicate is false there.
 
-    If the explanation itself fails, it ends with what it has so far.
+    If the explanation itself fails, it ends with the values found so far.
     """
     prop = trace.prop
     if prop is None or not prop.kind.must_hold:
@@ -75,7 +75,7 @@ def violated_for(trace: Trace, path: Path) -> str:
 
 
 def unmet(condition: str, scope: Scope) -> tuple[ViolatingBinding, list[tuple[str, Scope]]]:
-    """Return why a condition is false among these names, and each deciding part with the names that it reads."""
+    """Return why a condition is false with these names, and each deciding part with the names that it reads."""
     explained = _Explained(alternatives=True)
     with suppress(Exception):
         _Frame(explained, scope, set(scope)).explain(_expression(condition), scope, wanted=True)
@@ -96,20 +96,20 @@ def _arguments(trace: Trace, path: Path, prop: Property) -> list[Any]:
 
 
 class _Explained:
-    """One evaluation to be explained. With `alternatives` an `or` of false operands is shown as a whole."""
+    """An evaluation to be explained. With `alternatives`, an `or` of false operands is shown as a whole."""
 
     def __init__(self, *, alternatives: bool = False) -> None:
         self.alternatives = alternatives
         self.values: dict[str, tuple[str, Any]] = {}
-        """Names with their values, as text and as objects."""
+        """Names with their values, both as text and as objects."""
         self.is_hidden = False
-        """Whether an inner name has replaced an outer one."""
+        """Whether an inner name shadows an outer one."""
         self.read: set[str] = set()
         """The names that the condition reads."""
         self.condition = self.operands = ""
         self.is_so = False
         self.parts: list[tuple[str, Scope]] = []
-        """The parts that decide it, each with the names that it reads."""
+        """The parts that decide the condition, each with the names that it reads."""
 
     @property
     def binding(self) -> ViolatingBinding:
@@ -137,7 +137,7 @@ class _Explained:
 
 
 class _Frame:
-    """One call: its statements run until it returns."""
+    """One call, whose statements run until it returns."""
 
     def __init__(self, explained: _Explained, scope: Scope, parameters: set[str]) -> None:
         self.explained, self.scope, self.parameters = explained, scope, parameters
@@ -216,7 +216,7 @@ class _Frame:
     def each(self, node: ast.BoolOp, scope: Scope, *, wanted: bool) -> None:
         """Explain every operand.
 
-        The last condition is shown with its values, or the whole without the values in which its operands differ.
+        The last condition is shown with its values; if the operands differ, the whole is shown without them.
         """
         explained = self.explained
         outer, found, differing = explained.values, dict[str, tuple[str, Any]](), set[str]()
@@ -242,7 +242,7 @@ class _Frame:
                 self.explained.note(name, _shown(value, "", None), value)
 
     def indices(self, node: ast.expr, scope: Scope) -> None:
-        """Record the index of an array element, unless the text uses a loop's variable for it."""
+        """Record the index of an array element, unless the text uses a loop variable for it."""
         for item in _reached(node, scope):
             if isinstance(item, ast.GeneratorExp):
                 return
@@ -257,7 +257,7 @@ class _Frame:
 
 
 def _says_what_is_wrong(node: ast.expr) -> bool:
-    """Return whether a part of `not applies or holds` is the second one, whose last condition is reported."""
+    """Return whether a part of `not applies or holds` is the second operand, whose last condition is reported."""
     return not (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 
@@ -300,7 +300,7 @@ def _shown(value: Any, place: str, domain: Domain | None) -> str:
 
 
 def _operands(node: ast.expr, scope: Scope) -> str:
-    """Return a comparison with numbers for its operands, as far as it was asked; empty for others."""
+    """Return a comparison with numbers for its operands, as far as it was evaluated; empty for other expressions."""
     if not isinstance(node, ast.Compare) or any(isinstance(item, ast.In | ast.NotIn) for item in node.ops):
         return ""
     values = [value for _, value in _asked(node, scope)]
@@ -311,7 +311,7 @@ def _operands(node: ast.expr, scope: Scope) -> str:
 
 
 def _asked(node: ast.Compare, scope: Scope) -> Iterator[tuple[ast.expr, Any]]:
-    """Yield the evaluated operands of a chain of comparisons with their values: those up to the first that is false."""
+    """Yield the evaluated operands of a chain of comparisons with their values, up to the first that is false."""
     last = _value(node.left, scope)
     yield node.left, last
     for operator, operand in zip(node.ops, node.comparators, strict=True):
@@ -324,7 +324,7 @@ def _asked(node: ast.Compare, scope: Scope) -> Iterator[tuple[ast.expr, Any]]:
 
 
 def _reached(node: ast.expr, scope: Scope) -> Iterator[ast.AST]:
-    """Yield an expression and the parts of it that its evaluation comes to, the outer ones first."""
+    """Yield an expression and the parts of it that its evaluation reaches, the outer ones first."""
     waiting: deque[ast.AST] = deque([node])
     while waiting:
         item = waiting.popleft()

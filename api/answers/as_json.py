@@ -1,4 +1,4 @@
-"""JSON of answers, derived from their dataclasses: a key for each field, in the order of the class."""
+"""Conversion of answers to and from JSON, with a key for each field of their dataclasses, in order."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -9,13 +9,13 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 FORMAT = 1
 Json = dict[str, Any]
-"""An object in the JSON of an answer; docs/use/json.md has its keys."""
+"""An object in the JSON of an answer; docs/use/json.md documents its keys."""
 OPTIONAL, HIDDEN, KEY = {"optional": True}, {"hidden": True}, "key"
-"""Metadata of fields that are in the JSON only if not None, of those that never are, and of those with another key."""
+"""Metadata of fields: written to JSON only if not None, never written, and written under another key."""
 
 
 def as_json(value: Any) -> Any:
-    """Return a value as JSON: dataclasses and mappings as objects, sequences as lists, enums as their words."""
+    """Return a value as JSON: dataclasses and mappings as objects, sequences as lists, enums as their values."""
     if is_dataclass(value):
         shown = [(item, getattr(value, item.name)) for item in fields(value) if "hidden" not in item.metadata]
         return {item.name: as_json(part) for item, part in shown if part is not None or "optional" not in item.metadata}
@@ -27,7 +27,7 @@ def as_json(value: Any) -> Any:
 
 
 def of_json(kind: Any, data: Any) -> Any:
-    """Return JSON as a value of a type: a dataclass by its fields, whose `key` in the JSON may be another name."""
+    """Convert JSON to a value of a type: for a dataclass, its fields, whose JSON `key` may differ from their name."""
     inner = get_args(kind)
     if isinstance(kind, type) and is_dataclass(kind):
         hints, keys = get_type_hints(kind), {item.name: item.metadata.get(KEY, item.name) for item in fields(kind)}
@@ -45,7 +45,7 @@ def pick(source: Any, names: str) -> dict[str, Any]:
 
 
 def actions_of(fired: Mapping[str, int]) -> list[Json]:
-    """Return the number of times that each action happened, as JSON."""
+    """Return how often each action happened, as JSON."""
     return [{"name": name, "fired": count} for name, count in fired.items()]
 
 
@@ -65,8 +65,8 @@ class Printed:
 
 
 class Answer(Printed):
-    """An answer of a call, a frozen dataclass."""
+    """The answer of a call, a frozen dataclass."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the answer as JSON."""
         return {"format": FORMAT, **as_json(self)}

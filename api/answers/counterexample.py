@@ -85,7 +85,7 @@ class Counterexample:
 
     @property
     def loop(self) -> int | None:
-        """The number of the state from which the steps repeat forever; None if the path ends."""
+        """The number of the state from which the steps repeat forever, or None if the path ends."""
         return self.path.loop
 
     @property
@@ -139,7 +139,7 @@ class Counterexample:
 
     @cached_property
     def replayed(self) -> Replay:
-        """The path, replayed: the source of all formats."""
+        """The replayed path, from which all formats are made."""
         from fencepost.counterexamples.replay import follow
 
         return follow(self.trace)
@@ -210,7 +210,7 @@ class Explorer:
 
 
 class Histories(Mapping[str, Counterexample]):
-    """Paths by property, each made on first use."""
+    """Paths by property, each computed on first use."""
 
     def __init__(self, found: Mapping[str, PropertyResult], make: Callable[[PropertyResult], Counterexample]) -> None:
         self.found, self.make = found, make
@@ -229,11 +229,11 @@ class Histories(Mapping[str, Counterexample]):
 
 
 WIDTH = 100
-"""Columns of a page outside a terminal: a width that fits a build log and a mail."""
+"""The width in columns of a page outside a terminal, which fits build logs and mails."""
 
 
 def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path: Path, **more: Any) -> Trace:
-    """Return the trace of a property's path, with its source and its reason; `more` as in `counterexamples.trace`."""
+    """Return the trace of a property's path, with its source and reason; `more` is as in `counterexamples.trace`."""
     from fencepost.counterexamples.trace import trace_of_path as made
 
     why = next((item.sentence for item in found.properties if item.name == prop), "")
@@ -253,14 +253,14 @@ def way_of(found: Protocol, constants: Constants, error: DomainError, *, normali
 
 
 def bare(console: Console, content: RenderableType) -> str:
-    """Return Rich's layout as text, without trailing blanks."""
+    """Return a Rich layout as text without trailing spaces."""
     with console.capture() as caught:
         console.print(content)
     return "".join(f"{line.rstrip()}\n" for line in caught.get().splitlines())
 
 
 def trace_text(trace: Trace, path: Path) -> str:
-    """Return the output of `print_trace`, without colours, for a file."""
+    """Return the output of `print_trace` without colours, for a file."""
     from fencepost.counterexamples.text import render
     from rich.console import Console
 
@@ -270,7 +270,7 @@ def trace_text(trace: Trace, path: Path) -> str:
 def archived(run: Run, prop: str) -> str:
     """Return the repository path of the archived trace of a run's violation, or an empty string.
 
-    The archive has one trace for each protocol and property; it belongs to the run only if the constants are equal.
+    The archive contains one trace per protocol and property; it belongs to the run only if the constants are equal.
     """
     from fencepost.counterexamples.trace import ARCHIVE
 

@@ -1,12 +1,12 @@
-"""Growth: raise the bounds of a check one after the other to see how stable its verdicts are.
+"""Growth: bounds of a check raised one after the other, to see how stable the verdicts are.
 
 One reached bound at a time is raised by one, and the search is repeated; if it finishes, the bound stays raised. Rounds
-continue until no bound that can be raised is reached, or time runs out. A bound of 0 is not raised because it
+continue until no bound that can be raised is reached, or time runs out. A bound of 0 is not raised, because it
 deliberately excludes a kind of step. Values that the machine refuses are skipped.
 
-The search covers a staircase of cells. Then a few cells beside it, below the last one, are searched, unless the typed
-program shows that their verdicts follow. Only with these, or if all cells were searched, is a verdict stable in the
-whole box.
+The searched cells form a staircase. Then a few cells beside and below the staircase's last one are searched, unless the
+typed program implies their verdicts. Only after that, or if all cells were searched, is a verdict stable in the whole
+box.
 """
 
 import math
@@ -24,18 +24,18 @@ from fencepost.model.language import Constants, Property
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
 Ask = Callable[[Question, float], Result]
-"""Search within this many seconds."""
+"""The time limit of each search in seconds."""
 
 
 BESIDE = 32
-"""Maximum number of cells beside the staircase that are searched."""
+"""The maximum number of cells beside the staircase that are searched."""
 MANY_CELLS = 4096
-"""Largest box of cells about which anything is claimed."""
+"""The size in cells of the largest box about which a claim is made."""
 
 
 @dataclass(frozen=True)
 class Raise:
-    """A raised bound, the findings of its search, and the reason if the search did not finish."""
+    """A raised bound, the verdicts of its search, and the reason if the search did not finish."""
 
     constant: str
     value: int
@@ -51,7 +51,7 @@ class Raise:
 
 @dataclass(frozen=True)
 class Change:
-    """A bound that changes the verdict of a property, and the new verdict; `cell` has all bounds of that search."""
+    """A bound that changes the verdict of a property, and the new verdict; `cell` gives all bounds of that search."""
 
     constant: str
     value: int
@@ -63,7 +63,7 @@ class Change:
 class StableVerdict:
     """A verdict shared by all `cells`, the last of which is `stable_up_to`.
 
-    `box`: whether every cell between the first and the last that the machine accepts has this verdict.
+    `box` says whether every cell between the first and the last that the machine accepts has this verdict.
     """
 
     name: str
@@ -78,8 +78,8 @@ class StableVerdict:
 class Growth:
     """The results of raising the bounds of a check.
 
-    `bounds` are the greatest for which a search finished. There, `settled` bounds are no longer reached, `open` bounds
-    still are, and `switched_off` bounds stayed 0. `why_stopped` is empty if nothing was left to raise. After an
+    `bounds` are the largest for which a search finished. In that search, `settled` bounds are no longer reached, `open`
+    bounds still are, and `switched_off` bounds stayed 0. `why_stopped` is empty if no bound is left to raise. After an
     unfinished check, `settled` and `properties` are empty.
     """
 
@@ -93,7 +93,7 @@ class Growth:
     properties: tuple[StableVerdict, ...]
     steps: tuple[Raise, ...]
     not_raised: Mapping[str, str] = field(default_factory=dict)
-    """For each bound that is still reached, why it was not raised further."""
+    """The bounds that are still reached, each with the reason why it was not raised further."""
 
 
 def grow(question: Question, first: Result, seconds: float, search: Ask, *, began: float) -> Growth:
@@ -107,7 +107,7 @@ class Growing:
     def __init__(self, question: Question, first: Result, end: float, search: Ask) -> None:
         self.question, self.end, self.search = question, end, search
         self.newest = first
-        """The finished search with the greatest bounds."""
+        """The finished search with the largest bounds."""
         self.steps: list[Raise] = []
         self.given_up: dict[str, str] = {}
         """The bounds that cannot be raised further, with the reason."""
@@ -124,13 +124,13 @@ class Growing:
         return {item.constant: item.value for item in self.newest.bounds}
 
     def run(self, began: float, seconds: float) -> Growth:
-        """Raise bounds until nothing is left to raise, or time runs out."""
+        """Raise bounds until none is left to raise, or time runs out."""
         why = "" if self.newest.complete else f"the check itself did not end: {self.newest.why_stopped}"
         while not why and (waiting := self.waiting()):
             for place, name in enumerate(waiting):
                 left = self.end - time.perf_counter()
                 if left <= 0:
-                    why = f"the {seconds:g} s for growth are over"
+                    why = f"the {seconds:g} s for growth ran out"
                     break
                 why = self.raised(name, left / (len(waiting) - place))
                 if why:
@@ -165,23 +165,23 @@ class Growing:
         """Return why a reached bound is not raised further."""
         name = item.constant
         if item.value < 0:
-            return "a negative bound is not raised"
+            return "negative bounds are not raised"
         if item.value >= self.question.constants.declared()[name].high:
-            return "the largest value that is declared"
+            return "it has its largest declared value"
         return self.refused.get(name) or self.given_up.get(name) or "time ran out"
 
     def why_not_further(self) -> str:
-        """Return why the remaining bounds are not raised further; an empty string if they are at their ends."""
+        """Return why the remaining bounds are not raised further, or an empty string if they are at their maximum."""
         values = {item.constant: item.value for item in self.steps}
         late = [name for name, reason in self.given_up.items() if reason and cause_of(reason) is not Cause.ERROR]
         wrong = [f"{name}={values[name]}" for name, reason in self.given_up.items() if reason and name not in late]
         told = [f"the model raises an error with {' and with '.join(wrong)}"] if wrong else []
         if late:
-            told.append(f"{', '.join(late)} could not be raised further in the time that was left")
+            told.append(f"there was no time left to raise {', '.join(late)} further")
         return "; ".join(told)
 
     def waiting(self) -> list[str]:
-        """Return the bounds worth raising: reached, and below their ends."""
+        """Return the bounds worth raising: reached, and below their largest values."""
         declared = self.question.constants.declared()
         out = self.given_up.keys() | self.refused.keys()
         return [
@@ -233,7 +233,7 @@ class Growing:
     def searched(
         self, name: str, value: int, cell: Mapping[str, int], constants: Constants, seconds: float
     ) -> Result | str:
-        """Search a cell and keep the findings; if the search did not finish, return the reason."""
+        """Search a cell and store the verdicts; if the search did not finish, return the reason."""
         try:
             found = self.search(replace(self.question, constants=constants), seconds)
         except (DomainError, ModelError) as error:
@@ -250,7 +250,7 @@ class Growing:
         return found
 
     def changed(self, name: str, value: int, cell: Mapping[str, int], found: Result) -> tuple[str, ...]:
-        """Record and return the properties whose verdict a raised bound changes; an undecided one is not a change."""
+        """Record and return the properties whose verdict a raised bound changes; becoming undecided is not a change."""
         made = []
         for item in found.properties:
             verdict = str(item.verdict)
@@ -261,7 +261,7 @@ class Growing:
         return tuple(made)
 
     def boxes(self, why: str) -> dict[str, bool]:
-        """Search a few uncovered cells beside the staircase; return the properties with verdicts for the box."""
+        """Search a few uncovered cells beside the staircase; return the properties with verdicts for the whole box."""
         first, last = self.found[0][0], self.bounds()
         if math.prod(last[name] - first[name] + 1 for name in first) > MANY_CELLS:
             return dict.fromkeys(self.verdicts, False)
@@ -306,17 +306,17 @@ class Growing:
         return True
 
     def growing(self, prop: Property) -> frozenset[str]:
-        """Return the bounds whose larger values only add steps, and change nothing that a property reads."""
+        """Return the bounds whose larger values only add steps, and affect nothing that a property reads."""
         if prop.kind.over_behaviours:
             return frozenset()
         return growing_bounds(translate(self.question.protocol.machine, (prop,)))
 
     def is_covered(self, name: str, cell: Mapping[str, int], growing: frozenset[str]) -> bool:
-        """Return whether searched cells imply the verdict of a property in a cell.
+        """Return whether the searched cells imply the verdict of a property in a cell.
 
         A state that a larger cell does not reach is not reached by a smaller one either. A larger cell reaches every
-        state of a smaller one unless the model raises an error there, which it does not if the search of an even larger
-        cell finished.
+        state of a smaller one unless the model raises an error there. It does not if the search of an even larger cell
+        finished.
         """
 
         def is_within(small: Mapping[str, int], large: Mapping[str, int]) -> bool:

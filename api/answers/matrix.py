@@ -1,4 +1,4 @@
-"""The data of a matrix of necessity, from which text, JSON and HTML are made, and the suspicions it raises."""
+"""The data of a matrix of necessity, the source of its text, JSON and HTML; and signs that results are vacuous."""
 
 from __future__ import annotations
 
@@ -18,33 +18,32 @@ if TYPE_CHECKING:
 MEANING = {
     "needed": "without it a property is violated",
     "liveness": "without it no safety property is violated, but a leads-to property is",
-    "bound": "it only keeps values in their domains, which would refuse the same steps",
-    "same-states": "more steps can happen without it, all between states that are reached anyway",
-    "implied": "the same steps happen without it: other guards of its action refuse wherever it does, if it does",
-    "not-exercised": "it never refuses at these constants",
-    "never-fires": "its action never happens at these constants, with it or without it",
-    "nothing-broke": "without it the reached states differ, and no property is violated in them: "
-    "it may be needed for liveness, for what no property says, at larger constants, "
-    "or with wider domains where steps left one",
+    "bound": "it only keeps values in their domains; without it, the domains would refuse the same steps",
+    "same-states": "more steps are possible without it, but all between states that are reached anyway",
+    "implied": "the same steps happen without it: if it refuses a step, other guards of its action refuse it too",
+    "not-exercised": "it never refuses a step under these constants",
+    "never-fires": "its action never happens under these constants, with or without it",
+    "nothing-broke": "the reached states differ without it, but violate no property: it may be needed for liveness, "
+    "for a requirement that no property states, with larger constants, or with wider domains where steps left one",
     "refused": "the setting cannot be combined with the other constants",
     "undetermined": "the search ended without a decision",
 }
-"""Meaning of each purpose, in the order of rows."""
+"""The meaning of each purpose, in the order of rows."""
 
 
 IDLE_PURPOSES = ("implied", "not-exercised", "never-fires", "nothing-broke", "same-states", "undetermined")
-"""Purposes of guards that no known guarantee needs; those that only bound the search are not suspicious."""
+"""The purposes of guards that no known guarantee needs; guards that only bound the search are not suspicious."""
 SUSPICIONS = {
-    "never_violated": "no guard and no setting that was tried makes this fail, so nothing shows that it can",
-    "unreached": "witnesses that no state or step satisfies: the protocol does not do what they are about",
-    "dead": "actions that never happen at these constants",
-    "idle": "guards that no property was seen to depend on at these constants",
+    "never_violated": "no guard and no setting that was tried makes this fail, so nothing shows that it can fail",
+    "unreached": "witnesses that no state or step satisfies: the protocol never does what they describe",
+    "dead": "actions that never happen under these constants",
+    "idle": "guards that no property was seen to depend on under these constants",
 }
 """The meaning of each suspicion."""
 
 
 def meaning_for(data: Json) -> dict[str, str]:
-    """Return the meaning of this matrix's purposes, which ignore properties that the whole machine violates."""
+    """Return the meaning of this matrix's purposes, not counting properties that the unmodified machine violates."""
     if not any(item["verdict"] == "violated" for item in data["properties"]):
         return MEANING
     return {
@@ -56,22 +55,22 @@ def meaning_for(data: Json) -> dict[str, str]:
 
 
 def not_run(data: Json) -> str:
-    """Return how many rows were not run, as a sentence; an empty string if all were run."""
+    """Return a sentence on the number of rows that were not run, or an empty string if all were run."""
     left = len(data["not_run"])
     return f"Not run: {left:,} of {counted(left + len(data['rows']), 'row')}." if left else ""
 
 
 def refuse_unfinished(found: Protocol, base: Result) -> None:
-    """Raise UsageError if the search of the whole machine did not finish."""
+    """Raise UsageError if the search of the unmodified machine did not finish."""
     if not base.complete:
         raise UsageError(
-            f"the whole of {found.name!r} could not be searched: {base.why_stopped}. Rows are compared with it: "
-            "give more memory, or smaller constants."
+            f"the search of the unmodified {found.name!r} did not finish: {base.why_stopped}. All rows are compared "
+            "with it: provide more memory, or smaller constants."
         )
 
 
 def whole_data(found: Protocol, ablation: Ablation, base: Result) -> Json:
-    """Return the result for the whole machine, without rows."""
+    """Return the result for the unmodified machine, without rows."""
     return {
         "format": FORMAT,
         "protocol": found.name,
@@ -97,7 +96,7 @@ def whole_data(found: Protocol, ablation: Ablation, base: Result) -> Json:
 
 
 def row_data(found: Protocol, ablation: Ablation, outcome: RowOutcome, *, texts: bool = True) -> Json:
-    """Return one row: its subject, its purpose, a cell for each property; with `texts` its trace files."""
+    """Return one row: its subject, its purpose, and a cell for each property; with `texts`, also its trace files."""
     row, result, left = outcome.row, outcome.result, outcome.departure
     data: Json = {
         "row": row.name,
@@ -160,10 +159,10 @@ def trace_of_cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, prop
 
 
 def suspicions(data: Json) -> dict[str, list[str]]:
-    """Return the suspicions about a protocol, from its matrix.
+    """Return the signs of vacuous results in a protocol's matrix.
 
-    `never_violated`: properties that hold, also without each guard and with each setting. `unreached`: witnesses.
-    `dead`: actions that never happen. `idle`: guards that no guarantee depends on.
+    `never_violated`: properties that hold, even without each guard and with each setting. `unreached`: witnesses that
+    are not reached. `dead`: actions that never happen. `idle`: guards that no guarantee depends on.
     """
     broken = {name for row in data["rows"] for name, cell in row["cells"].items() if cell["verdict"] == "violated"}
     verdicts = {item["name"]: item["verdict"] for item in data["properties"]}

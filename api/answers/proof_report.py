@@ -1,4 +1,4 @@
-"""Outcome of a proof, as JSON and as a file: verdicts, their limits, and the step that violates the induction."""
+"""The result of a proof, as JSON and as a file: verdicts, their limits, and the step that violates the induction."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from fencepost.explorers.symbolic.proof import Proof, Settings
 
 ANY_STATE = "any state"
-"""Title of the state before a step that breaks an induction: it need not be initial or reachable."""
+"""The title of the state before a step that breaks an induction; this state need not be initial or reachable."""
 
 
 @dataclass(frozen=True, repr=False)
 class ProveResult(Printed):
-    """A proof with its subject, and whether the exhaustive engine reaches the state at which the induction fails.
+    """A proof with its question, and whether exhaustive search reaches the state at which the induction fails.
 
-    `lemmas` are the added conjuncts, in words.
+    `lemmas` are the added conjuncts as text.
     """
 
     found: Protocol
@@ -44,20 +44,20 @@ class ProveResult(Printed):
 
     @property
     def summary(self) -> str:
-        """The finding of the counterexample, as a clause."""
+        """The counterexample's finding as a clause."""
         if self.proof.history is not None:
             return f"{self.proof.history.violates} is violated"
         return f"{self.proof.broken[0].move} breaks the induction" if self.proof.broken else ""
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of the verdicts."""
+        """The worst verdict."""
         return self.proof.verdict
 
     @cached_property
     def text(self) -> str:
-        """The counterexample as a file: a run as a trace, a step that breaks an induction as two states, or an empty
-        string.
+        """The counterexample as a file: a trace of a run, or the two states of a step that breaks an induction; else
+        empty.
         """
         from fencepost.counterexamples.history import states_text
 
@@ -76,7 +76,7 @@ class ProveResult(Printed):
             f"unbounded: {unbounded_of(self.settings)}",
             f"properties: {' '.join(item.name for item in self.properties)}",
             f"breaks: {' '.join(self.proof.broken[0].broken)}",
-            f"reachable: {self.reachable or 'not asked'}",
+            f"reachable: {self.reachable or 'not checked'}",
             RULE,
             trace.interpreter().show(trace.steps[0]),
             RULE,
@@ -85,7 +85,7 @@ class ProveResult(Printed):
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the result as JSON."""
         proof, lifted = self.proof, self.settings.lifted
         data = {
             "format": FORMAT,
@@ -121,7 +121,7 @@ class ProveResult(Printed):
 
 
 def path_of_history(report: ProveResult) -> Path:
-    """Return the run that z3 found, replayed on the plain semantics; raise MismatchError if it violates nothing."""
+    """Return z3's run, replayed under the plain semantics; raise MismatchError if it violates nothing."""
     from fencepost.explorers.symbolic.replays import replay
 
     assert report.proof.history is not None
@@ -129,30 +129,30 @@ def path_of_history(report: ProveResult) -> Path:
 
 
 def values_text(report: ProveResult) -> str:
-    """Return the counterexample's values of the unbounded constants, as text."""
+    """Return the counterexample's values of the unbounded constants as text."""
     pair = report.proof.pair
     values = pair.constants if pair is not None else {}
     return " ".join(f"{name}={values[name]}" for name in report.settings.lifted if name in values)
 
 
 def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
-    """Yield (label, text) lines that say how far the verdicts reach."""
+    """Yield (label, text) lines on the limits of the verdicts."""
     proof, settings = report.proof, report.settings
     yield "method", proof.method
     yield "unbounded", unbounded_of(settings)
     others = report.constants.shown.keys() - _told(report.constants, settings).keys() - settings.lifted.keys()
-    rest = ", other switches as they are by default" if others else ""
+    rest = ", other switches at their defaults" if others else ""
     yield "bounded", bounded_of(report.constants, settings) + rest
     steps = counted(proof.moves, "step")
     branches = f", {counted(proof.branches, 'branch', 'branches')} followed both ways" if proof.branches else ""
-    yield "questions", f"{steps}{branches}, {counted(proof.queries, 'question')} to z3"
-    kept = " (kept from before)" if proof.cached else ""
-    yield "time", f"{show_seconds(proof.seconds)}, {show_seconds(proof.solver_seconds)} of processor time in z3{kept}"
+    yield "questions", f"{steps}{branches}, {counted(proof.queries, 'z3 query', 'z3 queries')}"
+    kept = " (from the cache)" if proof.cached else ""
+    yield "time", f"{show_seconds(proof.seconds)}, {show_seconds(proof.solver_seconds)} of CPU time in z3{kept}"
     if proof.forgotten:
-        yield "loops", f"of {', '.join(proof.forgotten)} have no bound: what they write may have any value afterwards"
+        yield "loops", f"{', '.join(proof.forgotten)} are unbounded: what they write may have any value afterwards"
     for action, whats in proof.cuts.items():
         where = f"{action}: " if action else ""
-        yield "cut", f"{where}{'; '.join(whats)}: such steps end with an error, and runs with one are left out"
+        yield "cut", f"{where}{'; '.join(whats)}: such steps end with an error, and runs that contain one are left out"
 
 
 def unbounded_of(settings: Settings) -> str:
@@ -190,7 +190,7 @@ def trace_of(report: ProveResult) -> Trace:
 
 
 def pair_trace(report: ProveResult) -> tuple[Trace, Path]:
-    """Return the step that breaks an induction as a trace that starts anywhere."""
+    """Return the step that breaks an induction as a trace from an arbitrary state."""
     pair = report.proof.pair
     assert pair is not None
     machine = report.found.machine

@@ -1,8 +1,8 @@
 """Results of checks: typed, immutable, and available as JSON.
 
-Names have dashes in JSON; constants are spelt as they are set. A warning names a reason why an answer without
-violations looks better than it is. Some warnings follow from the model's text, others only from a search. They do not
-depend on the engine.
+Names are written with dashes in JSON; constants keep their spelling. A warning gives a reason why an answer without
+violations looks better than it is. Some warnings follow from the model's text, others only from a search. Warnings do
+not depend on the engine.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 MANY = 1_000
-"""Most states that the plain semantics searches for a witness beyond the initial ones."""
+"""The maximum number of states in which the plain semantics looks for a witness beyond the initial states."""
 
 
 def warnings_of(question: Question, result: Result, *, normalize: bool) -> tuple[ModelWarning, ...]:
@@ -63,7 +63,7 @@ def _left_out(found: Protocol) -> Iterator[ModelWarning]:
         yield ModelWarning(
             f"{kind}-left-out",
             name,
-            f"the file defines {kind} {name!r} and leaves it out of {where}, so {never}: list it there, or remove it.",
+            f"the file defines {kind} {name!r}, missing from {where}, so {never}: list it there, or remove it.",
         )
 
 
@@ -72,15 +72,15 @@ def _without_witness(found: Protocol) -> Iterator[ModelWarning]:
         yield ModelWarning(
             "no-witness",
             found.name,
-            "there is no witness, so the properties could hold merely because nothing ever happens: "
-            "write one under @sometimes that says what the protocol is for.",
+            "there is no witness, so the properties might hold only because nothing ever happens: write one under "
+            "@sometimes that says what the protocol is for.",
         )
 
 
 def _of_answer(
     question: Question, result: Result, translated: Callable[[], Program], *, normalize: bool
 ) -> Iterator[ModelWarning]:
-    """Yield a warning for each reason why an answer is weaker than it looks."""
+    """Yield a warning for each reason why the answer is weaker than it looks."""
     by_name = {item.name: item for item in question.properties}
     ours = PROTOCOLS.get(question.protocol.machine.name) is question.protocol
     sent: Sent | None = None
@@ -90,8 +90,8 @@ def _of_answer(
             yield ModelWarning(
                 "premise-never-happened",
                 item.name,
-                f"{item.name} says nothing: no reachable state satisfies its `when`. Correct `when`, or let the "
-                "machine reach such a state.",
+                f"{item.name} is vacuous: no reachable state satisfies its `when`. Correct `when`, or let the machine "
+                "reach such a state.",
             )
         elif prop.kind is Kind.SOMETIMES:
             if item.verdict is Verdict.HOLDS and item.path is not None and item.path.length == 1:
@@ -101,7 +101,7 @@ def _of_answer(
                 yield ModelWarning(
                     "nothing-to-judge",
                     item.name,
-                    f"{item.name} could not fail: it is about the steps of action {prop.on.label!r}, which never "
+                    f"{item.name} could not fail: it concerns only steps of action {prop.on.label!r}, which never "
                     "happened.",
                 )
             elif not (ours and all(result.fired.values())):
@@ -112,14 +112,14 @@ def _of_answer(
                     yield ModelWarning(
                         "nothing-to-judge",
                         item.name,
-                        f"{item.name} could not fail: it is about messages, and no step ever sends one of them.",
+                        f"{item.name} could not fail: it concerns messages that no step ever sends.",
                     )
 
 
 def _only_initially(question: Question, prop: Property, *, normalize: bool) -> Iterator[ModelWarning]:
-    """Yield a warning if only initial states, and none of the nearest others, satisfy a witness.
+    """Yield a warning if initial states satisfy a witness, but none of the nearest other states does.
 
-    Some of these states may be missing in the search, and the model may raise errors there: no step leaves a domain.
+    The search may lack some of these states, and the model may raise errors there, because no step may leave a domain.
     """
     plain = Interpreter(question.protocol.machine, question.constants, normalize=normalize, bounded=True)
     seen = dict.fromkeys(plain.initial_states())
@@ -148,32 +148,32 @@ def _witness(prop: Property, others: str) -> ModelWarning:
     return ModelWarning(
         "only-initially",
         prop.name,
-        f"witness {prop.name} says nothing about what happens: an initial state satisfies it, and {others}. "
-        "Let it require something that only a step can cause.",
+        f"witness {prop.name} shows nothing about the steps: an initial state satisfies it, and {others}. Require "
+        "something that only a step can cause.",
     )
 
 
 @dataclass(frozen=True)
 class Answer(Printed):
-    """An answer with its JSON."""
+    """An answer with its JSON form."""
 
     data: Json = field(repr=False, compare=False)
     problems: tuple[Problem, ...] = field(default=(), kw_only=True)
-    """Errors of files that could not be written."""
+    """Errors for files that could not be written."""
 
     @classmethod
     def read(cls, data: Json) -> Self:
-        """Return the answer in this JSON."""
+        """Return the answer with this JSON form."""
         made: Self = of_json(cls, dict(data, data=data))
         return made
 
     def to_dict(self) -> Json:
-        """Return it as JSON."""
+        """Return the answer as JSON."""
         return deepcopy(self.data)
 
 
 def frame(columns: str, rows: Iterable[Any], *, index: str = "", whole: str = "") -> pd.DataFrame:
-    """Return rows as a data frame with these columns, one of which contains whole numbers or missing values."""
+    """Return rows as a data frame with these columns, of which `whole` contains whole numbers or missing values."""
     import pandas as pd
 
     made = pd.DataFrame(list(rows), columns=columns.split()).astype({whole: "Int64"} if whole else {})
@@ -196,7 +196,7 @@ class Base(StrEnum):
 
 @dataclass(frozen=True, repr=False)
 class CheckResult(Printed, Result):
-    """Result of a check: verdict, properties, counts, coverage, and a path for every violation and witness.
+    """The result of a check: verdict, properties, counts, coverage, and a path for every violation and witness.
 
     `fired` counts how often each action happened, `guards` how often each guard was the first to refuse.
     """
@@ -204,14 +204,14 @@ class CheckResult(Printed, Result):
     question: Question = field(kw_only=True, repr=False)
     normalize: bool = field(kw_only=True, default=True)
     background: tuple[str, ...] = field(kw_only=True, default=())
-    """The notes on the version and the machine, the same for every search."""
+    """The notes on the version and the machine, which are the same for every search."""
     growth: Growth | None = field(kw_only=True, default=None)
     """The result of raising the bounds, if that was requested."""
     verdict: Verdict = field(kw_only=True)
     cause: Cause | None = field(kw_only=True, default=None)
     """Why the search stopped early; None if it finished."""
     base: Base | None = field(kw_only=True, default=None)
-    """Comparison of a variant made by `replacing` with its base; None without a base."""
+    """The comparison of a variant, made by `replacing`, with its base; None without a base."""
 
     def __repr__(self) -> str:
         return f"CheckResult({self.protocol}: {self.verdict}, {counted(self.distinct, 'state')})"
@@ -223,12 +223,12 @@ class CheckResult(Printed, Result):
 
     @cached_property
     def bounds_reached(self) -> tuple[BoundCount, ...]:
-        """The bounds that alone refused a step: `holds` is valid only below them."""
+        """The bounds that alone refused a step: `holds` is valid only within them."""
         return tuple(item for item in self.bounds if item.reached)
 
     @cached_property
     def bounds_unshared(self) -> frozenset[str]:
-        """The bounds that only their own guards depend on: a larger value of an unreached one adds no states."""
+        """The bounds that only their own guards depend on: raising one that was not reached adds no states."""
         found = self.question.protocol
         return unshared_bounds(translate(found.machine, found.every_property)) if self.bounds else frozenset()
 
@@ -245,7 +245,7 @@ class CheckResult(Printed, Result):
 
     @property
     def trace(self) -> Counterexample | None:
-        """The path of the first violation, or else of the first worst case, or None."""
+        """The path of the first violation, or otherwise of the first worst case, or None."""
         if self.violated:
             return self.traces[self.violated[0].name]
         worst = (item.name for item in self.properties if item.is_worst_case)
@@ -273,7 +273,7 @@ class CheckResult(Printed, Result):
     def to_dict(
         self, files: Mapping[str, str] | None = None, expected: Verdict | None = None, *, warn: bool = True
     ) -> dict[str, Any]:
-        """Return it as JSON; `files` are the trace files by property, `expected` is the expected verdict.
+        """Return the result as JSON; `files` are the trace files by property, `expected` is the expected verdict.
 
         Without `warn`, warnings are not computed.
         """
@@ -342,7 +342,7 @@ def _bound(item: BoundCount) -> dict[str, Any]:
 
 
 def _of_behaviours(item: PropertyResult) -> dict[str, Any]:
-    """Return the JSON keys of a property of behaviours other than its verdict."""
+    """Return the JSON of a property of behaviours, apart from its verdict."""
     found: dict[str, Any] = {}
     if item.path is not None:
         found = {"for": dict(item.values), "loop": item.path.loop}

@@ -1,1 +1,1 @@
-"""Questions: convert a caller's protocol names, constants, arguments and quantities to a question."""
+"""Questions: conversion of a caller's protocol names, constants, arguments and quantities to a question."""

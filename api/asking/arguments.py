@@ -1,4 +1,4 @@
-"""Arguments of the API's calls: checked against their annotated types, and kept apart from constants."""
+"""The arguments of the API's functions, checked against their annotated types and kept apart from constants."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
@@ -47,18 +47,18 @@ LEAST = {
     "within": 0,
     "workers": 0,
 }
-"""Minimum of each number, by name."""
+"""The minimum of each number, by name."""
 FINITE = ("memory", "timeout", "within")
-"""Numbers in bytes or milliseconds; a budget may be infinite."""
+"""The numbers in bytes or milliseconds; a budget may be infinite."""
 
 MEANT = (
     *(("property", "only"), ("prop", "only"), ("property", "prop"), ("only", "prop")),
     *(("master", "cluster"), ("version", "kafka")),
 )
-"""Names of arguments in some calls, each with its name in others: every call accepts both."""
+"""Arguments that have different names in different functions; every function accepts both names."""
 
 _GIVEN: ContextVar[tuple[str, frozenset[str]]] = ContextVar("_GIVEN", default=("", frozenset()))
-"""The current call, and the arguments of its own that were given."""
+"""The name of the current call, and the arguments that it was given."""
 
 
 def call(function: Callable[P, R]) -> Callable[P, R]:
@@ -75,7 +75,7 @@ def call(function: Callable[P, R]) -> Callable[P, R]:
             if wrong in kwargs and wrong not in known.parameters and right in known.parameters:
                 if right in kwargs:
                     raise UsageError(
-                        f"{name}() was given {wrong}= and {right}=, which mean the same: leave one of them out."
+                        f"{name}() accepts {wrong}= or {right}=, which mean the same: leave one of them out."
                     )
                 kwargs[right] = kwargs.pop(wrong)
         given = known.bind(*args, **kwargs)
@@ -102,7 +102,7 @@ def call(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def refuse_taken(machine: Machine, constants: object) -> None:
-    """Raise UsageError if an argument of the current call has the name of a constant that `constants` lacks."""
+    """Raise UsageError if an argument of the current call is also the name of a constant that `constants` lacks."""
     name, given = _GIVEN.get()
     for item in machine.constants.declared():
         if (
@@ -111,13 +111,13 @@ def refuse_taken(machine: Machine, constants: object) -> None:
             and not (isinstance(constants, Mapping) and item in constants)
         ):
             raise UsageError(
-                f"{name}() was given {item}=, an argument of its own, and protocol {machine.name!r} has a constant "
-                f"{item!r}: write constants={{{item!r}: VALUE}} for the constant, beside {item}= if that is meant too."
+                f"{name}() has an argument {item}=, and protocol {machine.name!r} has a constant {item!r}: for the "
+                f"constant, write constants={{{item!r}: VALUE}}, and add {item}= if you need the argument too."
             )
 
 
 def _looked_at(name: str, annotation: str, value: Any) -> Any:
-    """Return an argument in the form that the call uses; raise UsageError if its type is not the annotated one."""
+    """Return an argument in the form that the call uses; raise UsageError if it does not have the annotated type."""
     kind = annotation.removesuffix(" | None")
     if value is None and kind != annotation:
         return value
@@ -129,7 +129,7 @@ def _looked_at(name: str, annotation: str, value: Any) -> Any:
             value = int(value) if isinstance(value, Integral) else float(value)
         require_number(name, value, LEAST[name], fractions=fractions)
         if name in FINITE and value == inf:
-            raise _refused(name, value, "a number that is not infinite")
+            raise _refused(name, value, "a finite number")
     elif kind in _LISTS:
         of, words = _LISTS[kind]
         items = (
@@ -150,7 +150,7 @@ def _looked_at(name: str, annotation: str, value: Any) -> Any:
 
 
 def _refused(name: str, value: object, words: str) -> UsageError:
-    return UsageError(f"{name} was given {value!r}: write {words}.")
+    return UsageError(f"{name} cannot be {value!r}: write {words}.")
 
 
 def _is_whole(value: object) -> bool:
@@ -174,9 +174,9 @@ def _are_lists(value: Any) -> bool:
 _LISTS: dict[str, tuple[type | UnionType, str]] = {
     "Iterable[str]": (str, "a list of names"),
     "Iterable[str | Path]": (str | PathLike, "a list of paths"),
-    "Iterable[Property]": (Property, "a tuple of what @always, @step(...) and @sometimes return"),
+    "Iterable[Property]": (Property, "a tuple of the results of @always, @step(...) and @sometimes"),
 }
-"""By annotation: the type of an argument's items, and what to write instead. A string is a list of one item."""
+"""The type of an argument's items and what to write instead, by annotation. A string is a list of one item."""
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "str": (lambda value: isinstance(value, str), "text"),
     "bool": (lambda value: isinstance(value, bool), "True or False"),
@@ -193,6 +193,6 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "a function that takes events",
     ),
     "Cluster": (lambda value: isinstance(value, Cluster), 'a master such as "local[2]", or Cluster(...)'),
-    "Callable[[], bool]": (callable, "a function that returns true once it is enough"),
+    "Callable[[], bool]": (callable, "a function that returns true when the search should stop"),
 }
-"""By annotation: a test whether an argument has this type, and what to write instead."""
+"""A test whether an argument has this type, and what to write instead, by annotation."""

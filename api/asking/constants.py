@@ -1,4 +1,4 @@
-"""Constants of a question: values by name, parsing of text, names of Kafka's settings, and grids of values."""
+"""The constants of a question: values by name, their text form, Kafka's names for settings, and grids of values."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,11 +23,11 @@ SETTINGS = {
     "brokers": ("replicas",),
     "nodes": ("brokers", "replicas"),
 }
-"""Constants of some protocol, by Kafka's name for them."""
+"""The constants of protocols, by Kafka's setting names."""
 
 
 def read_value(machine: Machine, name: str, value: Any) -> tuple[str, int]:
-    """Return the constant of this name and the value as a number; raise UsageError for anything else."""
+    """Return the constant with this name and the value as a number; raise UsageError for anything else."""
     constant = machine.constants.declared()[_find_name(machine, name)]
     fits = constant.kind is bool or not isinstance(value, bool)
     if fits and isinstance(value, Integral):
@@ -42,27 +42,25 @@ def read_values(machine: Machine, values: Mapping[str, Any]) -> dict[str, int]:
         known, number = read_value(machine, name, value)
         if read.setdefault(known, number) != number:
             raise UsageError(
-                f"constant {known!r} was given two values, one of them as {name!r} ({value!r}): write one of them."
+                f"constant {known!r} has two values, one of them as {name!r} ({value!r}): leave one of them out."
             )
     return read
 
 
 def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
-    """Return the constant and the number of an option's `NAME=VALUE`; raise UsageError for anything else."""
+    """Return the constant and the number in an option's `NAME=VALUE`; raise UsageError for anything else."""
     name, mark, value = text.partition("=")
     if not mark:
         declared = machine.constants.declared().items()
         example = next((f"{known}={item.show(item.default)}" for known, item in declared), "NAME=VALUE")
-        raise UsageError(
-            f"{option} was given {text!r}, which has no value: write NAME=VALUE, such as {option} {example}."
-        )
+        raise UsageError(f"{option} {text!r} has no value: write NAME=VALUE, such as {option} {example}.")
     return read_value(machine, name, value)
 
 
 def add_value(given: dict[str, tuple[str, int]], name: str, by: str, value: int) -> None:
     """Add the value of a constant to the given ones; raise UsageError if it already has a different one."""
     if name in given and given[name][1] != value:
-        raise UsageError(f"constant {name!r} was given two values, by {given[name][0]} and by {by}: write one of them.")
+        raise UsageError(f"constant {name!r} has two values, by {given[name][0]} and by {by}: leave one of them out.")
     given[name] = (by, value)
 
 
@@ -72,28 +70,28 @@ def join_values(constants: Mapping[str, Value] | None, more: Mapping[str, Value]
     for name in one.keys() & other.keys():
         if one[name] != other[name]:
             raise UsageError(
-                f"constant {name!r} was given {one[name]!r} in `constants=` and {other[name]!r} by name: "
-                "write one of them."
+                f"constant {name!r} is {one[name]!r} in `constants=` but {other[name]!r} by name: leave one of them "
+                "out."
             )
     return {**one, **other}
 
 
 def require_own_record(machine: Machine, constants: Constants, beside: Iterable[str]) -> None:
-    """Raise UsageError for constants of another machine, and for values given in addition to a full set."""
+    """Raise UsageError for constants of another machine, or for values in addition to a complete record."""
     if not isinstance(constants, machine.constants):
         raise UsageError(
-            f"`constants=` was given a record of {type(constants).__name__}, which is not the record of protocol "
-            f"{machine.name!r}: write its own, or a dictionary."
+            f"`constants=` is a record of class {type(constants).__name__}, which does not belong to protocol "
+            f"{machine.name!r}: pass the protocol's own class, or a dictionary."
         )
     for name in beside:
         raise UsageError(
-            f"`constants=` was given all constants, and `{name}=` beside them: "
-            "write constants={...} with some by name."
+            f"`constants=` already has a value for each constant, so `{name}=` cannot be added: write "
+            "constants={...} with some by name."
         )
 
 
 def _find_name(machine: Machine, name: str) -> str:
-    """Return the constant with this name or for this Kafka setting; raise UsageError if it does not exist."""
+    """Return the constant with this name or for this Kafka setting; raise UsageError for an unknown name."""
     try:
         return machine.constant(name).name
     except UsageError as error:
@@ -124,7 +122,7 @@ def _by_meaning(machine: Machine, name: str, said: str) -> str:
 
 
 def make_constants(machine: Machine, version: str, values: Mapping[str, Any]) -> Constants:
-    """Return the constants of a version, some of them changed; raise UsageError if the machine refuses them."""
+    """Return the constants of a version with some of them changed; raise UsageError if the machine refuses them."""
     base = dict(machine.version(version).values) if version else {}
     try:
         return machine.set_constants({**base, **read_values(machine, values)})
@@ -136,9 +134,9 @@ def make_constants(machine: Machine, version: str, values: Mapping[str, Any]) ->
 
 @dataclass(frozen=True)
 class Setting:
-    """A point of a grid: its index on each axis, its differing values, and all its constants.
+    """A point of a grid: its index on each axis, the values that differ, and all its constants.
 
-    If the machine refuses these constants, `refused` says why, and `constants` is missing.
+    If the machine refuses these constants, `refused` gives the reason and `constants` is missing.
     """
 
     places: tuple[int, ...]
@@ -154,31 +152,31 @@ def axes_of(machine: Machine, grid: Iterable[str]) -> dict[str, list[int]]:
     for text in grid:
         name, mark, values = text.partition("=")
         if not mark or not values:
-            raise UsageError(f"`grid=` was given {text!r}: write NAME=VALUE,VALUE,..., such as brokers=2,3.")
+            raise UsageError(f"`grid=` {text!r}: write NAME=VALUE,VALUE,..., such as brokers=2,3.")
         if name in axes:
-            raise UsageError(f"`grid=` was given {name} twice: write its values in one, such as {name}={values}.")
+            raise UsageError(f"`grid=` has {name} twice: write all its values in one entry, such as {name}={values}.")
         axes[name] = chain.from_iterable(map(_range, values.split(",")))  # reading stops at the first that is too large
     return axes_from(machine, axes)
 
 
 def _range(text: str) -> Iterable[str]:
-    """Return the numbers of `2..4`, or the word itself."""
+    """Return the numbers in `2..4`, or the word itself."""
     low, _, high = text.partition("..")
     return map(str, range(int(low), int(high) + 1)) if f"{low}{high}".isdecimal() and high else [text]
 
 
 def axes_from(machine: Machine, grid: Mapping[str, Iterable[Value]]) -> dict[str, list[int]]:
-    """Return the values of each axis; raise UsageError for an unknown constant, or a bad or repeated value."""
+    """Return the values of each axis; raise UsageError for an unknown constant, or an invalid or repeated value."""
     axes: dict[str, list[int]] = {}
     for name, values in grid.items():
         pairs = [read_value(machine, name, value) for value in values]
         if not pairs:
-            raise UsageError(f"`grid=` was given no values of {name}: write some, such as {name}=2,3.")
+            raise UsageError(f"`grid=` has no values for {name}: write some, such as {name}=2,3.")
         axis, numbers = pairs[0][0], [value for _, value in pairs]
         if axis in axes:
-            raise UsageError(f"`grid=` was given {axis} twice: write its values in one list.")
+            raise UsageError(f"`grid=` has {axis} twice: write its values in one list.")
         if len(set(numbers)) < len(numbers):
-            raise UsageError(f"`grid=` was given a value of {axis} twice: leave one out.")
+            raise UsageError(f"`grid=` repeats a value of {axis}: leave one out.")
         axes[axis] = numbers
     return axes
 

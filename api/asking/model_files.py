@@ -1,4 +1,4 @@
-"""A user's model file: run as a module that defines a protocol."""
+"""A user's model file, executed as a module that defines a protocol."""
 
 import ast
 from pathlib import Path
@@ -20,7 +20,7 @@ def is_file(name: str) -> bool:
 
 
 def load_protocol(path: Path) -> Protocol:
-    """Return the protocol that a Python file defines as MACHINE and PROPERTIES; `FILE.py:NAME` is another machine."""
+    """Return the protocol that a file defines as MACHINE and PROPERTIES; `FILE.py:NAME` selects another machine."""
     file, colon, name = str(path).partition(".py:")
     path, name = (Path(f"{file}.py"), name) if colon else (path, "MACHINE")
     make_sure_file(path)
@@ -30,26 +30,26 @@ def load_protocol(path: Path) -> Protocol:
         raise UsageError(f"{path} defines no {name}: assign a Machine to that name, and its properties to PROPERTIES.")
     if not isinstance(machine, Machine):
         raise UsageError(
-            f"{path}: {name} is {described(machine)}, which is not a machine: write {name} = Machine(name=..., "
-            "sentence=..., ...)."
+            f"{path}: {name} is {described(machine)}, not a machine: write {name} = Machine(name=..., sentence=..., "
+            "...)."
         )
     for constant in machine.constants.declared().values():
         if not constant.low <= constant.default <= constant.high:
             said = (
-                f"constant {constant.name!r} has the default {int(constant.default)}, which is out of its range: "
-                f"write a default from {constant.low} to {constant.high}, or another range."
+                f"constant {constant.name!r} has the default {int(constant.default)}, which is outside its range: "
+                f"write a default from {constant.low} to {constant.high}, or change the range."
             )
             raise UsageError(pointed_at_line(path, rf"\s+{constant.name}\s*=", said))
     checked = _properties(path, properties)
     names = [item.name for item in checked]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
-        raise UsageError(f"{path}: PROPERTIES has {twice!r} twice: give each property a name of its own.")
+        raise UsageError(f"{path}: PROPERTIES contains two properties named {twice!r}: give each a different name.")
     return Protocol(machine, checked, left_out=_left_out(module, machine, checked), files=files)
 
 
 def _left_out(module: ModuleType, machine: Machine, properties: tuple[Property, ...]) -> tuple[Action | Property, ...]:
-    """Return the actions and properties that a file defines and no machine or tuple in it uses."""
+    """Return the actions and properties that a file defines but no machine or tuple in it uses."""
     used: list[object] = [machine.initial, *machine.actions, *properties]
     for value in vars(module).values():
         if isinstance(value, Machine):
@@ -75,18 +75,18 @@ def make_sure_file(path: Path) -> None:
         )
     if path.stat().st_size > MOST:
         raise UsageError(
-            f"{path} has more than {MOST >> 20} MiB: name a Python file that defines MACHINE and PROPERTIES."
+            f"{path} is larger than {MOST >> 20} MiB: name a Python file that defines MACHINE and PROPERTIES."
         )
     if path.suffix != ".py":
         raise UsageError(
-            f"{path} does not end in .py: a protocol of your own is a Python file, so give it a name such as "
+            f"{path} does not end in .py: your own protocol must be in a Python file, with a name such as "
             f"{path.stem}.py."
         )
 
 
 def _properties(path: Path, given: object) -> tuple[Property, ...]:
     """Return a file's PROPERTIES; raise UsageError unless it is a tuple of properties."""
-    what = "a tuple of what @always, @step and @sometimes return"
+    what = "a tuple of the results of @always, @step and @sometimes"
 
     def refused(said: str, verb: str = "is") -> UsageError:
         return UsageError(pointed_at_line(path, r"PROPERTIES\b", f"PROPERTIES {verb} {said}"))
@@ -97,16 +97,15 @@ def _properties(path: Path, given: object) -> tuple[Property, ...]:
         name = given.function.__name__
         raise refused(f"{described(given)}, not a tuple: write a tuple, with its comma: ({name},).")
     if not isinstance(given, tuple | list):
-        raise refused(f"{described(given)}, which is not a tuple: write {what}.")
+        raise refused(f"{described(given)}, not a tuple: write {what}.")
     if not given:
         raise refused(
-            "empty, so there is nothing to say of the machine: write at least one function under @always, @step(...) "
-            "or @sometimes."
+            "empty, so there is nothing to check: write at least one function under @always, @step(...) or @sometimes."
         )
     for item in given:
         if not isinstance(item, Property):
             hint = "put @always, @step(...) or @sometimes above it" if callable(item) else f"write {what}"
-            raise refused(f"{described(item)}, which is not a property: {hint}.", "has")
+            raise refused(f"{described(item)}, not a property: {hint}.", "has")
     return tuple(given)
 
 
@@ -125,7 +124,7 @@ def _run_file(path: Path) -> Loaded:
 
 
 def _refuse_second_definitions(path: Path) -> None:
-    """Raise ModelError if an action or property is defined twice, which would silently drop the first definition."""
+    """Raise ModelError for an action or property that is defined twice: Python silently drops the first definition."""
     try:
         body = module_of(path.read_bytes()).body
     except (OSError, SyntaxError, ValueError):
@@ -136,8 +135,9 @@ def _refuse_second_definitions(path: Path) -> None:
             if item.name in seen:
                 line = path.read_text().splitlines()[item.lineno - 1]
                 raise ModelError(
-                    f"{near(path)}:{item.lineno}: {item.name} is defined again, first on line {seen[item.name]}: only "
-                    f"the last one would count.\n  {line}\n  {'^' * len(line)}\nInstead, give one of them another name."
+                    f"{near(path)}:{item.lineno}: {item.name} is defined again, first on line {seen[item.name]}: "
+                    f"Python would drop the first definition.\n  {line}\n  {'^' * len(line)}\nInstead, rename one of "
+                    "them."
                 )
             seen[item.name] = item.lineno
 
@@ -145,7 +145,7 @@ def _refuse_second_definitions(path: Path) -> None:
 def _pointed_at(error: SyntaxError, path: Path) -> str:
     text, name = (error.text or "").rstrip(), near(Path(error.filename)) if error.filename else "the file"
     if error.lineno is None:
-        return f"{near(path)}: {error.msg}. The file must be text that Python can read: save it again as UTF-8."
+        return f"{near(path)}: {error.msg}. Python cannot read the file as text: save it again as UTF-8."
     said = f"{name}:{error.lineno}: {error.msg}" + ("" if error.msg.endswith("?") else ".")
     if not text.strip() or not error.offset:
         return said

@@ -1,4 +1,4 @@
-"""Errors in a user's model: the source line to correct, and what to write instead."""
+"""Errors in a user's model, with the source line to correct and what to write instead."""
 
 import linecache
 import re
@@ -24,12 +24,12 @@ _OURS = (
     "fencepost.cli",
     "fencepost_native_",
 )
-"""Modules that run models but are not models."""
+"""Modules that run models but are not part of them."""
 
 
 @contextmanager
 def errors_of_models() -> Iterator[None]:
-    """Turn an error in the code of a user's model into a ModelError with file and line."""
+    """Convert an error in the code of a user's model to a ModelError with file and line."""
     try:
         yield
     except FencepostError:
@@ -42,11 +42,11 @@ def of_model(error: Exception) -> Exception:
     """Return the error itself, or a ModelError with its place in a user's model."""
     if not _raised_by_user(error):
         return error
-    return ModelError(placed(error, "The model has to be defined for every state: guard the step that fails."))
+    return ModelError(placed(error, "The model must be defined in every state: guard the step that fails."))
 
 
 def placed(error: BaseException, instead: str = "") -> str:
-    """Return an error's message with its place in the model, file, line and caret; `instead` is appended."""
+    """Return an error's message with its place in the model (file, line and caret), and append `instead`."""
     said = str(error)
     if not isinstance(error, FencepostError):
         said = f"{type(error).__name__}: {said}." if said else f"{type(error).__name__}."
@@ -63,11 +63,11 @@ def placed(error: BaseException, instead: str = "") -> str:
 
 
 _POINTED = "\n  "
-"""Mark of a message that already shows a line of the model."""
+"""The mark in messages that already show a line of the model."""
 
 
 def pointed_at_line(path: Path, pattern: str, said: str) -> str:
-    """Return a message with the first line of a file that matches a pattern, or with the file's name alone."""
+    """Return a message with the first line of a file that matches a pattern, or only with the file's name."""
     return at_line(str(path.resolve()), [pattern], said) or f"{near(path)}: {said}"
 
 
@@ -106,7 +106,7 @@ def near(path: Path) -> str:
 
 
 def _is_model(frame: FrameType) -> bool:
-    """Return whether this code belongs to a model, not to Fencepost, a library or Python itself."""
+    """Return whether this code is part of a model, not of Fencepost, a library or Python itself."""
     name = str(frame.f_globals.get("__name__", ""))
     foreign = name.split(".", maxsplit=1)[0] in sys.stdlib_module_names or "site-packages" in frame.f_code.co_filename
     return not foreign and not name.startswith(_OURS) and Path(frame.f_code.co_filename).is_file()
@@ -118,7 +118,7 @@ def _raised_by_user(error: Exception) -> bool:
 
 
 def told(error: BaseException) -> BaseException:
-    """Return an error of a file with the paths of this machine removed."""
+    """Return the error of a file without the paths of this machine."""
     if isinstance(error, ImportError) and error.path and error.path in str(error):
         said = str(error).replace(f" ({error.path})", "")
         return type(error)(said).with_traceback(error.__traceback__)
@@ -132,7 +132,7 @@ def _as_called(said: str) -> str:
     if ".__init__()" not in said:
         return said
     one_less = re.compile(r"takes (\d+) positional arguments? but (\d+)")
-    counted = one_less.sub(lambda found: f"takes {int(found[1]) - 1} by position but {int(found[2]) - 1}", said)
+    counted = one_less.sub(lambda found: f"takes {int(found[1]) - 1} positional but {int(found[2]) - 1}", said)
     return counted.replace(".__init__()", "()")
 
 
@@ -145,36 +145,36 @@ def instead_of(error: BaseException) -> str:
         return f"Import it: from fencepost.model.language import {word}."
     if isinstance(error, NameError) and word == "c":
         return (
-            "Where a model is declared, write C.name: the class declares the constants, and c has their values in a "
-            "run."
+            "In a model's declarations, write C.name: the class C declares the constants, and c contains their "
+            "values in a run."
         )
     if isinstance(error, NameError):
         return INSTEAD.get(word, "Define it above, or import it.")
     if isinstance(error, ImportError) and error.name == language.__name__ and word:
         return f"The language has no such name.{nearest(word, known)}"
     if isinstance(error, ImportError) and word in known:
-        return f"Import it from the language: from fencepost.model.language import {word}."
+        return f"Import it from the language package: from fencepost.model.language import {word}."
     if isinstance(error, TypeError) and "'meaning'" in str(error):
-        return 'Every constant says what it means: write bound(2, low=0, high=4, meaning="...").'
+        return 'Every constant needs a meaning: write bound(2, low=0, high=4, meaning="...").'
     called = re.match(r"(\w+)(?:\.__init__)?\(\) (missing|takes|got)", str(error))
     if isinstance(error, TypeError) and called and called[1] in CALLS:
         return f"Write {CALLS[called[1]]}."
-    return "The file must run before its model can be read."
+    return "Python must be able to run the file before the model can be read."
 
 
 def against(error: FencepostError) -> str:
-    """Return the advice for an error in a step of a model; empty if its message already contains it."""
+    """Return the advice for an error in a step of a model, or an empty string if its message already contains it."""
     return next((advice for sign, advice in OUTSIDE.items() if sign in str(error)), "")
 
 
 OUTSIDE = {
     "is out of its domain": "Guard the step with require(...), or give the field a larger domain.",
-    "NONE used as an index": "Guard the step with require(... != NONE), or test for NONE with `if`, before it is used.",
+    "NONE used as an index": "Guard the step with require(... != NONE), or test for NONE with `if`, before using it.",
     "is outside the array": "Guard the step with require(...), or make the array longer.",
-    "there is no message": "Guard the step with require(...), or test it with `if`, before it is used.",
+    "there is no message": "Guard the step with require(...), or test it with `if`, before using the message.",
     "is empty": "Guard the step with require(len(...) > 0).",
 }
-"""Advice for errors in a step, by words of their messages."""
+"""Advice for errors in a step, by words in their messages."""
 
 INSTEAD = {
     "Enum": "Members of an enum are numbers: write `from enum import IntEnum`, and a class that subclasses IntEnum.",
@@ -189,22 +189,22 @@ INSTEAD = {
 """Advice for names that a model file does not define."""
 
 CALLS = {
-    "Range": "Range(low, high), with both ends, such as Range(0, 3)",
-    "Index": "Index(n), the number of things, which count from 0; NONE too with none=True",
-    "BitSet": "BitSet(n), the number of things",
-    "Size": "Size(n), one length",
+    "Range": "Range(low, high), with both bounds, such as Range(0, 3)",
+    "Index": "Index(n), the number of values, counted from 0; with none=True also NONE",
+    "BitSet": "BitSet(n), the number of possible members",
+    "Size": "Size(n), the fixed length",
     "Per": "Per(Alias), an alias of an Index",
-    "InFlight": 'InFlight("bag"), the name of a bag of the state',
+    "InFlight": 'InFlight("bag"), the name of a bag in the state',
     "Machine": 'Machine("name", "What it is.", State, C, initial, (an_action, another))',
-    "leads_to": 'leads_to("name", "What must come.", when=..., then=..., fair=(weak(an_action),))',
-    "eventually": 'eventually("name", "What must come.", then=..., fair=(weak(an_action),))',
+    "leads_to": 'leads_to("name", "What must happen.", when=..., then=..., fair=(weak(an_action),))',
+    "eventually": 'eventually("name", "What must happen.", then=..., fair=(weak(an_action),))',
     "at_most": (
         'at_most("name", "What it costs.", costs={an_action: 1}, bound=..., when=..., then=..., '
         "fair=(weak(an_action),))"
     ),
     "switch": 'switch(default=False, meaning="...")',
     "choice": 'choice(Kind.FIRST, meaning="...")',
-    **dict.fromkeys(("shape", "capacity", "bound"), 'bound(2, low=0, high=4, meaning="..."), with its ends by name'),
+    **dict.fromkeys(("shape", "capacity", "bound"), 'bound(2, low=0, high=4, meaning="..."), with its limits by name'),
 }
 """Advice for calls of the language that lack an argument."""
 
@@ -213,11 +213,11 @@ def in_place_of(error: SyntaxError) -> str:
     """Return the advice for a file that Python cannot parse."""
     for sign, word in (("&&", "and"), ("||", "or")):
         if sign in (error.text or ""):
-            return f"write `{word}` in the place of `{sign}`"
+            return f"write `{word}` instead of `{sign}`"
     if isinstance(error, IndentationError):
-        return "indent the line as those around it"
+        return "indent the line like those around it"
     if "Maybe you meant '=='" in error.msg or 'meant "=="' in error.msg:
         return "write `==` to compare"
     if error.msg.startswith("expected ':'"):
         return "end the line with a colon"
-    return "write what Python can read there"
+    return "correct the line so that Python can parse it"

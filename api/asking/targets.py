@@ -1,4 +1,4 @@
-"""The question of a call: a protocol by name, as a machine or in a user's file, with constants and properties.
+"""The question of a call: a protocol (by name, as a machine, or in a user's file) with constants and properties.
 
 Its machine is compiled, or read from the cache, and each stage is available as text.
 """
@@ -35,7 +35,7 @@ class Question:
     properties: tuple[Property, ...]
     version: str = ""
     file: str = ""
-    """The user's file that defines the protocol; empty for a built-in one."""
+    """The user's file that defines the protocol; empty for a built-in protocol."""
 
     @property
     def name(self) -> str:
@@ -45,13 +45,13 @@ class Question:
 
 @dataclass(frozen=True)
 class Subject:
-    """A protocol with everything that its name implies: the user's own file, or the settings of a catalogue run."""
+    """A protocol with everything that its name implies: the user's file, or the settings of a catalogue run."""
 
     protocol: Protocol
     file: str = ""
     version: str = ""
     values: Mapping[str, int] = field(default_factory=dict)
-    """The constants of a run; given ones must agree with them."""
+    """The constants of a run, with which given ones must agree."""
     only: tuple[str, ...] = ()
 
 
@@ -87,7 +87,7 @@ def ask(
 
     A question is returned unchanged.
 
-    `what` is as in `find_subject`. Constants are given by name in `constants`, or `more`: numbers, booleans or words.
+    `what` is as in `find_subject`. Constants are given by name in `constants` or `more`: as numbers, booleans or words.
     `only` limits the properties by name. With `walks`, properties of behaviours are left out unless named, because
     walks are finite.
     """
@@ -105,8 +105,8 @@ def ask(
         for name, own in subject.values.items():
             if given.get(name, own) != own:
                 raise UsageError(
-                    f"constant {name!r} was given two values, {own} by the run and {given[name]} beside it: "
-                    "write the protocol's name for constants of your own."
+                    f"constant {name!r} has two values, {own} in the run and {given[name]} in the arguments: name the "
+                    "protocol instead of the run to choose the constants."
                 )
         values = make_constants(machine, version or subject.version, {**subject.values, **given})
     chosen = ((only,) if isinstance(only, str) else tuple(only)) or subject.only
@@ -114,7 +114,7 @@ def ask(
 
 
 def run_called(name: str) -> Run | None:
-    """Return the catalogue run of this name, if any; names of protocols have no spaces."""
+    """Return the catalogue run with this name, if any; unlike names of protocols, names of runs contain spaces."""
     if " " not in name or is_file(name):
         return None
     from fencepost.invariants.catalogue import runs
@@ -139,27 +139,25 @@ def chosen_of(found: Protocol, only: tuple[str, ...], *, walks: bool = False) ->
 def _protocol(what: Machine | Protocol | str | Path, properties: Iterable[Property] | None) -> Protocol:
     if isinstance(what, Machine):
         if properties is None:
-            raise UsageError(f"check() was given machine {what.name!r} alone: write check(MACHINE, PROPERTIES).")
+            raise UsageError(f"check({what.name!r}) has no properties to check: write check(MACHINE, PROPERTIES).")
         return Protocol(what, tuple(properties))
     if properties is not None:
         raise UsageError(
-            "check() was given properties without a machine: write check(MACHINE, PROPERTIES), or name them in only=."
+            "check() has properties but no machine: write check(MACHINE, PROPERTIES), or name them in only=."
         )
     if isinstance(what, Protocol):
         return what
     if isinstance(what, str | Path):
         return find_protocol(str(what) if str(what).endswith(".py") or not isinstance(what, Path) else f"./{what}")
-    raise UsageError(
-        f"check() was given {described(what)}: write a machine, the name of a protocol, or the path of its file."
-    )
+    raise UsageError(f"expected a machine, the name of a protocol or the path of its file, not {described(what)}.")
 
 
 def find_protocol(name: str) -> Protocol:
-    """Return the protocol of this name, or the one that a file defines; raise UsageError if it does not exist."""
+    """Return the protocol with this name, or the one that a file defines; raise UsageError if it does not exist."""
     if "\n" in name:
         raise UsageError(
-            f"a protocol is named by a word or by its file, and this is {len(name.splitlines())} lines of text: "
-            "write them to a file first."
+            f"expected the name or the file of a protocol, not {len(name.splitlines())} lines of text: write them to "
+            "a file first."
         )
     if is_file(name):
         return load_protocol(Path(name))
@@ -167,11 +165,11 @@ def find_protocol(name: str) -> Protocol:
     if known in PROTOCOLS:
         return PROTOCOLS[known]
     if Path(f"{name}.py").is_file():
-        raise UsageError(f"there is no protocol {name!r}, but a file {name}.py is here: write {name}.py to name it.")
+        raise UsageError(f"there is no protocol {name!r}, but a file {name}.py in this folder: write {name}.py.")
     if Path(name).is_file():
         make_sure_file(Path(name))
     if name.startswith(("HYP-", "KIP-", "KAFKA-")):
-        raise UsageError(f"{name!r} is not a protocol: `fencepost guarantees {name}` shows it, with the runs to check.")
+        raise UsageError(f"{name!r} is not a protocol: `fencepost guarantees {name}` shows the runs to check.")
     return protocol(known)
 
 
@@ -185,7 +183,7 @@ def lookup_in(model: str | None) -> Callable[[str], Protocol]:
         try:
             return protocol(name)
         except UsageError as error:
-            more = "A protocol of your own is found with `model='FILE.py'`."
+            more = "For your own protocol, write `model='FILE.py'`."
             if own is not None:
                 more = f"{model} defines {own.name!r}."
             raise UsageError(f"{error} {more}") from None
@@ -194,11 +192,11 @@ def lookup_in(model: str | None) -> Callable[[str], Protocol]:
 
 
 STAGES = {
-    "ir": "the typed program, as docs/developing/program.md has it",
-    "llvm": "what LLVM gets",
-    "asm": "the optimized code of this processor",
+    "ir": "the typed program, as documented in docs/developing/program.md",
+    "llvm": "the LLVM IR before optimization",
+    "asm": "the optimized code for this processor",
 }
-"""Stages of a machine on its way to compiled code."""
+"""The stages of compilation."""
 
 
 def source_of(question: Question, options: Options, *, masked: bool = False) -> Source:
@@ -211,7 +209,7 @@ def source_of(question: Question, options: Options, *, masked: bool = False) -> 
 
 
 def kernels_of(question: Question, source: Source, watch: Watch) -> Kernels:
-    """Return the compiled machine; report to `watch` if it must first be compiled, which takes seconds."""
+    """Return the compiled machine; notify `watch` if it must first be compiled, which takes seconds."""
     from fencepost.explorers.native.compile import compile_watched
 
     return compile_watched(question.name, question.constants, source, watch)

@@ -21,7 +21,7 @@ LONG = 2.0
 
 @dataclass(frozen=True)
 class Event:
-    """Progress of running work: states of a search, steps of walks, or questions of proofs.
+    """The progress of running work: states of a search, steps of walks, or z3 queries of proofs.
 
     Numbers that do not apply to the current work are 0.
     """
@@ -35,13 +35,13 @@ class Event:
 
 
 class Watch:
-    """A watch of running work that ignores all events; the command line overrides it to print to the terminal."""
+    """A watch that ignores all events; the command line overrides its methods to print to the terminal."""
 
     live = False
     """Whether a spinner is visible immediately."""
 
     def note(self, text: str) -> None:
-        """Receive a line for the user's information."""
+        """Receive a line of information for the user."""
 
     def spin(self, text: str) -> None:
         """Receive the current activity."""
@@ -51,17 +51,17 @@ class Watch:
 
     @contextmanager
     def busy(self, text: str) -> Iterator[None]:
-        """Return a context for an activity."""
+        """Return a context manager for an activity."""
         self.note(text)
         yield
 
     def compiling(self, name: str) -> AbstractContextManager[None]:
-        """Return a context for the compilation of a machine, by name."""
+        """Return a context manager for the compilation of a machine, by name."""
         return self.busy(f"compiling {name} ...{' (cached for the next run)' if lasts() else ''}")
 
     def compiled(self, name: str, seconds: float) -> None:
         """Receive the duration of a long compilation."""
-        long = "; the next run takes it from the cache" if seconds > LONG and lasts() else ""
+        long = "; cached for the next run" if seconds > LONG and lasts() else ""
         self.note(f"compiled {name} in {show_seconds(seconds)}{long}")
 
     def optimized(self, name: str, seconds: float) -> None:
@@ -87,17 +87,17 @@ class Listener(Watch):
         self.listen = listen
 
     def note(self, text: str) -> None:
-        """Pass on a line, or the current activity."""
+        """Forward a line, or the current activity."""
         self.listen(Event(text))
 
     spin = note
 
     def telling(self, title: str) -> Callable[[Progress], None]:
-        """Return a callback that passes on the progress of a search."""
+        """Return a callback that forwards the progress of a search."""
         return lambda at: self.listen(Event(title, at.expanded, at.frontier, at.distinct, at.depth, at.seconds))
 
     def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None]:
-        """Return a callback that passes on the number of finished walks."""
+        """Return a callback that forwards the number of finished walks."""
         return lambda done, _, seconds: self.listen(Event(title, done, walks, seconds=seconds))
 
 

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Problem, Result
 
 LEAST_STATES = 1_000_000
-"""Most states of any row: without a guard, a machine may have many times the states of the whole."""
-UNKEPT = "a finished row could not be kept"
+"""The maximum number of states of any row: without a guard, a machine may have many times its usual states."""
+UNKEPT = "a finished row could not be saved"
 TIMES = 4
-"""Most states of a row, as a multiple of the whole machine's, unless `max_states` is given."""
+"""The maximum number of states of a row, as a multiple of the unmodified machine's, if `max_states` is not given."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """A removed guard or a changed constant: its condition, its purpose, and the properties that fail."""
+    """A removed guard or a changed constant: its condition, its purpose, and the violated properties."""
 
     name: str = field(metadata={KEY: "row"})
     condition: str
@@ -86,12 +86,12 @@ class AblateResult(Answer):
 
     @property
     def needed(self) -> tuple[Needed, ...]:
-        """The needed guards and why: each is a claim that a search without the guard can refute."""
+        """The needed guards and the violated properties: claims that a search without the guard can refute."""
         return tuple(claim for row in self.data["rows"] if (claim := Needed.of(row)) is not None)
 
     @property
     def unneeded(self) -> tuple[Unneeded, ...]:
-        """The purpose of each other guard, if its row was decided."""
+        """The purposes of the other guards whose rows were decided."""
         return tuple(claim for row in self.data["rows"] if (claim := Unneeded.of(row)) is not None)
 
     def row(self, name: str) -> MatrixRow:
@@ -140,10 +140,10 @@ def ablate(
 ) -> AblateResult:
     """Search a protocol without each of its guards in turn, and with each switch flipped; report the violations.
 
-    `guards` limits the rows by name, `also` adds rows with a constant set to each of the given values. `workers` is the
-    number of rows searched at the same time. `budget` and `max_states` end each row, `memory` is for all rows together.
-    With `liveness`, leads-to properties are checked too, without the guards and with the settings that no safety
-    property depends on. With `cluster`, rows are explored on Spark.
+    `guards` limits the rows by name; `also` adds rows in which a constant has each of the given values. `workers` is
+    the number of rows searched at the same time. `budget` and `max_states` limit each row, `memory` limits all rows
+    together. With `liveness`, leads-to properties are checked too, in the rows of guards and settings that no safety
+    property depends on. With `cluster`, the rows are searched on Spark.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     if liveness:
@@ -182,10 +182,10 @@ def _look_at_properties(question: Question) -> None:
     given = ", ".join(f"{item.name!r} ({item.kind})" for item in chosen)
     write = f"name another one: {', '.join(known)}." if known else "write a property under @always or @step(...) first."
     if known and any(item.kind is Kind.LEADS_TO for item in chosen):
-        write = f"{write} With `liveness=True` the properties that something eventually happens count too."
+        write = f"{write} With `liveness=True`, leads-to properties count too."
     raise UsageError(
-        f"ablate was asked for {given}: a guard is needed for what must hold in every state or step, and no such "
-        f"property is among them. Leave `only=` out, or {write}"
+        f"{given} cannot depend on a guard, because no property among them must hold in every state or step. Leave "
+        f"`only=` out, or {write}"
         if chosen != found.properties and known
         else (
             f"protocol {found.name!r} has no property that must hold in every state or step, so no guard can be "
@@ -209,9 +209,9 @@ def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, 
 
 
 def _kept(question: Question, source: Source, options: Options, checkpoint: str | Path | None, *, resume: bool) -> Kept:
-    """Return the folder of finished rows; raise UsageError if it has none to resume from.
+    """Return the folder of finished rows; raise UsageError without any to continue from.
 
-    The question omits the limit on states: it is derived from the whole machine, which the question already determines.
+    The question omits the limit on states, which follows from the unmodified machine and so from the question itself.
     """
     limits = (options.budget, options.max_states, options.normalize, LEAST_STATES, TIMES)
     asked_for = [item.name for item in question.properties]
@@ -223,7 +223,7 @@ def _kept(question: Question, source: Source, options: Options, checkpoint: str 
 
 @dataclass(frozen=True)
 class _Matrix:
-    """The rows of a matrix, explored or read from a checkpoint, with the whole machine first."""
+    """The rows of a matrix, searched or read from a checkpoint, with the unmodified machine first."""
 
     question: Question
     options: Options
@@ -231,15 +231,15 @@ class _Matrix:
     kept: Kept
     cluster: Cluster | None
     row_memory: int
-    """Bytes for each row on the cluster; 0: a share of the executor's memory."""
+    """The memory in bytes of each row on the cluster; 0 stands for a share of the executor's memory."""
 
     def explore(
         self, rows: tuple[Row, ...], source: Source, behaviours: Callable[[], Result] | None, *, whole: bool
     ) -> tuple[Json, Result | None, tuple[Problem, ...]]:
-        """Explore the whole machine, then every unfinished row, here or on a cluster; return the matrix.
+        """Search the unmodified machine, then every unfinished row, here or on a cluster; return the matrix.
 
-        If the whole machine's behaviours are judged, that comes first, and their result is returned too. If a row
-        cannot be saved, the matrix ends and reports the problem.
+        If leads-to properties of the unmodified machine are judged, that happens first, and their result is returned
+        too. If a row cannot be saved, the search stops and the matrix contains the reason.
         """
         from fencepost.explorers.evidence.ablation import Ablation
 
@@ -247,18 +247,18 @@ class _Matrix:
         kernels = kernels_of(self.question, source, watch)
         finished = self.kept.recall_all([row.name for row in rows if not self._is_refused(row)], "row", watch)
         ablation = Ablation(found.machine, self.question.constants, self.question.properties, self.options, kernels)
-        with watch.busy(f"{found.name}: the whole protocol"):
+        with watch.busy(f"{found.name}: the unmodified protocol"):
             base = ablation.explore_whole()
         data = whole_data(found, ablation, base)
         if ended_by_signal(base.why_stopped):
-            why = extended(base.why_stopped, " while the whole protocol was searched")
+            why = extended(base.why_stopped, " while the unmodified protocol was searched")
             return _nothing_run(data, rows, why), None, ()
         refuse_unfinished(found, base)
         judged = behaviours() if behaviours else None
         if judged is not None and ended_by_signal(judged.why_stopped):
             return _nothing_run(data, rows, extended(judged.why_stopped, LATER)), judged, ()
         if all(base.of(item.name).verdict is Verdict.VIOLATED for item in ablation.properties):
-            why = "the whole protocol violates every property that was checked, so none is left to lose"
+            why = "the unmodified protocol already violates every property that was checked"
             return _nothing_run(data, rows, why), judged, ()
         ablation.options = replace(
             self.options, max_states=self.options.max_states or max(LEAST_STATES, TIMES * base.distinct)
@@ -275,14 +275,14 @@ class _Matrix:
         return data, judged, problems
 
     def _is_refused(self, row: Row) -> bool:
-        """Return whether the machine refuses a setting; such rows are not saved, being quick to repeat."""
+        """Return whether the machine refuses a setting; such rows are not saved, because repeating them is quick."""
         machine = self.question.protocol.machine
         if machine.refuse is None or isinstance(row, Guard):
             return False
         return bool(machine.refuse(machine.constants(**row.values(self.question.constants))))
 
     def _rest(self, ablation: Any, waiting: tuple[Row, ...], finished: dict[str, Json]) -> str:
-        """Explore the unfinished rows; return why the exploration ended early, or an empty string."""
+        """Search the unfinished rows; return why the search ended early, or an empty string."""
         from fencepost.explorers.evidence.ablation import explore_rows
 
         found, watch, of = self.question.protocol, self.watch, len(waiting) + len(finished)
@@ -295,7 +295,7 @@ class _Matrix:
                 except UnkeptError:
                     ablation.ask(UNKEPT)
                     raise
-            watch.spin(f"{found.name}: {len(finished)} of {of} rows, {row.name} last")
+            watch.spin(f"{found.name}: {len(finished)} of {of} rows, last {row.name}")
 
         def done_here(outcome: RowOutcome) -> None:
             if not (ablation.stop_asked and outcome.result is not None and not outcome.result.complete):

@@ -1,7 +1,7 @@
-"""Tools for agents, over the Model Context Protocol: short structured answers, each with its evidence.
+"""Tools for agents over the Model Context Protocol, with short structured answers that cite their evidence.
 
-A tool always answers, with its result or with one message under `error`. Searches end after some seconds, and report
-that under `bounded`.
+A tool always answers, either with its result or with one message under `error`. Searches end after some seconds, and
+report that under `bounded`.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from fencepost.model.language.errors import FencepostError, UsageError, require_
 from fencepost.model.language.interpreter import Interpreter
 
 SECONDS, MOST_SECONDS = 20.0, 120.0
-"""The default and maximum duration of a search."""
+"""The default and the maximum duration of a search in seconds."""
 MOST_STATES = 2_000_000
-"""State limit of a comparison, which needs complete state spaces."""
+"""The maximum number of states in a comparison, which needs complete state spaces."""
 MOST_STEPS = 60
-"""A history is cut after this many steps."""
+"""The number of steps after which a history is truncated."""
 INSTRUCTIONS = """Fencepost checks Kafka's replication protocol. advise: what loses a topic's records, and whether an
 operator may do an `operation` now. explain: a finding, guarantee, bug, question (HYP-17, G-S2, KAFKA-15221) or
 property. check: search a protocol (replication, kip320, quorum, ...) at small constants. why_not: why a step cannot be
@@ -70,7 +70,7 @@ def check(
     for item in made.properties:
         word = "reached" if item.verdict is Verdict.HOLDS and item.kind is Kind.SOMETIMES else str(item.verdict)
         by.setdefault(word, []).append(item.name)
-    whole = ", all that there are" if made.complete else ""
+    whole = ", all of them" if made.complete else ""
     return {
         **asked,
         "verdict": str(made.verdict),
@@ -168,7 +168,7 @@ def compare(a: str, b: str, constants: dict[str, Any] | None = None, seconds: fl
     try:
         made = compared(a, b, constants=constants or {}, max_states=MOST_STATES, cancel=lambda: time.monotonic() > ends)
     except KeyboardInterrupt:
-        return {"a": a, "b": b, "verdict": "undetermined", "bounded": f"it was not compared within {seconds:g} s"}
+        return {"a": a, "b": b, "verdict": "undetermined", "bounded": f"not compared within {seconds:g} s"}
     data = made.to_dict()
     sides = {name: data[name]["distinct"] for name in ("a", "b")}
     found = next((item[one] for item in data["compared"] for one in ("state", "behaviour") if item[one]), None)
@@ -182,7 +182,7 @@ def compare(a: str, b: str, constants: dict[str, Any] | None = None, seconds: fl
         "guarantees": data["guarantees"],
         "first": found
         and {**{name: found[name] for name in ("side", "sentence")}, "steps": found["steps"][:MOST_STEPS]},
-        "evidence": f"{sides['a']:,} states of a and {sides['b']:,} of b, all that there are",
+        "evidence": f"{sides['a']:,} states of a and {sides['b']:,} of b, all of them",
         "bounded": None,
     }
 
@@ -198,7 +198,7 @@ def advise(
     brokers: int | None = None,
     operation: str = "",
 ) -> dict[str, Any]:
-    """Say what operations do to a topic's records; one, such as `replace-a-disk` or `restart`, with what to do."""
+    """Say what operations do to a topic's records; for one, such as `replace-a-disk` or `restart`, also what to do."""
     made = advised(
         replicas, min_isr, kafka=kafka, acks=acks, elr=elr, unclean_election=unclean_election, brokers=brokers
     )
@@ -226,7 +226,7 @@ def audit(paths: list[str], kafka: str = "", min_isr: int = 1, seconds: float = 
     try:
         made = audited(*paths, kafka=kafka or None, min_isr=min_isr, cancel=lambda: time.monotonic() > ends)
     except KeyboardInterrupt:
-        return {"paths": paths, "verdict": "undetermined", "bounded": f"it was not read within {seconds:g} s"}
+        return {"paths": paths, "verdict": "undetermined", "bounded": f"not read within {seconds:g} s"}
     names, data = ("sort", "severity", "about", "topic", "partition", "offset", "brokers", "text"), made.to_dict()
     worst = [{name: item.get(name) for name in names} for item in made.findings[:10]]
     return {
@@ -237,8 +237,8 @@ def audit(paths: list[str], kafka: str = "", min_isr: int = 1, seconds: float = 
         "found": len(made.findings),
         "to_do": {item["sort"]: item["look"] for item in data["sorts"]},
         "release": data["release"],
-        "evidence": f"all changes in {counted(len(paths), 'log')}, by {counted(len(data['looked_for']), 'rule')}; "
-        f"{counted(len(made.unread), 'part')} not read",
+        "evidence": f"all changes in {counted(len(paths), 'log')}, judged by {counted(len(data['looked_for']), 'rule')}"
+        f"; {counted(len(made.unread), 'part')} not read",
         "bounded": None,
     }
 
@@ -257,7 +257,7 @@ def answer(name: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tool(name: str, given: dict[str, Any]) -> Callable[..., dict[str, Any]]:
-    """Return a tool that takes these arguments; raise UsageError for any other."""
+    """Return a tool that accepts these arguments; raise UsageError for any other."""
     known = {tool.__name__: tool for tool in TOOLS}
     require_known((name,), known, "there is no tool", "Tools are")
     wanted = signature(known[name]).parameters
@@ -267,10 +267,10 @@ def _tool(name: str, given: dict[str, Any]) -> Callable[..., dict[str, Any]]:
         classes, words = KINDS[kind.partition("[")[0]]
         optional = value is None and wanted[item].default is None
         if not optional and (not isinstance(value, classes) or (isinstance(value, bool) and kind != "bool")):
-            raise UsageError(f"{name} was given {item}={value!r}: write {words}.")
+            raise UsageError(f"{name}: {item} cannot be {value!r}: write {words}.")
     missing = [item.name for item in wanted.values() if item.default is item.empty and item.name not in given]
     if missing:
-        raise UsageError(f"{name} was given no {missing[0]}: write {', '.join(missing)}.")
+        raise UsageError(f"{name} needs {missing[0]}: write {', '.join(missing)}.")
     return known[name]
 
 
@@ -279,23 +279,23 @@ KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "int": (int, "a whole number"),
     "float": ((int, float), "a number"),
     "bool": (bool, "true or false"),
-    "list": (list, "a list of texts"),
+    "list": (list, "a list of strings"),
     "dict": (dict, "an object of names and values"),
 }
-"""The JSON types of arguments, by their annotation."""
+"""The JSON types of arguments, by annotation."""
 
 
 @call
 def mcp() -> None:
-    """Serve the tools on the standard streams until the client closes them; raise UsageError without the library."""
+    """Serve the tools over stdio until the client closes the streams; raise UsageError if the library is missing."""
     if importlib.util.find_spec("mcp") is None:
-        raise UsageError("serving agents needs the library mcp: run `pip install 'fencepost[mcp]'`.")
+        raise UsageError("serving agents needs the mcp library: run `pip install 'fencepost[mcp]'`.")
     from anyio.to_thread import run_sync
     from mcp.server import MCPServer
     from mcp.types import CallToolResult, TextContent
 
     class Served(MCPServer):  # type: ignore[misc]
-        """The server. It validates arguments itself because the library reports a mistake in several lines."""
+        """The MCP server. It validates arguments itself, because the library reports each mistake in several lines."""
 
         async def call_tool(
             self,

@@ -1,4 +1,4 @@
-"""Audit of a cluster's metadata log against the guarantees: decoded by Kafka's classes, processed here or on Spark."""
+"""An audit of a cluster's metadata log against the guarantees, decoded by Kafka's classes, here or on Spark."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SMALL = 1_000_000
-"""Most records of a log that is processed here: Spark would take as long to start."""
+"""The maximum number of records of a log that is processed without Spark, which needs as long to start."""
 LARGE = 4 << 30
-"""Most bytes of copies of brokers' logs that are compared in this process."""
+"""The maximum size in bytes of broker log copies that are compared in this process."""
 MEMORY = (("spark.driver.memory", "2g"), ("spark.sql.shuffle.partitions", "16"))
-"""Default settings of Spark, enough for ten million records on one machine."""
+"""Spark's default settings, sufficient for ten million records on one machine."""
 
 
 VERDICTS = {
     "violated": "the controller broke a rule that it must keep",
-    "exposed": "the cluster passed through states from which records may be lost, or were",
+    "exposed": "the cluster passed through states in which records could be lost, or were lost",
     "undetermined": "no violation was found, but parts of the log could not be read",
-    "nothing-found": "no broken rule and no state in which records are at risk was found",
+    "nothing-found": "no broken rule was found, and no state in which records are at risk",
 }
 """The sentence for each verdict."""
 
@@ -60,7 +60,7 @@ class _Led:
 
 @dataclass(frozen=True, repr=False)
 class AuditResult(Answer):
-    """Result of an audit: the worst findings, and whether parts of the log could not be read."""
+    """The result of an audit: the worst findings, and whether parts of the log could not be read."""
 
     verdict: str
     findings: tuple[dict[str, Any], ...]
@@ -94,12 +94,12 @@ class AuditResult(Answer):
 
 
 def headline(data: dict[str, Any]) -> str:
-    """Return the worst finding of an audit's JSON in an operator's words, without a capital and a full stop."""
+    """Return the worst finding of an audit's JSON in an operator's words, without a capital letter or full stop."""
     from fencepost.kafka.formatting import when
 
     if not data["sorts"]:
         if data["milder"]:
-            return f"nothing is {data['severity']} or worse; {counted(data['milder'], 'milder finding')} left out"
+            return f"nothing is {data['severity']} or worse; {counted(data['milder'], 'milder finding')} omitted"
         return VERDICTS[data["verdict"]]
     worst = data["sorts"][0]
     severity, lost = worst["severity"], any(item["sort"] == "records-lost" for item in data["sorts"])
@@ -109,13 +109,13 @@ def headline(data: dict[str, Any]) -> str:
         names = [named(it) for it in data["replicas"] if any(one["acknowledged"] for one in it["lost"])]
     places = ", ".join(names[:3]) + (f" and {counted(len(names) - 3, 'more partition')}" if len(names) > 3 else "")
     if lost:
-        return f"acknowledged records of {places} are not in the log of the leader (critical, {moment})"
+        return f"acknowledged records of {places} are missing from the leader's log (critical, {moment})"
     if severity == "critical":
         return f"records of {places} may be lost (critical, {moment})"
     if severity == "high":
         return f"records of {places} are at risk (high, {moment})"
     sentence = worst["sentence"].rstrip(".")
-    return f"{places}: {sentence[0].lower()}{sentence[1:]} ({severity}, {moment}); no loss is seen"
+    return f"{places}: {sentence[0].lower()}{sentence[1:]} ({severity}, {moment}); no loss was seen"
 
 
 def named(item: dict[str, Any]) -> str:
@@ -142,13 +142,13 @@ def audit(
 ) -> AuditResult:
     """Follow every partition through the metadata log of a cluster, and report broken invariants and near losses.
 
-    `paths` are folders `__cluster_metadata-0` of one controller or several, or files with output of kafka-dump-log.sh.
-    Copies of brokers' disks, or folders of partitions in them, are compared too: which have the acknowledged records,
-    and what the leader lacks. `output` is a folder that keeps records, histories and findings as Parquet, to which
-    `resume` adds. `within` is the number of seconds after a change of min ISR or of the leader during which another is
-    suspicious; `min_isr` is min.insync.replicas of server.properties. `trace` is a file to which the history of a
-    `partition`, such as "orders-3", is written up to the offset `until`, as a trace of `replication` with what the
-    brokers must have done in between.
+    `paths` are folders `__cluster_metadata-0` of one or more controllers, or files with output of kafka-dump-log.sh.
+    Copies of brokers' disks, or of partitions' folders on them, are compared too: which contain the acknowledged
+    records, and what the leader lacks. `output` is a folder that stores records, histories and findings as Parquet;
+    with `resume`, the audit adds to it. A change within `within` seconds of a change of min ISR or of the leader is
+    reported as suspicious; `min_isr` is min.insync.replicas in server.properties. The history of `partition`, such as
+    "orders-3", up to the offset `until` is written to the file `trace`: a trace of `replication` with the brokers'
+    steps that explain it.
     """
     from fencepost.explorers.spark.session import Cluster
     from fencepost.kafka.audit.findings import SEVERITIES
@@ -160,14 +160,14 @@ def audit(
     _require_libraries(asked)
     if not paths:
         raise UsageError(
-            "no log was given: name a folder __cluster_metadata-0, or a file with the output of kafka-dump-log.sh."
+            "no log was named: name a folder __cluster_metadata-0, or a file with the output of kafka-dump-log.sh."
         )
     if severity not in SEVERITIES:
-        raise UsageError(f"severity was given {severity!r}: write one of {', '.join(SEVERITIES)}.")
+        raise UsageError(f"there is no severity {severity!r}: write one of {', '.join(SEVERITIES)}.")
     if (partition is None) is not (trace is None) or (until is not None and trace is None):
         raise UsageError(
-            "`partition=`, `trace=` and `until=` belong together: "
-            "write `partition='TOPIC-NUMBER'`, `trace='FILE'` and, if you like, `until=OFFSET`."
+            "`partition=`, `trace=` and `until=` belong together: write `partition='TOPIC-NUMBER'`, `trace='FILE'` "
+            "and optionally `until=OFFSET`."
         )
     led = None if partition is None else _Led(partition, Path(str(trace)), until)
     folder = _folder(Path(output) if output else None, resume=resume)
@@ -225,24 +225,24 @@ def _folder(output: Path | None, *, resume: bool) -> Path:
     """Return the working folder; raise UsageError if it is not empty and `resume` was not given."""
     if output is None:
         if resume:
-            raise UsageError("`resume=True` was given without an audit to continue: name its folder as `output=` too.")
+            raise UsageError("`resume=True` needs an audit to continue: also name its folder as `output=`.")
         return Path(tempfile.mkdtemp(prefix="fencepost-audit-"))
     try:
         output.mkdir(parents=True, exist_ok=True)
         empty = not any(output.iterdir())
     except OSError as error:
         raise UsageError(
-            f"`output=` was given {output}, which cannot be used: {error.strerror}. Name a folder that you may write."
+            f"`output=` {output} cannot be used: {error.strerror}. Choose a folder that you may write to."
         ) from error
     if not empty and not resume:
         raise UsageError(
-            f"{output} is not empty: write `resume=True` to add to the audit in it, or name another folder."
+            f"{output} is not empty: write `resume=True` to add to the audit in it, or choose another folder."
         )
     return output.absolute()
 
 
 def _read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | None, *, resume: bool) -> Reading:
-    """Read the unread parts; raise UsageError for a log without a record."""
+    """Read the parts that were not read yet; raise UsageError for a log without records."""
     from fencepost.kafka.audit.reading import read
 
     reading = read(paths, folder, kafka, jars, resume=resume)
@@ -250,15 +250,15 @@ def _read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | N
         first, *others = [note.text for note in reading.every_note] or ["its files are empty"]
         notes = first + f"; and {counted(len(others), 'other note')}" * bool(others)
         raise UsageError(
-            f"no record of the log could be read: {notes}. Audit it as a user who may read it, or audit a whole copy "
-            "of it."
+            f"no record of the log could be read: {notes}. Run the audit as a user who may read it, or on a complete "
+            "copy."
         )
     return reading
 
 
 @contextmanager
 def _started(cluster: Cluster, watch: Watch) -> Iterator[SparkSession]:
-    """Start Spark; raise UsageError if it lacks space, or if a file of the audit was changed."""
+    """Start Spark; raise UsageError if disk space is missing, or if a file of the audit was changed."""
     from fencepost.api.calls.on_spark import started
     from fencepost.explorers.spark.session import first_cause
     from py4j.protocol import Py4JError
@@ -270,8 +270,8 @@ def _started(cluster: Cluster, watch: Watch) -> Iterator[SparkSession]:
             yield SparkSession(context)
         except (Py4JError, PySparkException) as error:
             raise UsageError(
-                f"a Spark job failed: {first_cause(str(error))} If it lacks disk space or memory, give "
-                "it more; otherwise name another folder as `output=`."
+                f"a Spark job failed: {first_cause(str(error))} If it lacks disk space or memory, provide more; "
+                "otherwise choose another folder as `output=`."
             ) from error
 
 

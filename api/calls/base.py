@@ -1,9 +1,9 @@
-"""Comparison of a variant, made by `Machine.replacing`, with its base.
+"""The comparison of a variant, made by `Machine.replacing`, with its base.
 
-If a variant's change never takes effect, its verdicts are those of its base and say nothing about the change. Two
-complete searches under the same constants are the same if they have as many states in each level, as many steps of each
-action, and the same sum of the hashes of all states and of all steps of replaced actions, with their arguments. Their
-schema and constants are equal, so their layouts are too. An action is identified by the one it replaces.
+If a variant's change never takes effect, its verdicts are those of the base and show nothing about the change. Two
+complete searches under the same constants are equal if they have as many states in each level, as many steps of each
+action, and the same hash sums of all states and of all steps of replaced actions, with arguments. Schema and constants
+are equal, so the layouts are too. Each action is matched with the one that it replaces.
 """
 
 import ast
@@ -35,21 +35,21 @@ if TYPE_CHECKING:
 
 LEAST_SECONDS = 5.0
 TIMES = 1.5
-"""Limit of the base's search as a multiple of the variant's time (or the minimum); it never takes more states."""
+"""The time limit of the base's search, as a multiple of the variant's time; it never takes more states."""
 SHOWN = 2
-"""Most guards named for an action that is never enabled: those that refuse most often."""
+"""The maximum number of guards listed for an action that is never enabled: those that refuse most often."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Result of a comparison, with notes for the reader."""
+    """The result of a comparison, with notes for the reader."""
 
     outcome: Base
     notes: tuple[str, ...] = ()
 
 
 def base_of(question: Question) -> Machine | None:
-    """Return the base of a user's variant; None for built-in protocols and for machines without a base."""
+    """Return the base of a user's variant; None for built-in protocols and machines without a base."""
     machine = question.protocol.machine
     base = machine.base
     if base is None or _is_ours(machine) or (base.state, base.constants) != (machine.state, machine.constants):
@@ -69,18 +69,18 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
         return Compared(Base.NOT_COMPARED, (f"not compared with its base {base.name}{why}.",))
 
     if options.compact or options.symmetry:
-        return not_compared(": states are kept as fingerprints" if options.compact else ": `symmetry=True` was given")
+        return not_compared(": states are stored as fingerprints" if options.compact else ": `symmetry=True` was used")
     pinned = _pinned(question, base, options, found)
     if pinned:
         return Compared(Base.DIFFERS, (pinned,))
     machine = question.protocol.machine
     if not replaced_in(machine, base) and machine.normalize is base.normalize:
         return not_compared(
-            ": it replaces no action of it, and a helper that is changed in its module is changed in both"
+            ": it replaces none of the base's actions, and a helper that is changed in its module is changed in both"
         )
     changed = _changed_in(base)
     if changed:
-        return not_compared(f": its module was changed in this process, by {changed}")
+        return not_compared(f": {changed} changed its module in this process")
     try:
         other = _search(question, base, options, found, watch)
     except FencepostError as error:
@@ -97,8 +97,8 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
         return Compared(Base.DIFFERS, (f"{told}{more}.",))
     because = " ".join(reasons(machine, base, found, other, normalize=options.normalize))
     told = (
-        f"{Same(base.name, found.distinct).sentence} {because} So the verdict is that of {base.name}, and "
-        f"says nothing about the change. (The base was searched too, in {show_seconds(other.seconds)}.)"
+        f"{Same(base.name, found.distinct).sentence} {because} So the verdict is that of {base.name}, and shows "
+        f"nothing about the change. (The base was searched too, in {show_seconds(other.seconds)}.)"
     )
     return Compared(Base.SAME, (told,))
 
@@ -109,7 +109,7 @@ def _is_ours(machine: Machine) -> bool:
 
 
 def _changed_in(base: Machine) -> str:
-    """Return the module of a helper that a user replaced in one of our machines; an empty string without one."""
+    """Return the module of a helper that a user replaced in a built-in machine, or an empty string."""
     if not _is_ours(base):
         return ""
     others = (item for item in read(base).functions if not item.__module__.startswith("fencepost."))
@@ -120,7 +120,7 @@ def summed(question: Question, options: Options) -> Summed | None:
     """Return the actions of a variant whose steps enter its digest: those that replace others, or all if `normalize`
     differs.
 
-    None if it is not a variant.
+    Return None if the machine is not a variant.
     """
     base = base_of(question)
     if base is None or options.compact or options.symmetry:
@@ -136,7 +136,7 @@ def _pairs(machine: Machine, base: Machine, options: Options) -> list[tuple[Acti
 
 
 def _pinned(question: Question, base: Machine, options: Options, found: Result) -> str:
-    """Return how the base's pinned figures differ; an empty string if they do not, or without any."""
+    """Return how the result differs from the base's pinned figures, or an empty string."""
     if not _is_ours(base) or not options.normalize:
         return ""
     for run in runs_of(base.name):
@@ -147,14 +147,14 @@ def _pinned(question: Question, base: Machine, options: Options, found: Result) 
         if (run.distinct, run.depth) != (found.distinct, found.depth):
             return (
                 f"it differs from its base {base.name}, which has {counted(run.distinct, 'state')} and depth "
-                f"{run.depth} under these constants (run `{run.name}` of the catalogue)."
+                f"{run.depth} under these constants (catalogue run `{run.name}`)."
             )
         return ""
     return ""
 
 
 def _search(question: Question, base: Machine, options: Options, found: Result, watch: Watch) -> Result:
-    """Search the base, for no more time and states than the variant took."""
+    """Search the base within the time and the number of states that the variant took."""
     from fencepost.explorers import plain
     from fencepost.explorers.search import search
 
@@ -177,14 +177,14 @@ def _search(question: Question, base: Machine, options: Options, found: Result, 
 
 
 def further(options: Options, seconds: float) -> Options:
-    """Return the options of a later search: limited in time, without files, and not ended by violations."""
+    """Return the options for a second search: limited in time, without files, and continuing past violations."""
     return replace(
         options, budget=seconds, checkpoint=None, resume=False, cross_check=0, deadlock=False, stop_on_violation=False
     )
 
 
 def _compiled_before(question: Question, base: Machine, options: Options) -> tuple[Any, ...]:
-    """Return the properties with which the base is already compiled, if it is: then nothing must be compiled."""
+    """Return the properties with which the base is already compiled, so nothing needs compiling; otherwise None."""
     from fencepost.explorers.native.compile import generate, is_ready
 
     usual = (PROTOCOLS[base.name] if _is_ours(base) else question.protocol).properties
@@ -200,19 +200,19 @@ Placed = tuple[tuple[Action, Action | None], ...]
 
 
 def count_alike(one: Result, other: Result, placed: Placed) -> bool:
-    """Return whether a variant and its base have as many states in each level, and as many steps of each action."""
+    """Return whether a variant and its base have equal numbers of states in each level and of steps of each action."""
     return (one.levels, one.generated) == (other.levels, other.generated) and all(
         other.fired[old.label] == (one.fired[new.label] if new is not None else 0) for old, new in placed
     )
 
 
 def are_same(one: Result, other: Result, placed: Placed) -> bool:
-    """Return whether a variant and its base reached the same states by the same steps, and as many of each action."""
+    """Return whether a variant and its base reached the same states by the same steps, equally often per action."""
     return other.complete and count_alike(one, other, placed) and one.digest == other.digest
 
 
 def searched_the_same(variant: "Search", base: "Search", results: tuple[Result, Result]) -> bool:
-    """Return whether complete searches of a variant and of its base, under any constants, have the same result."""
+    """Return whether complete searches of a variant and its base, under any constants, have the same result."""
     from fencepost.explorers.search import digested
 
     placed = placed_in(variant.machine, base.machine)
@@ -225,10 +225,10 @@ def searched_the_same(variant: "Search", base: "Search", results: tuple[Result, 
 
 
 def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, normalize: bool) -> Iterator[str]:
-    """Yield why each replaced part makes no difference, as far as the models' text and counts show it."""
+    """Yield why each replaced part makes no difference, as far as the models' text and the counts show it."""
     program, before = read(machine), read(base)
     if machine.normalize is not base.normalize and normalize:
-        yield f"`normalize`, which {machine.name} replaces, leads to the same states as that of {base.name}."
+        yield f"`normalize`, which {machine.name} replaces, leads to the same states as the one in {base.name}."
     for old, new in replaced_in(machine, base):
         ahead = _ahead(program, before, old, new) if normalize else []
         times = other.fired[old.label] if new is None else found.fired[new.label]
@@ -238,31 +238,31 @@ def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, no
         if ahead:
             places = " and ".join(f"{item.__name__} ({_place(item)})" for item in ahead)
             yield (
-                f"`normalize` runs before {old.label}: it calls {places}, which asks what {old.label} of "
-                f"{base.name} asks and the new one does not. What it refuses may be "
-                "removed before the new action sees it: `normalize=False` searches without it, and "
-                "`replacing(normalize=...)` replaces it too."
+                f"`normalize` runs before {old.label} and calls {places}, which tests a condition that {old.label} of "
+                f"{base.name} tests too, but its replacement does not. So `normalize` may already have removed what "
+                "the new action would accept: `normalize=False` searches without it, and `replacing(normalize=...)` "
+                "replaces it too."
             )
         elif times:
             yield (
-                f"{(new or old).label} happened {counted(times, 'time')}, and each time {base.name} has a step to "
-                "the same state as well."
+                f"{(new or old).label} happened {counted(times, 'time')}, and each time {base.name} also has a step "
+                "to the same state."
             )
 
 
 def never_enabled(label: str, result: Result, where: str = "") -> Iterator[str]:
-    """Yield that an action was never enabled, and which guards refused it most often."""
+    """Yield a sentence that an action was never enabled, with the guards that refused it most often."""
     guards = sorted((item for item in result.guards if item.action == label), key=lambda item: -item.refused)
     refusing = [f"`require({item.condition})` refused {item.refused:,} times" for item in guards if item.refused]
-    why = f": {', '.join(refusing[:SHOWN])}" if refusing else ": nothing that it could have been about was there"
+    why = f": {', '.join(refusing[:SHOWN])}" if refusing else ": no state offered values for its parameters"
     yield f"{label} was never enabled{where}{why}."
 
 
 def _ahead(program: Program, before: Program, old: Action, new: Action | None) -> list[Callable[..., Any]]:
     """Return the helpers of `normalize` that test what the replaced action tests and the new one does not.
 
-    The replaced action calls them, and the new one does not; or they compare what one of its guards compares that is
-    gone or changed. Of helpers that call each other, it is the outermost one that an action of the base calls too.
+    The replaced action calls them and the new one does not, or they make a comparison that a removed or changed guard
+    of the action makes. Of helpers that call each other, only the outermost that the base calls too is returned.
     """
     normalize = program.machine.normalize
     if normalize is None or new is None:

@@ -1,4 +1,4 @@
-"""The catalogue: its runs one after the other, compared with the expected results, and saved once finished."""
+"""The catalogue: its runs one after the other, compared with the expected results, and saved when finished."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def question_of(run: Run) -> Question:
 
 
 class Runs:
-    """Runs one after the other, with a shared budget and checkpoint.
+    """The runs of a catalogue, executed one after the other with a shared budget and checkpoint.
 
-    `limits` are those of a check; by default memory is limited to a share of what is available.
+    `limits` are as in a check; by default, memory is limited to a share of the available memory.
     """
 
     def __init__(
@@ -68,16 +68,16 @@ class Runs:
         self.budget = self.left = self.options.budget
 
     def out_of_time(self) -> verdict.Reason | None:
-        """Return the reason if time is over, or None."""
+        """Return the reason if the time has run out, or None."""
         return None if self.left is None or self.left > 0 else self._whole_budget()
 
     def recalled(self, run: Run) -> dict[str, Any] | None:
-        """Return the result of a finished run as JSON; None if it is unfinished."""
+        """Return the saved result of a finished run as JSON, or None if it is unfinished."""
         found: dict[str, Any] | None = self.kept.recall(run.name, self._mark(run))
         return found
 
     def check(self, run: Run) -> tuple[dict[str, Any], CheckResult]:
-        """Explore a run, compare it with its expectation, and save it if finished; return it as JSON and result."""
+        """Search a run, compare it with its expectation, and save it if finished; return its JSON and its result."""
         from fencepost.explorers.native.checkpoint import discard
         from fencepost.explorers.search import judge
 
@@ -108,7 +108,7 @@ class Runs:
         return data, found
 
     def _compiled(self, run: Run) -> list[Kernels]:
-        """Return the compiled code of a run, which must stay alive meanwhile; report if it must be compiled."""
+        """Return the compiled code of a run, which must stay alive during the search; report if it must be compiled."""
         from fencepost.explorers.native.compile import begin, is_ready
 
         sources = self._sources(run)
@@ -146,7 +146,7 @@ class Runs:
 
 
 def _of_behaviours(prop: Property) -> str:
-    """Return the text of a property of behaviours, which no module contains; an empty string for others."""
+    """Return the text of a property of behaviours, which no module contains; an empty string for other properties."""
     about = prop.eventual
     if about is None:
         return ""
@@ -155,13 +155,14 @@ def _of_behaviours(prop: Property) -> str:
 
 
 AT_LEAST = 1000
-"""Stored states of each run that the plain semantics expands again in the full profile, or all; in other profiles,
-as many as fit into a tenth of the time."""
+"""Stored states of each run that the plain semantics expands again in the full profile; in others, as many as fit into
+a tenth of the time.
+"""
 
 
 @dataclass(frozen=True, repr=False)
 class CatalogueResult(Printed):
-    """Answers of the chosen runs of the catalogue, as JSON objects, and the runs that were not started."""
+    """The answers of the chosen catalogue runs as JSON objects, and the runs that were not started."""
 
     profile: Profile
     runs: tuple[dict[str, Any], ...]
@@ -209,10 +210,10 @@ def catalogue(
     progress: Watch | Callable[[Event], None] | None = None,
     each: Callable[[Run, dict[str, Any]], bool | None] = lambda *_: None,
 ) -> CatalogueResult:
-    """Run a profile and the smaller ones, and compare each run with its expected results.
+    """Execute the runs of a profile and of smaller ones, and compare each with its expected results.
 
-    Limits are those of a check; `budget` is the total for all runs. `each` is called with every run as it ends, and no
-    further run starts once it returns False. Raises a FencepostError if there is no result at all.
+    The limits are those of a check; `budget` is the total for all runs. `each` is called with every run when it ends;
+    once it returns False, no further run starts. Raises a FencepostError if there is no result at all.
     """
     asked = profile_named(profile)
     chosen = choose_runs(asked, protocols)
@@ -246,7 +247,7 @@ def catalogue(
                 data, result = every.check(run)
                 why = result.why_stopped if verdict.ended_by_signal(result.why_stopped) else ""
                 problems += result.problems
-                why = "a run could not be kept" if problems else why
+                why = "a run could not be saved" if problems else why
         except FencepostError as error:
             if not done:
                 raise
@@ -274,7 +275,7 @@ def choose_runs(profile: Profile, names: Sequence[str]) -> tuple[Run, ...]:
     for name in names:
         if is_file(name):
             raise UsageError(
-                f"{name} has no runs in the catalogue: leave `profile=` out to check it under constants of your own."
+                f"{name} has no runs in the catalogue: leave `profile=` out to check it under your own constants."
             )
         protocol(name)
     order = list(Profile)

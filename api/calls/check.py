@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 
 
 DIFFERENCE = "cross-check.trace"
-"""Name of the file with the path to a state on which the engines disagree."""
+"""The name of the file with the path to a state on which the engines disagree."""
 ENGINES = {
     "native": "exhaustive breadth-first search in compiled code, on all processors",
-    "plain": "the reference search in Python: the definition, and slow",
-    "spark": "the native search spread over Apache Spark, for what one machine cannot hold",
+    "plain": "the reference search in Python, which defines the semantics and is slow",
+    "spark": "the native search distributed over Apache Spark, for state spaces too large for one machine",
 }
 
 
@@ -89,15 +89,15 @@ def check(
     Constants are given by name, as `constants` or as further arguments: numbers, booleans or words; `only` limits the
     properties by name.
 
-    `budget` is in seconds, `memory` in bytes (80 % of what is available if not given), `workers` 0 stands for all
-    processors. `spill` is a folder for what a search of a billion states reads and writes in order: parents, and levels
-    under way. With `symmetry`, states are one that differ only in which is which of the things that the model declares
-    interchangeable; its text must show that they are. With `grow`, reached bounds are then raised one after the other,
-    for this many seconds in total; the result's `growth` says how far each verdict is stable. `progress` is called with
-    events while the search runs. Once `cancel` returns true, or at Ctrl-C, the result is partial, and its `why_stopped`
-    says so. The plain semantics, which is the definition, expands `cross_check` of the stored states again: by default,
-    as many as fit into a tenth of the search's time or 0.2 s; 0 turns it off. A difference raises MismatchError. Raises
-    a FencepostError for what does not exist or cannot be done.
+    `budget` is in seconds, `memory` in bytes (by default 80 % of the available memory); `workers` 0 stands for all
+    processors. `spill` is a folder for data that a search of a billion states accesses sequentially: parents, and
+    unfinished levels. With `symmetry`, states that differ only by swapping interchangeable values count as one. The
+    model declares which values are interchangeable, and its text must show it. With `grow`, the search is followed by
+    raising reached bounds one after the other, for this many seconds in total; the result's `growth` says how far each
+    verdict is stable. `progress` is called with events while the search runs. If `cancel` returns true, or after
+    Ctrl-C, the result is partial, and `why_stopped` gives the reason. The plain semantics, which is the definition,
+    expands `cross_check` of the stored states again: by default, as many as fit into a tenth of the search's time or
+    0.2 s; 0 turns this off. A difference raises MismatchError. Raises a FencepostError for anything invalid.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     choose_engine(engine)
@@ -121,11 +121,11 @@ def check(
     growth = None
     if spill:
         if engine != "native":
-            raise UsageError(f"`spill=` is for the native engine, and the engine is {engine}: leave one of them out.")
+            raise UsageError(f"`spill=` works only with the native engine, not with {engine}: leave one of them out.")
         make_sure_folder(Path(spill))
     if symmetry and engine == "spark":
         raise UsageError(
-            "`symmetry=True` is for the native and the plain engine, not for spark: leave one of them out."
+            "`symmetry=True` works with the native and plain engines, not with spark: leave one of them out."
         )
     if checkpoint and not resume and keeps_search(Path(checkpoint)):
         refuse_replacing(checkpoint)
@@ -165,7 +165,9 @@ def answer(
 def larger(
     engine: str, options: Options, watch: Watch, cluster: Cluster | None, question: Question, seconds: float
 ) -> Result:
-    """Return the search for growing bounds: it ends in time, writes no checkpoint, and continues past violations."""
+    """Return the search for growing bounds, which has a time limit, writes no checkpoint, and continues past
+    violations.
+    """
     budget = seconds if options.budget is None else min(seconds, options.budget)
     return explore(question, engine, further(options, budget), watch, cluster)
 
@@ -238,7 +240,7 @@ def _searched(question: Question, engine: str, options: Options, watch: Watch, c
 
 
 def with_ways(question: Question, options: Options, result: Result) -> Result:
-    """Return a result whose problems include an error's place in the model and the steps to it."""
+    """Return a result whose problems include an error's place in the model and the steps that lead to it."""
 
     def placed_problem(item: Problem) -> Problem:
         if not isinstance(item.error, DomainError):
@@ -264,8 +266,8 @@ def notes_on(options: Options, result: Result) -> tuple[str, ...]:
     notes = [*result.notes]
     if result.kept and options.checkpoint:
         notes.append(
-            f"the search so far is kept in {options.checkpoint}: the same search with `resume=True` "
-            "continues from there, with more time or memory."
+            f"the search so far is saved in {options.checkpoint}: the same search with `resume=True` continues from "
+            "there, with more time or memory."
         )
     if options.resume:
         notes.append("the search continued from a checkpoint: states and time are totals over all its parts.")
@@ -295,6 +297,6 @@ def _interrupted(question: Question, engine: str, options: Options, why: str, se
 def with_memory_explained(result: Result) -> Result:
     """Return the result; if the default memory limit ended the search, explain the limit."""
     if result.why_stopped and cause_of(result.why_stopped) is Cause.MEMORY:
-        where = f" ({interrupts.DEFAULT_SHARE:.0%} of what was available; `memory=` sets another limit)"
+        where = f" ({interrupts.DEFAULT_SHARE:.0%} of the available memory; `memory=` sets another limit)"
         return replace(result, why_stopped=extended(result.why_stopped, where))
     return result

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.search import Search
 
 MOST_PAIRS = 50_000
-"""Most pairs of sets of states: some minutes."""
+"""The maximum number of pairs of sets of states, which takes some minutes."""
 WORDS = {True: "no difference", False: "different", None: "undetermined"}
 
 
@@ -46,7 +46,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison and its search."""
+    """One side of a comparison with its search."""
 
     variant: str
     protocol: str
@@ -61,7 +61,7 @@ class Side:
 class OnlyOneSide:
     """The shortest path of one side, `a` or `b`, that the other side lacks.
 
-    `last` has the changes of its last step, `sentence` that step in the protocol's words.
+    `last` lists the changes of its last step; `sentence` describes that step in the protocol's words.
     """
 
     side: str
@@ -74,7 +74,7 @@ class OnlyOneSide:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison: whether both sides look the same (None: unknown), and what only one of them shows."""
+    """One comparison: whether both sides look the same (None if unknown), and what only one of them shows."""
 
     title: str
     looked_at: tuple[str, ...]
@@ -96,7 +96,7 @@ class TwoValues:
 
 @dataclass(frozen=True)
 class TwoVerdicts:
-    """A guarantee whose verdicts differ, with the states of each violation; empty if a side lacks it."""
+    """A guarantee whose verdicts differ, with the length of each violation; empty if a side lacks the guarantee."""
 
     name: str
     sentence: str
@@ -108,7 +108,7 @@ class TwoVerdicts:
 
 @dataclass(frozen=True)
 class ActionsDiffer:
-    """How an action of two sides differs: in its text, and in whether it happens."""
+    """The difference between an action of the two sides: in its text, and in whether it happens."""
 
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
@@ -133,7 +133,7 @@ class CompareResult(Answer):
 
     @property
     def same(self) -> bool | None:
-        """Whether both are the same in every requested way; None if unknown."""
+        """Whether both models are the same in every requested way; None if unknown."""
         return {"same": True, "differs": False, "undetermined": None}[self.verdict]
 
     def __repr__(self) -> str:
@@ -165,10 +165,11 @@ def compare(
     """Compare two models: their guarantees, reachable states, and observable behaviours.
 
     A model is a machine, or a string as on the command line: a protocol, a Python file or one of its machines
-    (`FILE.py:NAME`), a version (`kafka-4.1` or `version=kafka-4.1`), and settings NAME=VALUE, separated by blanks. A
-    string without a protocol changes the other model. Without `b`, a variant is compared with its base. `on` are fields
-    of the state, such as `replica.log`; by default, the models are compared by everything that the protocol keeps, and
-    by what its clients can see. Only complete state spaces are compared, so a cancellation raises KeyboardInterrupt.
+    (`FILE.py:NAME`), a version (`kafka-4.1` or `version=kafka-4.1`), and settings NAME=VALUE, separated by spaces. A
+    string without a protocol modifies the other model. Without `b`, a variant is compared with its base. `on` lists
+    fields of the state, such as `replica.log`; by default, the models are compared by all stored fields, and by
+    everything that clients can observe. Only complete state spaces are compared, so a cancellation raises
+    KeyboardInterrupt.
     """
     options = Options(
         workers=workers or os.cpu_count() or 1,
@@ -193,8 +194,8 @@ def _sides(
         base = base_of(Question(one, one.machine.constants(), ())) if one is not None else None
         if one is None or base is None:
             raise UsageError(
-                f"one model was given, {_title(a)}, and it is not a variant that `Machine.replacing` made from "
-                "another: also write the model to compare it with."
+                f"there is nothing to compare {_title(a)} with, because `Machine.replacing` did not make it from "
+                "another model: name a second model."
             )
         one, other, a, b = Protocol(base, one.properties), one, base.name, a
     found = one or other or _no_model(_title(a), _title(b))
@@ -206,7 +207,7 @@ def _sides(
 
 
 def common_machine(a: str, b: str = "") -> Machine:
-    """Return the machine that both sides take their constants from."""
+    """Return the machine from which both sides take their constants."""
     return (_model(a) or _model(b) or _no_model(a, b)).machine
 
 
@@ -228,7 +229,7 @@ def _is_model(word: str) -> bool:
 
 
 def _model(model: Machine | Protocol | str | Path) -> Protocol | None:
-    """Return the protocol named by a side; None for a text with only settings or a version."""
+    """Return the protocol that a side names, or None for a text with only settings or a version."""
     if not isinstance(model, str):
         return find_subject(model, () if isinstance(model, Machine) else None).protocol
     words = _words(model)
@@ -306,7 +307,7 @@ def _guarantees(sides: tuple[Variant, Variant], results: tuple[Result, Result]) 
 def _untouched(
     sides: tuple[Variant, Variant], results: tuple[Result, Result], searches: tuple[Search, Search]
 ) -> Iterator[str]:
-    """Yield why changes made no difference: actions that differ in their text but were never enabled."""
+    """Yield why changes made no difference: actions whose text differs but that were never enabled."""
     from fencepost.explorers.evidence.diff import texts_of
 
     texts = texts_of(sides[0].found.machine, sides[1].found.machine)
@@ -344,7 +345,7 @@ def _searched(side: Variant, options: Options, watch: Watch) -> tuple[Search, Re
         raise Stopped(result.why_stopped)
     if not result.complete:
         raise UsageError(
-            f"side {side.title!r} was not searched completely: {result.why_stopped}. Only complete state spaces are "
+            f"the search of side {side.title!r} did not finish: {result.why_stopped}. Only complete state spaces are "
             "compared: use smaller constants, or raise the limit."
         )
     if later:
@@ -364,7 +365,7 @@ def _look_at_schemas(a: Variant, b: Variant) -> None:
     sizes = "Their arrays or numbers have different sizes."
     fields = f"Fields of only one side: {', '.join(sorted(only))}." if only else sizes
     raise UsageError(
-        f"the two sides have different states, so they cannot be compared. {fields} Give them the same sizes."
+        f"the two sides have different state fields, so they cannot be compared. {fields} Give them the same sizes."
     )
 
 
@@ -377,17 +378,17 @@ def _sights(
     state = sides[0].found.machine.state
     if paths:
         chosen = choose_fields(state, paths)
-        return [("the fields that were named", list(paths), tuple(observe_fields(space, chosen) for space in spaces))]
+        return [("the named fields", list(paths), tuple(observe_fields(space, chosen) for space in spaces))]
     whole = everything(state)
     kept = tuple(observe_fields(space, whole) for space in spaces)
     ways: list[tuple[str, list[str], Any]] = [
-        ("all that the protocol keeps", ["every field but budgets and ghosts"], kept)
+        ("all that the protocol stores", ["all fields except budgets and ghosts"], kept)
     ]
     views = sides[0].found.visible
     if views:
         names = [item.__name__.replace("_", " ") for item in views]
         asked_for = tuple(always(cast("Callable[..., bool]", item)) for item in views)
-        ways.append(("what clients can see", names, tuple(observe_views(space, asked_for) for space in spaces)))
+        ways.append(("what clients see", names, tuple(observe_views(space, asked_for) for space in spaces)))
     return ways
 
 

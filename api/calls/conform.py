@@ -1,4 +1,4 @@
-"""Kafka compared with the model: histories on its classes, its checks, single changes, clients, and clusters."""
+"""Comparison of Kafka with the model: histories on Kafka's classes, checks, single changes, clients, and clusters."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Comparison(Protocol):
         """Conforms, differs or undetermined."""
 
     def summary(self) -> Iterator[str]:
-        """Yield the lines below the verdict, for a reader; details are indented by two blanks."""
+        """Yield the lines below the verdict for a reader, with details indented by two spaces."""
 
     def data(self) -> dict[str, Any]:
         """Return the comparison as JSON."""
@@ -44,14 +44,14 @@ class Comparison(Protocol):
 
 @dataclass(frozen=True)
 class ConformResult(Answer):
-    """Kafka compared with the model: the worst verdict, and all comparisons."""
+    """The result of comparing Kafka with the model: the worst verdict, and all comparisons."""
 
     verdict: str
     runs: tuple[Comparison, ...] = field(repr=False)
 
     @classmethod
     def of(cls, *runs: Comparison) -> ConformResult:
-        """Return the result of some comparisons; several are under `runs` in the JSON."""
+        """Return the result of some comparisons; several are listed under `runs` in the JSON."""
         shown = [run.data() for run in runs]
         verdicts = {run.verdict for run in runs}
         data = shown[0] if len(shown) == 1 else {"format": shown[0]["format"], "runs": shown}
@@ -83,12 +83,12 @@ def conform(
 ) -> ConformResult:
     """Execute histories of a protocol on the classes of Apache Kafka, and compare the whole state after every step.
 
-    `kafka` is a release such as "4.1.2", whose jars Maven downloads, `jars` a folder of jars. By default, walks are
-    executed that together take every transition of a small state graph; given constants replace those of that small
+    `kafka` is a release such as "4.1.2", whose jars Maven downloads; `jars` is a folder of jars. By default, the
+    executed walks together take every transition of a small state graph; given constants replace those of that small
     configuration. With `walks`, this many random walks of up to `depth` steps are executed instead; with `traces`, the
-    histories in these files. `lines` counts the executed lines of Kafka's classes. `budget` is in seconds; `workers`
-    are processes that run Kafka's classes. Each difference is written to the folder `output`, as a trace that can be
-    replayed.
+    histories in these files. `lines` records which lines of Kafka's classes are executed. `budget` is in seconds;
+    `workers` is the number of processes that run Kafka's classes. Each difference is written to the folder `output`, as
+    a trace that can be replayed.
     """
     from fencepost.kafka.conform import histories
 
@@ -124,7 +124,7 @@ def conform_guards(
 ) -> ConformResult:
     """Remove each of Kafka's checks from a protocol, change each of its rules, and test whether the comparison notices.
 
-    With `refusals`, this many steps that the model refuses are also tried on Kafka; with `ablate=False`, only these.
+    With `refusals`, this many steps that the model refuses are also tried on Kafka; with `ablate=False`, only those.
     """
     from fencepost.kafka.conform.guards import conform_guards as compare
 
@@ -148,8 +148,8 @@ def conform_changes(
 
     if what != PROTOCOL:
         raise UsageError(
-            f"changes of a partition are compared for `{PROTOCOL}` only, and {what!r} was given: they are those of "
-            "Kafka's PartitionChangeBuilder."
+            f"changes of a partition can be compared only for `{PROTOCOL}`, not for {what!r}: Kafka's "
+            "PartitionChangeBuilder makes them."
         )
     watch = watched(progress)
     bound, release = _prepare(what, kafka, jars, watch, version)
@@ -173,10 +173,10 @@ def conform_clients(
     """Play histories of leader discovery to clients such as "librdkafka==2.6.1", judged by the rules of KIP-951 and
     KIP-320.
 
-    Histories are those of `traces` and `stories`, or random `walks` of up to `depth` steps; by default, walks that take
-    every transition of a small state graph. For a range such as "librdkafka==2.4.0..2.8.0", the first and the last
-    release are tested, and each rule that only one of them breaks is bisected. `budget` is in seconds, for each client.
-    One failure per rule is written to the folder `output`.
+    The histories come from `traces` and `stories`, or are random `walks` of up to `depth` steps; by default, they are
+    walks that take every transition of a small state graph. For a range such as "librdkafka==2.4.0..2.8.0", the first
+    and the last release are tested, and each rule that only one of them breaks is bisected. `budget` is in seconds for
+    each client. One failure per rule is written to the folder `output`.
     """
     from fencepost.kafka.clients.history import DEPTH
     from fencepost.kafka.clients.report import ClientPlan
@@ -192,7 +192,7 @@ def conform_clients(
 def conform_brokers(
     bootstrap_server: str, *, anywhere: bool = False, progress: Watch | Callable[[Event], None] | None = None
 ) -> ConformResult:
-    """Query the brokers of a cluster at HOST:PORT for the ends of epochs and more; the model's functions check the
+    """Query the brokers of a cluster at HOST:PORT for epoch end offsets and more; the model's functions check the
     answers.
 
     A topic with the prefix `fencepost-conform-` is created, written to, and removed; no broker is stopped. A cluster
@@ -205,7 +205,7 @@ def conform_brokers(
 
 @dataclass(frozen=True)
 class BuildsResult(Answer):
-    """Two builds of Kafka compared: same, differs, or not-exercised; the report has the methods and the history."""
+    """A comparison of two builds of Kafka (same, differs, or not-exercised) with the methods and the history."""
 
     verdict: str
     title: str
@@ -226,12 +226,12 @@ def compare_builds(
     output: str | Path | None = None,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> BuildsResult:
-    """Execute the same histories on two builds of Kafka, and find the first after which they differ.
+    """Execute the same histories on two builds of Kafka, and find the first history after which they differ.
 
-    The builds are releases (`kafka`), folders of jars (`jars`), or one of each: the release is then A. The methods
-    whose bytecode differs select the histories of `conform`: those that execute one of them. `draws` random histories
-    follow, starting from `seed`, as `fuzz` draws them. A method that no history executes is named. The history after
-    which the builds differ is written to the folder `output`, as a trace.
+    The builds are two releases (`kafka`), two folders of jars (`jars`), or one of each, in which case the release is A.
+    The executed histories are those of `conform` that execute a method whose bytecode differs. They are followed by
+    `draws` random histories, starting from `seed`, as `fuzz` draws them. Methods that no history executes are listed.
+    The history after which the builds differ is written to the folder `output`, as a trace.
     """
     from fencepost.kafka.conform.binding import REPLICATION
     from fencepost.kafka.conform.builds import compare_builds as compare
@@ -241,8 +241,8 @@ def compare_builds(
     versions, folders, folder = tuple(kafka), tuple(map(Path, jars)), _folder(output)
     if len(versions) + len(folders) != 2:
         raise UsageError(
-            "two builds are compared: write `kafka=` and `jars=` once each, or one of them twice, such as "
-            '`kafka=["4.1.2"]` and `jars=["DIR"]`.'
+            "a comparison needs two builds: write `kafka=` and `jars=` once each, or one of them with two values, "
+            'such as `kafka=["4.1.2"]` and `jars=["DIR"]`.'
         )
     watch = watched(progress)
     found = [*(release(item) for item in versions), *(release(None, item) for item in folders)]
@@ -259,7 +259,7 @@ def compare_builds(
 
 @dataclass(frozen=True)
 class ReproduceResult(Answer):
-    """Outcome of a finding on a cluster, and the expected one for this release; `lost` has the keys of lost records."""
+    """The result of reproducing a finding on a cluster, and the expected one; `lost` lists the keys of lost records."""
 
     title: str
     verdict: str
@@ -271,7 +271,7 @@ class ReproduceResult(Answer):
         """Return the result of a run."""
         repairs = report.asked.repairs
         some = bool(repairs) and len(repairs) < len(report.scenario.repairs(report.kit.number))
-        repaired = f" (repaired: {', '.join(repairs)})" if some else " (repaired)"
+        repaired = f" (fixed: {', '.join(repairs)})" if some else " (repaired)"
         mode = " (control)" if report.asked.control else repaired if repairs else ""
         title = f"{report.scenario.name} on Kafka {report.kit.version}{mode}"
         return cls(report.data(), title, report.verdict, report.expected, tuple(report.lost))
@@ -295,12 +295,12 @@ def reproduce(
     output: str | Path | None = None,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> ReproduceResult:
-    """Reproduce a finding on a cluster on this machine, and compare what was acknowledged with what can be read.
+    """Reproduce a finding on a cluster on this machine, and compare the readable records with the acknowledged ones.
 
-    `control` leaves out what the finding needs, `repaired` runs Kafka with its repair; if it has several, `repair`
-    selects some. `port` is the first port of the cluster, `budget` the seconds after which the run ends. Logs, settings
-    and disks of all nodes (metadata logs, segments, checkpoints) are copied to the folder `output`; disks as of each
-    node's last restart go to `before-start-*` in it.
+    `control` omits the trigger of the finding, `repaired` runs Kafka with its fix; if it has several fixes, `repair`
+    selects some. `port` is the first port of the cluster; the run ends after `budget` seconds. Logs, settings and disks
+    of all nodes (metadata logs, segments, checkpoints) are copied to the folder `output`; the disks at each node's last
+    restart go to its subfolders `before-start-*`.
     """
     from fencepost.kafka.clusters.kit import kit
     from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, SECONDS, Asked, choose_repairs
@@ -309,10 +309,10 @@ def reproduce(
 
     if control and (repaired or repair):
         raise UsageError(
-            "`control=True` and `repaired=True` exclude each other: a control has nothing to repair. Write one of them."
+            "`control=True` and `repaired=True` exclude each other: a control has nothing to fix. Write one of them."
         )
     if repaired and repair:
-        raise UsageError("`repaired=True` means all repairs, and `repair=` some of them: write one of the two.")
+        raise UsageError("`repaired=True` selects all fixes, and `repair=` some of them: write only one of the two.")
     folder, watch = _folder(output), watched(progress)
     scenario = named(finding, SCENARIOS)
     release = kit(kafka, Path(jars) if jars else None)
@@ -324,7 +324,7 @@ def reproduce(
 
 
 def list_findings() -> list[dict[str, str]]:
-    """Return the findings that can be reproduced: name, title, and what its control leaves out."""
+    """Return the findings that can be reproduced: their names, their titles, and what their controls leave out."""
     from fencepost.kafka.clusters.reproduce import SCENARIOS
 
     return [{"name": found.name, "title": found.title, "control": found.control} for found in SCENARIOS]
@@ -352,7 +352,7 @@ def _prepare(
         named = bound.machine.version(version).name
         if named not in known:
             raise UsageError(
-                f"`version=` was given {version!r}, which is not a release: Kafka is compared with {', '.join(known)}."
+                f"`version=` {version!r} is not a release of Kafka with a driver: write one of {', '.join(known)}."
             )
         found = replace(found, model=named)
     return bound, found

@@ -1,4 +1,4 @@
-"""The explorer: a local browser page that takes any step of a protocol or a trace."""
+"""The explorer: a local browser page on which the user takes steps of a protocol or a trace."""
 
 import webbrowser
 from collections.abc import Callable
@@ -15,10 +15,10 @@ def explore(
     ready: Callable[[str], object] = webbrowser.open,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> None:
-    """Serve the explorer at a protocol, an archived trace or a trace file, until Ctrl-C.
+    """Serve the explorer for a protocol, an archived trace or a trace file, until Ctrl-C.
 
-    `ready` is called with the address once it answers, and by default opens the browser; `port` 0 means any free one.
-    Raises UsageError for what does not exist, and for a port in use.
+    `ready` is called with the address once the server runs, and by default opens the browser; `port` 0 selects any free
+    port. Raises UsageError for names that do not exist, and for a port in use.
     """
     from fencepost.counterexamples.browser.serving import HOST, address, prepared, server
 

@@ -44,9 +44,9 @@ class Minimal:
 
 @dataclass(frozen=True)
 class Tolerated:
-    """A setting and the cost of the cheapest violating faults, None if none of those tried violates the property.
+    """A setting and the cost of the cheapest violating faults, or None if no tried faults violate the property.
 
-    `front` has every minimal set of such faults, with the number of each kind and the cost.
+    `front` lists all minimal sets of such faults, with the number of each kind and the cost.
     """
 
     setting: Mapping[str, Any]
@@ -57,7 +57,7 @@ class Tolerated:
 
 @dataclass(frozen=True, repr=False)
 class FaultsResult(Answer):
-    """Faults that each setting of a grid tolerates; without a grid there is one setting."""
+    """The faults that each setting of a grid tolerates; without a grid, there is one setting."""
 
     protocol: str
     settings: tuple[Tolerated, ...] = field(metadata={KEY: "grid"})
@@ -77,7 +77,7 @@ class FaultsResult(Answer):
         return bool(self.not_run) or any(item.undetermined for item in self.settings)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each setting: its constants, and the cost of the cheapest violating faults."""
+        """Return one row per setting: its constants, and the lowest cost of faults that violate the property."""
         import pandas as pd
 
         found = frame("least undetermined", ((it.least, it.undetermined) for it in self.settings), whole="least")
@@ -89,7 +89,7 @@ class FaultsResult(Answer):
                 name_of(dict(item.setting)),
                 "undetermined"
                 if item.undetermined
-                else "nothing tried breaks it"
+                else "no tried faults violate it"
                 if item.least is None
                 else min(sum(one.faults.values()) for one in item.front),
                 "; ".join(words_of(dict(one.faults)) for one in item.front),
@@ -126,8 +126,8 @@ def faults(
 ) -> FaultsResult:
     """Find the fewest faults, in total and by kind, that violate the property `prop`, in every setting of a grid.
 
-    Faults are the budgets of the protocol's state, such as crashes. `kinds` are counted (by default, all that can
-    happen); others may happen as often as the constants allow. `costs` gives the cost of a fault by kind (default 1).
+    Faults are the budgets in the protocol's state, such as crashes. `kinds` are counted (by default, all that can
+    happen); others may happen as often as the constants allow. `costs` maps a kind of fault to its cost (by default 1).
     `traces` is a folder for the trace of every minimal set. After a cancellation no further setting is searched.
     """
     question = ask(what, properties, constants=constants, version=version, more=more)
@@ -174,7 +174,7 @@ class _Request:
     engine: str
 
     def texts(self) -> list[str]:
-        """Return everything that an answer depends on."""
+        """Return the texts that identify everything on which an answer depends."""
         found, limits = self.question.protocol, self.options
         shown = (limits.budget, limits.max_states, limits.normalize, limits.compact, self.traces)
         parts = (self.question.constants, self.prop.name, self.kinds, self.costs, shown)
@@ -188,10 +188,10 @@ class _Request:
         if not self.prop.kind.must_hold:
             known_ones = [item.name for item in found.properties if item.kind.must_hold]
             why = (
-                "the fewest faults are found level by level, in a search that ends with the first violation, and "
-                "this is judged on the graph of all states"
+                "the fewest faults are found level by level, in a search that ends with the first violation, but "
+                "this property is judged on the graph of all states"
                 if self.prop.kind.over_behaviours
-                else "faults break what must hold in every state or step, and this is a witness"
+                else "faults violate properties that must hold in every state or step, but this is a witness"
             )
             instead = f"Name one of: {', '.join(known_ones)}" if known_ones else "Write one under @always or @step()"
             raise UsageError(
@@ -201,24 +201,22 @@ class _Request:
         known = fault_kinds(found.machine)
         allowed = [item.constants for item in settings if item.constants is not None]
         if not allowed:
-            raise UsageError(f"every cell of the grid is refused; the first: {settings[0].refused}")
+            raise UsageError(f"the machine refuses every cell of the grid; the first: {settings[0].refused}")
         counted_ones = {name for one in allowed for name in choose_kinds(found.machine, one, self.kinds)}
         for name in self.costs:
             if name not in known:
                 raise UsageError(
-                    f"`costs=` was given {name!r}, which is not a fault of protocol "
+                    f"`costs=` names {name!r}, which is not a fault of protocol "
                     f"{found.name!r}.{nearest(name, list(known))} Faults are: {', '.join(known)}."
                 )
             if name not in counted_ones:
                 add = "add it to `kinds=`" if self.kinds else f"allow some, such as `{known[name]}=1`"
-                raise UsageError(
-                    f"`costs=` was given for {name}, which are not counted: {add}, or leave this cost out."
-                )
+                raise UsageError(f"`costs=` names {name}, which are not counted: {add}, or leave this cost out.")
 
     def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> tuple[Json, tuple[Problem, ...]]:
         """Return the faults that every point tolerates.
 
-        After an interrupted point, or one that cannot be saved, no further one starts.
+        If a point is interrupted or cannot be saved, no further one starts.
         """
         points: list[Json] = []
         not_run: list[str] = []
@@ -325,7 +323,7 @@ class _Request:
         }
 
     def breaking(self, shown: Json, result: Tolerance, item: Breaking, traces: dict[Path, Counterexample]) -> Json:
-        """Return as JSON a minimal set of faults with its path; add its trace to the others if requested."""
+        """Return as JSON a minimal set of faults with its path; if requested, add its trace to `traces`."""
         from fencepost.explorers.evidence.faults import spent, with_faults
 
         found, prop = self.question.protocol, self.prop
@@ -334,7 +332,7 @@ class _Request:
         path = item.result.of(prop.name).path
         assert path is not None
         costs = [counted(count, one_of(name), name.replace("_", " ")) for name, count in used.items()]
-        title = f"{prop.name} broken with {', '.join(costs) or words_of({}, result.kinds)}"
+        title = f"{prop.name} is violated with {', '.join(costs) or words_of({}, result.kinds)}"
         constants = with_faults(found.machine, result.constants, result.kinds, item.faults)
         made = trace_of_path(
             found, constants, prop.name, path, title=title, why=prop.sentence, normalize=self.options.normalize

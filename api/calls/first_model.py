@@ -1,7 +1,7 @@
-"""A lock: clients ask a server for it by messages, hold it one at a time, and may crash.
+"""A lock: clients send messages to acquire and release it, one client holds it at a time, and clients may crash.
 
-`fencepost new NAME` writes a copy of this file, to be edited into a model of your own: change the records, then the
-actions, then state what must hold. `fencepost check` finds what does not hold.
+`fencepost new NAME` writes a copy of this file, to be edited into your own model: change the records, then the actions,
+then the properties. `fencepost check` finds violated properties.
 """
 
 from enum import IntEnum
@@ -36,11 +36,11 @@ from fencepost.model.language import (
 
 
 class C(Constants):
-    """Constants of a run: `clients=3`."""
+    """The constants of a run, such as `clients=3`."""
 
     clients = shape(2, low=1, high=4, meaning="clients")
     in_flight = capacity(4, low=2, high=8, meaning="messages in flight")
-    crashes = bound(1, low=0, high=3, meaning="crashes in all")
+    crashes = bound(1, low=0, high=3, meaning="crashes in total")
 
 
 Client = Annotated[int, Index(C.clients)]
@@ -103,7 +103,7 @@ def client_asks(s: State, c: C, client: int) -> None:
 
 @action(m=InFlight("messages"))
 def server_grants(s: State, c: C, m: Message) -> None:
-    """The server gives the lock to a client, if it is free."""
+    """The server grants the lock to a client if it is free."""
     require(m.kind == Kind.ASK)
     require(s.holder == NONE)
     s.holder = m.client
@@ -113,7 +113,7 @@ def server_grants(s: State, c: C, m: Message) -> None:
 
 @action(m=InFlight("messages"))
 def client_takes(s: State, c: C, m: Message) -> None:
-    """A client that waits takes the lock; one that no longer does, because it crashed, gives it back."""
+    """A waiting client takes the lock; a client that no longer waits, because it crashed, returns it."""
     require(m.kind == Kind.GRANT)
     s.messages.remove(m)
     if s.session[m.client].phase == Phase.WAITING:
@@ -124,7 +124,7 @@ def client_takes(s: State, c: C, m: Message) -> None:
 
 @action(client=Client)
 def client_releases(s: State, c: C, client: int) -> None:
-    """A client gives the lock back."""
+    """A client releases the lock."""
     require(s.session[client].phase == Phase.HOLDING)
     require(len(s.messages) < c.in_flight, bound=C.in_flight)
     s.session[client].phase = Phase.IDLE
@@ -141,7 +141,7 @@ def server_frees(s: State, c: C, m: Message) -> None:
 
 @action(client=Client)
 def client_crashes(s: State, c: C, client: int) -> None:
-    """A client forgets everything; if it held the lock, the server notices that its connection is gone."""
+    """A client crashes and forgets everything; if it held the lock, the server notices the closed connection."""
     require(s.crashes_left > 0, bound=C.crashes)
     require(s.session[client].phase != Phase.IDLE)
     require(len(s.messages) < c.in_flight, bound=C.in_flight)
@@ -159,7 +159,7 @@ def one_holds(s: State, c: C) -> bool:
 
 @always(client=Client)
 def the_server_knows(s: State, c: C, client: int) -> bool:
-    """The server knows who holds the lock."""
+    """The server knows which client holds the lock."""
     return s.session[client].phase != Phase.HOLDING or s.holder == client
 
 
@@ -171,7 +171,7 @@ def nobody_takes_it_over(before: State, after: State, c: C, client: int) -> bool
 
 @sometimes
 def everybody_waits(s: State, c: C) -> bool:
-    """All clients wait at the same time, so there is a choice."""
+    """All clients wait at the same time, so the server has a choice."""
     return all(session.phase == Phase.WAITING for session in s.session)
 
 
@@ -191,13 +191,13 @@ def holds(s: State, c: C, client: int) -> bool:
 
 
 def holds_no_longer(s: State, c: C, client: int) -> bool:
-    """Return whether it does not."""
+    """Return whether a client does not hold the lock."""
     return not holds(s, c, client)
 
 
 who_waits_gets_it = leads_to(
     "who-waits-gets-it",
-    "A client that waits eventually has the lock, if messages arrive and its holder releases it.",
+    "A waiting client eventually holds the lock if messages arrive and the holder releases it.",
     when=waits,
     then=waits_no_longer,
     fair=(
@@ -211,7 +211,7 @@ who_waits_gets_it = leads_to(
 
 few_ask_meanwhile = at_most(
     "few-ask-meanwhile",
-    "While a client holds the lock, the others ask once each, and once more after a crash.",
+    "While a client holds the lock, each other client asks once, and once more after a crash.",
     costs={client_asks: 1},
     unit="requests",
     bound=C.clients + C.crashes,

@@ -1,4 +1,4 @@
-"""Random histories of Kafka's own classes: drawn, checked after each step, and identified by preventing repairs."""
+"""Random histories of Kafka's own classes, checked after each step; known findings are identified by their fixes."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 FORMAT = 1
 HISTORIES = 1_000
 LEAST = 100
-"""Fewest histories to which the measured table of planted mistakes applies."""
+"""The minimum number of histories to which the measured table of planted mistakes applies."""
 UNKNOWN = ""
 SHORTENED = 3
-"""Number of violations of each finding that are shortened; others stay as they are."""
+"""The number of violations of each finding that are shortened; others stay unchanged."""
 PIECE = 5_000
-"""Histories in a Parquet file."""
+"""The number of histories in a Parquet file."""
 COLUMNS = ("kafka", "seed", "steps", "verdict", "finding", "violated", "script")
 
 
 @dataclass(frozen=True)
 class FuzzResult(Answer):
-    """Outcome of random histories on Kafka's classes.
+    """The result of random histories on Kafka's classes.
 
-    `verdict` is unknown (a violation that no known finding explains), known (findings alone), nothing, or undetermined
-    (nothing, in too few histories). `findings` counts each known finding, by name; `unknown` has the shortest history
-    of each unknown violation.
+    `verdict` is unknown (a violation that no known finding explains), known (only known findings), nothing, or
+    undetermined (nothing, in too few histories). `findings` counts the violations of each known finding; `unknown`
+    holds the shortest history of each unknown violation.
     """
 
     verdict: str
@@ -69,13 +69,13 @@ def fuzz(
     output: str | Path | None = None,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> FuzzResult:
-    """Draw random histories of a controller and brokers of Kafka's classes, and check them after every step.
+    """Run random histories on a controller and brokers made of Kafka's classes, and check them after every step.
 
-    No model decides what happens: steps are drawn from the possible ones, history by history starting at `seed`, with
-    so few faults that every loss is a defect. Each violation is shortened, and known findings are recognised by
-    replaying it with their repairs. It ends after `histories`, or `budget` seconds; `replay` takes one history from a
-    file instead. The shortest histories are written to the folder `output` as scripts and, with pyarrow, all of them as
-    Parquet, one row each; a stopped run continues from there.
+    No model chooses the steps: they are drawn from the possible ones, in histories numbered from `seed` on, with so few
+    faults that every loss is a bug. Each violation is shortened, and replayed with the fixes of known findings to
+    recognise them. The run ends after `histories` histories or `budget` seconds; with `replay`, it executes one history
+    from a file instead. The shortest histories are written to the folder `output` as scripts and, with pyarrow, all of
+    them as Parquet with one row each; a stopped run continues from there.
     """
     from fencepost.kafka.clusters.kit import kit
     from fencepost.kafka.fuzz.histories import PROFILES, Fuzzer, Repaired, Script, fuzz_release
@@ -111,7 +111,7 @@ def fuzz(
 
 
 class _Pieces:
-    """All histories of a release and profile from a seed on, as Parquet files in a folder with PIECE rows each."""
+    """All histories of a release and profile from a given seed on, as Parquet files with PIECE rows each."""
 
     def __init__(self, release: Release, profile: str, seed: int, folder: Path | None) -> None:
         driver = release.classes.name.rpartition("-")[2]  # another driver draws other histories
@@ -153,7 +153,7 @@ class _Pieces:
                 self.write()
 
     def write(self) -> None:
-        """Write the rows that are in no file yet."""
+        """Write the rows that no file contains yet."""
         with suppress(ImportError):
             import pyarrow as pa
             from pyarrow import parquet
@@ -168,7 +168,7 @@ class _Pieces:
 
 
 class _Found:
-    """The alarms of a run, each a known or an unknown finding."""
+    """The alarms of a run, each for a known or an unknown finding."""
 
     def __init__(self, release: Release, profile: str, seed: int, folder: Path | None, watch: Watch) -> None:
         self.release, self.profile, self.seed, self.folder, self.watch = release, profile, seed, folder, watch
@@ -195,7 +195,7 @@ class _Found:
             self._add(alarm, repaired)
 
     def _add(self, alarm: Alarm, repaired: Repaired) -> None:
-        self.watch.spin(f"seed {alarm.seed}: {alarm.message}; is it known?")
+        self.watch.spin(f"seed {alarm.seed}: {alarm.message}; comparing with known findings")
         names, short = repaired.explained(alarm)
         name = UNKNOWN if names is None else " and ".join(names).upper()
         if short is alarm and not self.is_replay and sum(n == name for _, n in self.alarms.values()) < SHORTENED:
@@ -248,15 +248,15 @@ class _Found:
         sentence = {
             "unknown": f"{counted(len(unknown), 'violation')} that no known finding explains, in {each}"
             + (f"; besides {names}" if names else ""),
-            "known": f"Nothing but known findings in {each}: {names}",
+            "known": f"Only known findings in {each}: {names}",
             "nothing": f"No violation in {each}",
-            "undetermined": f"No violation in {each}, which are too few to say anything (at least {LEAST:,})",
+            "undetermined": f"No violation in {each}, too few for a conclusion (at least {LEAST:,} are needed)",
         }[verdict]
         rate = f", {self.progress.steps:,} steps in {show_seconds(self.progress.seconds)}" if self.progress else ""
         sees = (
             f"; {counted(seen.histories, 'history', 'histories')} of profile {seen.profile} "
-            f"{'finds' if seen.histories == 1 else 'find'} {seen.found} of {seen.planted} mistakes planted into "
-            f"Kafka {seen.kafka}"
+            f"{'finds' if seen.histories == 1 else 'find'} {seen.found} of {seen.planted} mistakes planted in Kafka "
+            f"{seen.kafka}"
             if seen
             else ""
         )

@@ -1,4 +1,4 @@
-"""The whole graph of states of a small machine, for networkx, Graphviz, yEd, Gephi or your own program."""
+"""The complete state graph of a small machine, for networkx, Graphviz, yEd, Gephi or your own program."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     import networkx as nx
 
 MOST = 1000
-"""Default limit on the states of a graph."""
+"""The default limit on the states of a graph."""
 
 
 @dataclass(frozen=True)
 class StateGraph:
-    """Every reachable state of a small machine and every step between them, as a graph of networkx."""
+    """Every reachable state of a small machine and every step between them, as a networkx graph."""
 
     graph: nx.MultiDiGraph[int]
 
@@ -35,7 +35,7 @@ class StateGraph:
         return f"StateGraph({self.graph.name}: {len(self.graph)} states, {self.graph.number_of_edges()} steps)"
 
     def to_dot(self) -> str:
-        """Return the graph in Graphviz's language."""
+        """Return the graph in Graphviz's DOT language."""
         lines = [f"digraph {_quoted(self.graph.name)} {{", "  node [shape=box fontname=monospace];"]
         for number, about in self.graph.nodes(data=True):
             label = "\n".join(filter(None, (str(number), about["label"], about.get("mark", ""))))
@@ -69,9 +69,9 @@ def graph(
 ) -> StateGraph:
     """Return every reachable state and every step between them; raise UsageError for more than `max_states`.
 
-    States are numbered in breadth-first order. A state's `label` has the fields that differ between states, a step's
-    label its action. With `prop`, the states that violate it are marked, or the start and end of a property of
-    behaviours.
+    States are numbered in breadth-first order. A state's `label` shows the fields that differ between states, a step's
+    label its action. With `prop`, the states that violate it are marked; for a property of behaviours, those that
+    satisfy its conditions.
     """
     named = (prop,) if prop else ()
     if not isinstance(what, Question):
@@ -111,7 +111,7 @@ def _graph_of(question: Question, most: int, *, normalize: bool, marked: bool) -
 def _too_many(question: Question, most: int) -> UsageError:
     return UsageError(
         f"protocol {question.name!r} has more than {most:,} states under these constants, too many for a graph: set "
-        "smaller constants, or write a larger `max_states=`."
+        "smaller constants, or a larger `max_states=`."
     )
 
 

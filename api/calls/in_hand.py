@@ -1,4 +1,4 @@
-"""States by hand: build a state by name, take an action, see why one is refused and whether a property holds.
+"""States by hand: build a state from named fields, take an action, see why it is refused, and whether a property holds.
 
 lock = f.in_hand("lock.py", clients=2)
 s = lock.state(holder=0, session={0: {"phase": Phase.HOLDING}})
@@ -70,7 +70,7 @@ class Held:
 
 
 class InHand:
-    """A machine under given constants, to try by hand on the plain semantics."""
+    """A machine under given constants, to be tried by hand under the plain semantics."""
 
     def __init__(self, machine: Machine, properties: tuple[Property, ...], plain: Interpreter) -> None:
         self.machine, self.properties, self.plain = machine, properties, plain
@@ -81,10 +81,10 @@ class InHand:
         return [Held(self, key) for key in self.plain.initial_states()]
 
     def state(self, start: Held | None = None, /, **values: Any) -> Held:
-        """Return the first initial state (or another one) with some fields changed, by name.
+        """Return the first initial state, or `like` if given, with some fields changed by name.
 
-        A record takes a dictionary, an array a list or a dictionary by index, a bag or a channel a list of messages.
-        Words as in traces stand for numbers: `holder="none"`, `phase="holding"`.
+        A record accepts a dictionary; an array a list, or a dictionary by index; a bag or a channel a list of messages.
+        Numbers may be written as the words used in traces: `holder="none"`, `phase="holding"`.
         """
         record = self.plain.schema.restore((start or self.initial()[0])._key)
         _fill(record, self.machine.state, values)
@@ -101,12 +101,12 @@ class InHand:
             return Held(self, self.plain.apply(state._key, step).after)
         except DisabledError as error:
             raise UsageError(
-                f"{self.plain.show(step)} cannot be taken here: {self._refusal(step, error)}: take another step, or "
-                "begin in another state."
+                f"{self.plain.show(step)} is not possible here: {self._refusal(step, error)}: take another step, or "
+                "start from another state."
             ) from error
 
     def why_not(self, state: Held, action: str, /, **values: Any) -> str:
-        """Return the guard that refuses an action; an empty string if the action is enabled."""
+        """Return the guard that refuses an action, or an empty string if the action is enabled."""
         step = self._step(state, action, values)
         try:
             self.plain.apply(state._key, step)
@@ -132,7 +132,7 @@ class InHand:
         return "its message is not in flight"
 
     def _step(self, state: Held, name: str, values: Mapping[str, Any]) -> Step:
-        """Return a step by its action and values, or by its text as returned by `steps`."""
+        """Return a step, given by its action and values or by its text as returned by `steps`."""
         label, _, written = name.strip().partition(" ")
         item = self.machine.action(label)
         if written and not values:
@@ -141,7 +141,7 @@ class InHand:
         require_known(values, known, f"action {item.label!r} has no parameter", "Parameters are")
         missing = [param for param in known if param not in values]
         if missing:
-            raise UsageError(f"action {item.label!r} was given no {missing[0]!r}: write {missing[0]}=...")
+            raise UsageError(f"action {item.label!r} needs a value for {missing[0]!r}: write {missing[0]}=...")
         return Step(item, tuple(self._argument(item, state, name, values[name]) for name in known))
 
     def _argument(self, item: Action, state: Held, name: str, value: Any) -> Any:
@@ -159,7 +159,7 @@ class InHand:
         messages = getattr(self.plain.schema.restore(state._key), domain.bag)
         found = [item for item in messages if all(getattr(item, field) == number for field, number in wanted.items())]
         if not found:
-            raise UsageError(f"there is no message {value!r} in {domain.bag}: name fields of one that is in flight.")
+            raise UsageError(f"{domain.bag} contains no message {value!r}: name the fields of one that is in flight.")
         return records.key_of(found[0])
 
     def _parameter(self, item: Action, name: str, domain: Domain, value: Any) -> int:
@@ -168,8 +168,8 @@ class InHand:
         every = values_of(self.plain.schema, domain)
         if number not in every:
             raise UsageError(
-                f"parameter {name!r} of action {item.label!r} was given {value!r}, which is out of its domain: "
-                f"write {describe(domain, every.start, every.stop - 1)}."
+                f"{value!r} is not in the domain of parameter {name!r} of action {item.label!r}: write "
+                f"{describe(domain, every.start, every.stop - 1)}."
             )
         return number
 
@@ -201,7 +201,7 @@ def _number(what: str, words: Mapping[str, int], value: Any) -> int:
     if isinstance(value, str):
         if value.lower() not in words:
             others = f", or one of: {', '.join(words)}" if words else ""
-            raise UsageError(f"{what} was given {value!r}: write a number{others}.")
+            raise UsageError(f"{what} cannot be {value!r}: write a number{others}.")
         return words[value.lower()]
     _look_at(what, value, Integral, "a whole number")
     return int(value)
@@ -210,7 +210,7 @@ def _number(what: str, words: Mapping[str, int], value: Any) -> int:
 def _look_at(what: str, value: Any, kind: type, wanted: str) -> None:
     """Raise UsageError for a value of the wrong kind."""
     if not isinstance(value, kind):
-        raise UsageError(f"{what} was given {value!r}: write {wanted}.")
+        raise UsageError(f"{what} cannot be {value!r}: write {wanted}.")
 
 
 def _fill(record: Any, kind: type[records.Record], values: Mapping[str, Any]) -> None:

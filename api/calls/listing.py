@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Protocols:
-    """Protocols: each a machine with its properties."""
+    """A list of protocols, each a machine with its properties."""
 
     protocols: tuple[Protocol, ...]
 
@@ -39,7 +39,7 @@ class Protocols:
         return tuple(item.name for item in self.protocols)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the protocols as JSON."""
         return {"format": FORMAT, "protocols": [protocol_data(item) for item in self.protocols]}
 
     def to_frame(self) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""A model to start from: small, running, with a test, under a name of your choice."""
+"""A small working model with a test, to start from, under a name that you choose."""
 
 import inspect
 import keyword
@@ -35,34 +35,34 @@ def test_who_holds_the_lock_keeps_it() -> None:
 
 
 def pytest_command(test: Path) -> str:
-    """Return the command that runs a test: in a clone of Fencepost, without the options of its own tests."""
+    """Return the command that runs a test; in a clone of Fencepost, without the options for its own tests."""
     own = next((item for item in test.resolve().parents if (item / "pyproject.toml").is_file()), None)
     ours = own is not None and '\nname = "fencepost"\n' in (own / "pyproject.toml").read_text()
     return f"python -m pytest {'-o addopts= ' if ours else ''}{test}"
 
 
 def new(name: str, folder: str | Path = ".") -> tuple[Path, Path]:
-    """Write a small running model to NAME.py, and a test of it to test_NAME.py; return both files."""
+    """Write a small working model to NAME.py, and its test to test_NAME.py; return both files."""
     module = name.removesuffix(".py").replace("-", "_").lower()
     if not re.fullmatch(r"[a-z][a-z0-9_]*", module):
         raise UsageError(
-            f"{name!r} does not name a model: write a word such as my-protocol, of letters, digits and dashes."
+            f"{name!r} does not name a model: write a word of letters, digits and dashes, such as my-protocol."
         )
     if keyword.iskeyword(module) or module in sys.stdlib_module_names:
         raise UsageError(
-            f"{module!r} is a Python keyword or a standard module, which the file would shadow: write another name."
+            f"{module!r} is a Python keyword or a standard module, which the file would shadow: choose another name."
         )
     files = Path(folder) / f"{module}.py", Path(folder) / f"test_{module}.py"
     for file in files:
         if file.exists():
-            raise UsageError(f"there is a file {file} already: write another name, or move it away.")
+            raise UsageError(f"the file {file} already exists: choose another name, or move it away.")
     label = module.replace("_", "-")
     text = inspect.getsource(first_model)
     _, docstring, rest = text.split('"""', 2)
     told = re.sub(r"\n\n`fencepost new NAME`.*", "", docstring, flags=re.DOTALL)
     hint = (
-        "Edit it into a model of your own: change the records, then the actions, then state what must hold.\n"
-        f"`fencepost check {module}.py` finds what does not hold, and shows how that happens.\n"
+        "Edit it into your own model: change the records, then the actions, then the properties.\n`fencepost check "
+        f"{module}.py` finds violated properties, and shows how they are violated.\n"
     )
     write_text(files[0], f'"""{told}\n\n{hint}"""{rest}'.replace('    "lock",\n', f'    "{label}",\n'))
     write_text(files[1], TEST.format(name=label, module=module, test=files[1].name))

@@ -1,4 +1,4 @@
-"""A search, or the rows of a matrix, on Spark, each in a session of its own."""
+"""A search, or the rows of a matrix, on Spark, each in its own session."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def started(cluster: Cluster, watch: Watch, name: str = "") -> Iterator[SparkCon
 def search_on(
     question: Question, options: Options, kernels: Kernels, watch: Watch, cluster: Cluster, *, summed: Summed | None
 ) -> Result:
-    """Search on Spark; a session is started for this search and stopped after it."""
+    """Search on Spark, in a session that is started for this search and then stopped."""
     from fencepost.explorers.spark.explore import Explore
     from fencepost.explorers.spark.session import require_java
 
@@ -58,7 +58,7 @@ def search_on(
 class Plan:
     """The common part of a matrix's rows, in a form that can be sent to executors.
 
-    `memory` is in bytes per row; 0: a share of the executor's memory.
+    `memory` is in bytes per row; 0 stands for a share of the executor's memory.
     """
 
     origin: Origin
@@ -68,7 +68,7 @@ class Plan:
 
 
 def plan_of(question: Question, ablation: Ablation, memory: int) -> Plan:
-    """Return the plan of a matrix whose whole machine was explored here."""
+    """Return the plan of a matrix whose unmodified machine was explored here."""
     asked = tuple(item.name for item in question.properties)
     values = tuple((key, int(value)) for key, value in ablation.constants.values.items())
     options = ablation.options
@@ -79,9 +79,9 @@ def plan_of(question: Question, ablation: Ablation, memory: int) -> Plan:
 
 @cache
 def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
-    """Return a matrix with its whole machine explored, once per process: every row is compared with it.
+    """Return a matrix with the unmodified machine explored, once per process: every row is compared with it.
 
-    Raises UsageError if an executor has too little memory for the whole machine.
+    Raises UsageError if an executor has too little memory for the unmodified machine.
     """
     from fencepost.api.answers.matrix import refuse_unfinished
     from fencepost.explorers.evidence.ablation import Ablation
@@ -100,7 +100,7 @@ def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
 
 
 def row_there(plan: Plan, row: Row) -> Json:
-    """Explore one row here and return it as data."""
+    """Explore one row in this process and return it as data."""
     from fencepost.api.answers.matrix import row_data
 
     found, ablation = _ablation(plan)

@@ -1,4 +1,4 @@
-"""Guards and settings needed only for liveness, judged on the machine without the guard or with the setting."""
+"""Guards and settings that are needed only for liveness, found by searching without the guard or with the setting."""
 
 from dataclasses import replace
 
@@ -15,9 +15,9 @@ from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, UsageError
 
 SAFE = ("nothing-broke", "same-states")
-"""Purposes of rows that no safety property needs and that change behaviour."""
+"""The purposes of rows that change behaviour but that no safety property needs."""
 
-LATER = " while what must eventually happen was judged"
+LATER = " while leads-to properties were judged"
 
 
 def eventual_properties(question: Question) -> tuple[Property, ...]:
@@ -28,14 +28,13 @@ def eventual_properties(question: Question) -> tuple[Property, ...]:
     )
     if not every:
         raise UsageError(
-            f"protocol {question.name!r} has no leads-to properties, so no guard can be seen to protect them: leave "
-            "`liveness=True` out."
+            f"protocol {question.name!r} has no leads-to properties to depend on a guard: leave `liveness=True` out."
         )
     return named or every
 
 
 def with_safety(question: Question) -> Question:
-    """Return the question with all safety properties, if only leads-to properties were named: rows cover both."""
+    """Return the question with all safety properties if only leads-to properties were named, as rows cover both."""
     if any(item.kind is not Kind.LEADS_TO for item in question.properties):
         return question
     safety = tuple(item for item in question.protocol.every_property if item.kind.must_hold)
@@ -43,12 +42,12 @@ def with_safety(question: Question) -> Question:
 
 
 def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
-    """Judge the leads-to properties on the whole machine."""
+    """Judge the leads-to properties on the unmodified machine."""
     return explore(replace(question, properties=eventual_properties(question)), "native", options, watch)
 
 
 def eventual_of(data: Json) -> Json:
-    """Return the leads-to properties judged on the whole machine, and those that hold."""
+    """Return the leads-to properties that were judged on the unmodified machine, and those that hold."""
     found: Json = data.get("liveness", {"asked": [], "holding": [], "violated": []})
     return found
 
@@ -56,8 +55,8 @@ def eventual_of(data: Json) -> Json:
 def judge_liveness(question: Question, data: Json, whole: Result, options: Options, watch: Watch) -> None:
     """Give the purpose `liveness` to guards and settings that a leads-to property needs.
 
-    `whole` is the result for the whole machine. If a step would leave a domain, the property is not judged, since such
-    steps are not behaviour of the model. After a signal no further row is judged.
+    `whole` is the result for the unmodified machine. If a step would leave a domain, the property is not judged,
+    because such steps are not part of the model's behaviour. After a signal no further row is judged.
     """
     found, constants = question.protocol, question.constants
     if ended_by_signal(data["why_stopped"]):
@@ -82,13 +81,13 @@ def judge_liveness(question: Question, data: Json, whole: Result, options: Optio
         try:
             result = explore(Question(Protocol(machine, kept), values, kept), "native", options, watch)
         except DomainError as error:
-            row["why"] = f"what must eventually happen was not judged: {error}"
+            row["why"] = f"leads-to properties were not judged: {error}"
             continue
         row["liveness"] = _with(result, Verdict.VIOLATED)
         if row["liveness"]:
             row["purpose"] = "liveness"
         elif not result.complete:
-            row["why"] = f"what must eventually happen was not judged: {result.why_stopped}"
+            row["why"] = f"leads-to properties were not judged: {result.why_stopped}"
         if ended_by_signal(result.why_stopped):
             data["why_stopped"] = extended(result.why_stopped, LATER)
             return

@@ -1,7 +1,7 @@
-"""Pinned figures written into the files of runs; only the numbers change.
+"""Pinned figures, written into the files of runs; only the numbers change.
 
-Figures are counts, depths, lengths of shortest traces and worst cases. Verdicts are not: to expect another one, edit
-the row.
+Figures are counts, depths, lengths of shortest traces, and worst cases. Verdicts are not pinned: to expect another one,
+edit the row.
 """
 
 import re
@@ -26,18 +26,18 @@ _LISTED = re.compile(r"\b(fails|worst) *= *(\"\"\"|\")(.*?)\2", re.DOTALL)
 
 @dataclass(frozen=True)
 class Figures:
-    """The outcome of a search."""
+    """The figures found by a search."""
 
     distinct: int
     depth: int
     lengths: Mapping[str, int]
-    """Length of the shortest trace of each violated property."""
+    """The length of the shortest trace of each violated property."""
     worst: Mapping[str, int | str]
 
 
 @dataclass(frozen=True)
 class Pinned:
-    """Report on pinned figures: a line for each file, and for each run left unchanged."""
+    """A report on pinned figures, with a line for each file and for each run that stays unchanged."""
 
     lines: tuple[str, ...]
     left: tuple[dict[str, Any], ...]
@@ -62,14 +62,14 @@ def pin(done: Sequence[dict[str, Any]]) -> Pinned:
     reached = with_reached(runs(), bounds)
     if reached != store.load(NAME):
         store.save(NAME, reached)
-        lines.append(f"{store.file_of(NAME)}: the bounds that were reached. Review the diff before you keep it.")
+        lines.append(f"{store.file_of(NAME)}: the bounds that were reached. Review the diff before keeping it.")
     for file, figures in changed.items():
         write_text(file, pinned(file.name, file.read_text("utf-8"), figures))
-        lines.append(f"{file}: pinned {counted(len(figures), 'run')}. Review the diff before you keep it.")
+        lines.append(f"{file}: pinned {counted(len(figures), 'run')}. Review the diff before keeping it.")
     for item in left:
         why = "did not finish"
         if item["complete"]:
-            why = "has other verdicts than it expects, and those are edited by hand"
+            why = "has unexpected verdicts, which must be edited by hand"
         lines.append(f"not pinned: {item['run']} {why}.")
     return Pinned(tuple(lines), tuple(left))
 
@@ -97,7 +97,7 @@ def pinned(name: str, text: str, figures: Mapping[str, Figures]) -> str:
     before = Runs({name: text})
     rows = iter(before.all)
     if sum(1 for _ in _ROW.finditer(text)) != len(before.all):
-        raise UsageError(f'{name}: figures are written into rows of the form run."..." = {{...}}: write every run so.')
+        raise UsageError(f'{name}: figures are written into rows of the form run."..." = {{...}}: use this form.')
 
     def row(match: re.Match[str]) -> str:
         run = next(rows)
@@ -107,7 +107,7 @@ def pinned(name: str, text: str, figures: Mapping[str, Figures]) -> str:
     for run, again in zip(before.all, Runs({name: made}).all, strict=True):
         if again != (with_figures(run, figures[run.name]) if run.name in figures else run):
             raise UsageError(
-                f"{name}: some figures of {run.name!r} stand in its group: write them in its row, then pin again."
+                f"{name}: some figures of {run.name!r} are given in its group: write them in its row, then pin again."
             )
     return made
 
@@ -126,7 +126,7 @@ def _repinned(runs: Runs, run: Run, row: str, found: Figures) -> str:
 
 
 def _item(runs: Runs, run: Run, item: str, figures: Mapping[str, int | str]) -> str:
-    """Return `KIP903-S2 17` with another figure, between the same spaces."""
+    """Return an item such as `KIP903-S2 17` with another figure, and the same spacing."""
     words, last = item.rstrip(), item.rsplit(maxsplit=1)[-1]
     (name,) = runs.names(run.protocol, " ".join(item.split()[:-1]))
     return words[: -len(last)] + str(figures[name]) + item[len(words) :]

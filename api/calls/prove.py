@@ -1,4 +1,4 @@
-"""Proofs by induction and bounded proofs, confirmed by the plain semantics and the exhaustive engine, with lemmas."""
+"""Proofs by induction and bounded proofs, confirmed by the plain semantics and exhaustive search; search for lemmas."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 
 FIRST_STATES = 500
-"""Most states examined for a step that ends with an error."""
+"""The maximum number of states examined for steps that end with an error."""
 MOST_VALUES = 100_000
-"""Most parameter combinations of an action that is included there."""
+"""The maximum number of parameter combinations of an action whose steps are examined there."""
 
 
 def look_for_z3() -> None:
     """Raise UsageError if z3 is not installed."""
     if importlib.util.find_spec("z3") is None:
         raise UsageError(
-            'proofs need z3, which is not installed: write `pip install "fencepost[prove]"`, or explore with '
-            "`fencepost check`."
+            'proofs need z3, which is not installed: run `pip install "fencepost[prove]"`, or use `fencepost check` '
+            "instead."
         )
 
 
@@ -70,12 +70,12 @@ def prove(
     cancel: Callable[[], bool] | None = None,
     **more: Any,
 ) -> ProveResult:
-    """Prove properties by induction: they hold initially, and every step keeps them.
+    """Prove properties by induction: they hold initially, and every step preserves them.
 
-    Constants in `unbounded` may have any value, those in `int64` any of 64 bits; all others keep theirs. `k` means an
-    induction over that many steps, `depth` all runs of that many steps instead, `every_state` no steps at all.
-    `timeout` is in seconds for each question to z3, `reach` for the search for a state that breaks the induction;
-    `strengthen` searches for lemmas.
+    Constants in `unbounded` may have any value, those in `int64` any 64-bit value; all others keep theirs. `k` selects
+    induction over that many steps, `depth` all runs of that many steps, `every_state` all states without steps.
+    `timeout` is the time limit of each z3 query in seconds, `reach` that of the search for a reachable state that
+    breaks the induction; `strengthen` searches for lemmas.
     """
     look_for_z3()
     from fencepost.explorers.native.expansion import processors
@@ -126,23 +126,23 @@ def proof_of(
 
 
 def refuse_several_ways(ways: list[str], *, strengthen: bool, havoc_loops: bool) -> None:
-    """Raise UsageError for methods of proof that exclude each other."""
+    """Raise UsageError for proof methods that exclude each other."""
     if len(ways) > 1:
-        raise UsageError(f"{ways[0]} was given with {ways[1]}: these are different ways to prove. Write one of them.")
+        raise UsageError(f"{ways[0]} and {ways[1]} are different proof methods. Choose one of them.")
     if strengthen and ways:
         raise UsageError(
-            f"`strengthen=True` was given with {ways[0]}: it looks for lemmas for an induction over "
-            "one step, and this is another way to prove. Leave one of them out."
+            f"`strengthen=True` cannot be combined with {ways[0]}, because it searches for lemmas for induction over "
+            "one step. Leave one of them out."
         )
     if havoc_loops and ways:
         raise UsageError(
-            f"`havoc_loops=True` was given with {ways[0]}: if a loop may write any value, a run of "
-            "several steps need not be possible in the model. Leave one of them out."
+            f"`havoc_loops=True` cannot be combined with {ways[0]}: if a loop may write any value, a run of several "
+            "steps may be impossible in the model. Leave one of them out."
         )
 
 
 def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
-    """Confirm z3's answer on the plain semantics, and search for the state before the step."""
+    """Confirm z3's answer under the plain semantics, and search for the state before the step."""
     from fencepost.explorers.symbolic.proof import said_of
 
     if report.proof.history is not None:
@@ -207,7 +207,7 @@ def with_violated(proof: Proof, found: Mapping[str, str]) -> Proof:
 def beside_error(report: ProveResult, error: DomainError, result: Result | None) -> ProveResult:
     """Return the violations that were found although the model raises an error; everything else is undecided.
 
-    `result` comes from a search that ended with the error. Raises the error if nothing is violated.
+    `result` is the result of the search that ended with the error. Raises the error if nothing is violated.
     """
     from fencepost.explorers.symbolic.proof import said_of
 
@@ -235,7 +235,7 @@ def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, st
 
 
 def violated_in(result: Result | None) -> dict[str, str]:
-    """Return the violations of a search with their runs; empty without a search."""
+    """Return the violations of a search with their runs, or an empty result without a search."""
     return {
         item.name: f"violated by a run of {item.path.length} states, which `fencepost check` shows"
         for item in (result.properties if result else ())
@@ -244,19 +244,19 @@ def violated_in(result: Result | None) -> dict[str, str]:
 
 
 def why_unconfirmed(report: ProveResult, error: Exception) -> str:
-    """Return why a step may be disabled on the plain semantics, or violate nothing; empty if that is a defect."""
+    """Return why the plain semantics may disagree about a step or its violation; empty if that would be a bug."""
     first = report.proof.broken[0]
     if first.forgotten:
-        return f"{first.move} breaks the induction only if a loop without an end leaves what it may never leave"
+        return f"{first.move} breaks the induction only if an unbounded loop changes values that it can never change"
     if report.settings.lifted and isinstance(error, DomainError):
         return (
-            f"{first.move} breaks the induction only where it leaves a bound on the way that has any value in the proof"
+            f"{first.move} breaks the induction only if it exceeds, during the step, a bound that the proof leaves open"
         )
     return ""
 
 
 def confirm(report: ProveResult, pair: Pair) -> Key:
-    """Take the step on the plain semantics and return the successor; raise MismatchError if nothing is violated."""
+    """Take the step under the plain semantics and return the successor; raise MismatchError if nothing is violated."""
     machine = report.found.machine
     from fencepost.explorers.symbolic.replays import require_tried_arguments
 
@@ -266,15 +266,15 @@ def confirm(report: ProveResult, pair: Pair) -> Key:
     if broken_from(report, pair, normalize=False):
         return plain.apply(pair.before, step).after
     raise MismatchError(
-        f"z3 says that `{plain.show(step)}` breaks {', '.join(report.proof.broken[0].broken)}, and the plain semantics "
-        f"says that it does not: {pair.before}."
+        f"z3 says that `{plain.show(step)}` breaks {', '.join(report.proof.broken[0].broken)}, but under the plain "
+        f"semantics it does not: {pair.before}."
     )
 
 
 def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str]:
-    """Return the properties that the step violates here on the plain semantics, of those that it violates somewhere.
+    """Return those of the properties violated by this step somewhere that it violates here under the plain semantics.
 
-    Without `normalize`, a separate step in a proof, a property that raises an error counts as violated; with it, the
+    If `normalize` is a separate step of the proof, a property that raises an error counts as violated; otherwise the
     state before is reachable, and the error is raised.
     """
     machine = report.found.machine
@@ -294,10 +294,11 @@ def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str
 
 
 def look_for_errors(machine: Machine, constants: Constants) -> None:
-    """Take the first steps of a machine on the plain semantics: raises DomainError if one ends with an error.
+    """Take the first steps of a machine under the plain semantics; raise DomainError if one ends with an error.
 
-    A proof says nothing about steps that end with an error, and lifted constants lift their bounds too. So errors found
-    immediately are reported immediately, as by `check`. Actions whose parameters have too many values are left out.
+    A proof makes no claim about steps that end with an error, and unbounded constants remove limits of domains too, so
+    such errors are reported if found immediately, as by `check`. Actions whose parameters have too many values are left
+    out.
     """
     plain = Interpreter(machine, constants)
     few = [item for item in (machine.initial, *machine.actions) if values_together(plain, item) <= MOST_VALUES]
@@ -331,7 +332,7 @@ def values_together(plain: Interpreter, action: Action) -> int:
 def search_states(
     report: ProveResult, constants: Constants, seconds: float
 ) -> tuple[Search, Result | None, DomainError | None]:
-    """Search exhaustively; return the search, its result, and the error of the model that ended it, if one did."""
+    """Search exhaustively; return the search, its result, and the model's error that ended it, if any."""
     from fencepost.explorers.native.search import Search
 
     options = Options(workers=1, budget=seconds, memory=interrupts.default_memory())
@@ -344,7 +345,7 @@ def search_states(
 
 
 def look_for(report: ProveResult, search: Search, result: Result, state: Key) -> tuple[str, dict[str, str] | None, str]:
-    """Search for a state; if the proof leaves constants unbounded, the answer names those of the search.
+    """Search for a state; if the proof leaves constants unbounded, the answer gives the values used in the search.
 
     Returns the answer, the violated properties (None if the state was reached), and the signal that ended the search,
     if any.
@@ -374,11 +375,11 @@ def look_for(report: ProveResult, search: Search, result: Result, state: Key) ->
 
 
 LOOKED_AT = 3_000
-"""Number of states that refute candidates before z3 decides the rest."""
+"""The number of states that refute candidates before z3 checks the remaining ones."""
 
 
 def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
-    """Return the report of a proof with added lemmas; the properties' verdicts then rest on them.
+    """Return the report of a proof with added lemmas, on which the verdicts on the properties then depend.
 
     After Ctrl-C, return the report unchanged, or with the results so far.
     """
@@ -389,7 +390,7 @@ def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResu
             return _with_lemmas(report, seconds, watch)
     except interrupts.Stopped as signal:
         return replace(
-            report, proof=replace(report.proof, why_stopped=extended(signal.why, " while lemmas were looked for"))
+            report, proof=replace(report.proof, why_stopped=extended(signal.why, " while searching for lemmas"))
         )
 
 
@@ -398,7 +399,7 @@ def _with_lemmas(report: ProveResult, seconds: float, watch: Watch) -> ProveResu
     from fencepost.explorers.symbolic.templates import candidates, not_refuted, strengthen
 
     machine, constants = report.found.machine, report.constants
-    with watch.busy(f"strengthening {machine.name}: looking at reachable states"):
+    with watch.busy(f"strengthening {machine.name}: searching reachable states"):
         search = PlainSearch(machine, constants, (), Options(workers=1, max_states=LOOKED_AT))
         if ended_by_signal(search.run().why_stopped):
             raise interrupts.Stopped(interrupts.BY_KEYBOARD)

@@ -1,4 +1,4 @@
-"""Counterexamples in files: replayed, and shortened to the shortest that still fails."""
+"""Counterexamples in files: replayed, or shortened to the shortest trace with the same finding."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ BUDGET, MEMORY = 60.0, 2 << 30
 
 @dataclass(frozen=True, repr=False)
 class ReplayResult(Counterexample):
-    """A replayed trace: every step was enabled, and the end is as it claims."""
+    """A replayed trace: every step was enabled, and it ends as the file claims."""
 
     verdict: Verdict
 
 
 @dataclass(frozen=True, repr=False)
 class ShrinkResult(Shrunk):
-    """A shortened trace, and how far shorter ones were excluded."""
+    """A shortened trace, and the limits within which shorter ones were excluded."""
 
     def __repr__(self) -> str:
         return f"ShrinkResult({self.trace.protocol.name}: {self.before} to {counted(self.path.length, 'state')})"
@@ -47,11 +47,11 @@ class ShrinkResult(Shrunk):
 
     @property
     def summary(self) -> str:
-        """A sentence on the saved steps and constants, and on how far a shorter trace was excluded."""
+        """A sentence on how much was shortened, and on the limits within which shorter traces were excluded."""
         now = counted(self.path.length, "state")
         took = show_seconds(self.seconds)
         shorter = self.path.length < self.before
-        length = f"It has {now}, as before; that took {took}."
+        length = f"It still has {now}; that took {took}."
         if shorter:
             length = f"Shortened from {self.before} to {now} in {took}."
         declared = self.trace.protocol.machine.constants.declared()
@@ -59,7 +59,7 @@ class ShrinkResult(Shrunk):
         return f"{length} {f'Lowered: {lowered}. ' if lowered else ''}{self.reach}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the result as JSON."""
         return {
             "protocol": self.trace.protocol.name,
             "property": self.counterexample.prop or None,
@@ -80,7 +80,7 @@ class ShrinkResult(Shrunk):
 def replay(file: str | Path, *, model: str | Path | None = None, rewrite: bool = False) -> ReplayResult:
     """Replay a trace file; `model` is the file of your own protocol, and `rewrite` regenerates the states.
 
-    Raises UsageError if a step is disabled, or if the end is not as the trace claims.
+    Raises UsageError if a step is disabled, or if the trace does not end as it claims.
     """
     take = replaying.rewrite if rewrite else replaying.replay
     made = take(file, lookup_in(str(model) if model else None))
@@ -107,13 +107,13 @@ def shrink(
 ) -> ShrinkResult:
     """Return the shortest trace with the same finding: fewer steps, smaller constants, and a search for a shorter one.
 
-    `what` is a counterexample or a trace file. `budget` is in seconds, without compiling; `memory` in bytes for each
-    search.
+    `what` is a counterexample or a trace file. `budget` is in seconds, not counting compilation; `memory` is in bytes
+    for each search.
     """
     if isinstance(what, str | Path):
         what = replay(what, model=model)
     if not isinstance(what, Counterexample | Trace):
-        raise UsageError(f"shrink() was given {what!r}: write a counterexample, or the path of a trace file.")
+        raise UsageError(f"{what!r} cannot be shortened: write a counterexample, or the path of a trace file.")
     trace = what.trace if isinstance(what, Counterexample) else what
     watch = watched(progress)
     try:

@@ -33,11 +33,11 @@ WALKS, DEPTH = 10_000, 100
 
 @dataclass(frozen=True, repr=False)
 class SimulateResult(Printed, Sample):
-    """Result of random walks: the number of walks that decided each property, and the gravest violation, shortened."""
+    """The result of random walks: how many walks decided each property, and the gravest violation, shortened."""
 
     question: Question = field(kw_only=True, repr=False)
     shown: Sampled | None = field(kw_only=True, default=None, repr=False)
-    """The gravest violation: a loss before an inner invariant, then the shortest."""
+    """The gravest violation: lost records before other violations, then the shortest."""
     trace: Counterexample | None = field(kw_only=True, default=None, repr=False)
     """The path of that violation, shortened if requested."""
     shrunk: ShrinkResult | None = field(kw_only=True, default=None, repr=False)
@@ -46,7 +46,7 @@ class SimulateResult(Printed, Sample):
         return f"SimulateResult({self.protocol}: {self.verdict}, {counted(self.walks, 'walk')})"
 
     def to_dict(self, file: Path | None = None, expected: Verdict | None = None) -> dict[str, Any]:
-        """Return it as JSON; `file` is the trace's file."""
+        """Return the result as JSON; `file` is the trace's file."""
         return {
             "format": FORMAT,
             **pick(self, "protocol constants"),
@@ -112,10 +112,10 @@ def simulate(
     cancel: Callable[[], bool] | None = None,
     **more: Any,
 ) -> SimulateResult:
-    """Walk at random through a protocol and judge its properties on the way; walks never prove that a property holds.
+    """Take random walks through a protocol and judge its properties; walks never prove that a property holds.
 
-    A walk has at most `depth` steps. Protocol, constants, weights, seed and its number determine it. Other arguments
-    are as in `check`; properties of behaviours are left out, and refused if named.
+    A walk has at most `depth` steps. Protocol, constants, weights, seed and the walk's number determine it. Other
+    arguments are as in `check`; properties of behaviours are omitted, and refused if named.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
     require_number("depth", depth, 1)
@@ -128,15 +128,15 @@ def simulate(
 
 
 def _left_out(question: Question) -> Iterator[str]:
-    """Yield a note on omitted properties of behaviours if all others are judged."""
+    """Yield a note on omitted properties of behaviours if all other properties are judged."""
     others = [item for item in question.protocol.properties if item.kind.over_behaviours]
     if others and (*question.properties, *others) == tuple(
         sorted(question.protocol.properties, key=others.__contains__)
     ):
         names = ", ".join(item.name for item in others)
         yield (
-            f"not judged: {names}. A walk is finite, and these properties are about whole behaviours: `fencepost "
-            "check` judges them."
+            f"not judged: {names}. Walks are finite, but these properties concern whole behaviours: `fencepost check` "
+            "judges them."
         )
 
 
@@ -175,9 +175,9 @@ def _with_trace(
 
 
 def shortened(trace: Counterexample, watch: Watch, workers: int) -> ShrinkResult | None:
-    """Shorten a new trace; None if the caller does not want to wait."""
+    """Shorten a new trace; return None if the caller does not want to wait."""
     try:
         return shrink(trace, workers=workers, progress=watch)
     except KeyboardInterrupt:
-        watch.note("shortening was interrupted: the trace is as it was found")
+        watch.note("shortening was interrupted: the trace is not shortened")
         return None

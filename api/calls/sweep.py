@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SweptCell:
-    """Result of the walks for one combination of the grid's values; `violated` counts walks."""
+    """The result of the walks for one combination of the grid's values; `violated` counts walks."""
 
     constants: Mapping[str, Any]
     verdict: Verdict
@@ -48,13 +48,13 @@ class SweptCell:
 
     @property
     def shortest(self) -> int | None:
-        """The states of the shortest walk that violates a property; None without any."""
+        """The number of states of the shortest walk that violates a property, or None."""
         return min((item["length"] for item in self.violations), default=None)
 
 
 @dataclass(frozen=True, repr=False)
 class SweepResult(Answer):
-    """Result of walks over a grid: a cell for each combination of its values."""
+    """The result of walks over a grid, with a cell for each combination of its values."""
 
     protocol: str
     verdict: Verdict
@@ -62,7 +62,7 @@ class SweepResult(Answer):
     why_stopped: str
     cells: tuple[SweptCell, ...]
     path: str | None = field(default=None, kw_only=True)
-    """The Parquet files of the walks, a row each; None without `output`."""
+    """The Parquet files of the walks, with one row each; None without `output`."""
 
     def __repr__(self) -> str:
         return f"SweepResult({self.protocol}: {self.verdict}, {counted(len(self.cells), 'cell')})"
@@ -80,7 +80,7 @@ class SweepResult(Answer):
         import pandas as pd
 
         if self.path is None:
-            raise UsageError("the walks were not kept: write `output=DIR` when you sweep.")
+            raise UsageError("the walks were not saved: pass `output=DIR` to `sweep`.")
         rows = pd.read_parquet(self.path)
         axes = list(self.cells[0].constants)
         found = {cell: json.loads(cell) for cell in rows["cell"].unique()}
@@ -93,14 +93,14 @@ class SweepResult(Answer):
 
 
 WRONG = "the model raises an error"
-"""Why a sweep is incomplete although all walks were taken."""
+"""The reason why a sweep is incomplete although all walks were taken."""
 MOST_WALKS = 1 << 62
-"""Bound on the number of a stored walk."""
+"""The upper bound of the numbers of stored walks."""
 
 
 @dataclass(frozen=True)
 class _Request:
-    """A requested sweep; `settings` are by cell, `refused` those whose constants the machine refuses."""
+    """A requested sweep; `settings` maps cells to settings, `refused` lists settings that the machine refuses."""
 
     question: Question
     axes: dict[str, list[int]]
@@ -118,7 +118,7 @@ class _Request:
 
 @dataclass(frozen=True)
 class _Shown:
-    """A violation with its trace, shortened on request."""
+    """A violation with its trace, which is shortened on request."""
 
     violation: Violation
     made: Counterexample
@@ -150,10 +150,10 @@ def sweep(
     cancel: Callable[[], bool] | None = None,
     **more: Any,
 ) -> SweepResult:
-    """Walk at random through a protocol with every combination of the grid's values, on Spark.
+    """Take random walks through a protocol with every combination of the grid's values, on Spark.
 
-    The walks of a cell are those of `simulate` with its constants and the same seed. `output` is a folder for the
-    walks, to which `resume` adds; `traces` a folder for the trace of each violated property, from its smallest cell.
+    The walks of a cell are the same as those of `simulate` with its constants and seed. `output` is a folder for the
+    walks, to which `resume` adds; `traces` is a folder for the trace of each violated property, from its smallest cell.
     """
     from fencepost.explorers.spark.session import Cluster, require_spark
     from fencepost.explorers.spark.sweep import cell_of
@@ -166,14 +166,14 @@ def sweep(
     settings = {cell_of(dict(item.constants.shown)): item for item in every if item.constants is not None}
     refused = tuple(item for item in every if item.constants is None)
     if not settings:
-        raise UsageError(f"every cell of the grid is refused; the first: {refused[0].refused}")
+        raise UsageError(f"the machine refuses every cell of the grid; the first: {refused[0].refused}")
     if not cluster.is_local and not output:
         raise UsageError(
-            f"with a cluster at {cluster.master} the walks are kept in a folder that all executors can read: "
-            "write `output=` with such a folder, or a URL such as hdfs://host/folder."
+            f"with a cluster at {cluster.master} the walks must be saved where all executors can read them: write "
+            "`output=` with such a folder, or with a URL such as hdfs://host/folder."
         )
     if resume and not output:
-        raise UsageError("`resume=True` was given without walks to continue: write `output=DIR, resume=True`.")
+        raise UsageError("`resume=True` needs walks to continue: write `output=DIR, resume=True`.")
     request = _Request(
         question, axes, settings, refused, walks, depth, seed, dict(weights or {}), normalize, shrinks,
         str(output) if output else None, Path(traces) if traces else None,
@@ -208,7 +208,7 @@ def _swept(
         watch.clear()
         rows = sweeping.rows_of(sql, folder)
         if rows is None:
-            raise UsageError("no walk was taken: give the sweep more time with `budget=`.")
+            raise UsageError("no walk was taken: increase the time limit with `budget=`.")
         with watch.busy("summing up"):
             asked = rows.where(rows["cell"].isin(list(request.settings)))
             summary, wrong = summarise(sql, asked), sweeping.wrong_walk(asked)
@@ -243,13 +243,13 @@ def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainErr
         error.add_note(f"This is walk {walk} of cell {cell}.")
         return error
     raise UsageError(
-        f"according to the kept walks, the model raises an error in walk {walk} of cell {cell}, and it "
-        "does not: name another folder."
+        f"according to the saved walks, the model raises an error in walk {walk} of cell {cell}, but it does not: "
+        "choose another folder."
     )
 
 
 def _plan(request: _Request, watch: Watch) -> Sweep:
-    """Return the plan of the walks; compile every shape of the grid first, so that executors here find it cached."""
+    """Return the plan of the walks; compile every shape of the grid first, so executors here find it cached."""
     from fencepost.explorers.spark.sweep import Sweep
     from fencepost.explorers.spark.work import Origin
 
@@ -268,8 +268,8 @@ def _plan(request: _Request, watch: Watch) -> Sweep:
 def _walked_again(plan: Sweep, walker: Walker, violation: Violation, *, resume: bool) -> Way:
     """Return the path of a walk that violates a property; raise UsageError if that contradicts the stored rows."""
     refused = UsageError(
-        f"according to the kept walks, walk {violation.walk} of cell {violation.cell} violates "
-        f"{violation.property!r}, and it does not: name another folder."
+        f"according to the saved walks, walk {violation.walk} of cell {violation.cell} violates "
+        f"{violation.property!r}, but it does not: choose another folder."
     )
     judged = next((item for item in walker.properties if item.name == violation.property), None)
     steps = violation.length - 1 - (1 if judged is not None and judged.over_steps else 0)

@@ -1,4 +1,4 @@
-"""The proofs of the catalogue, each beside its broken twin, which must fail."""
+"""The proofs of the catalogue, each with a broken twin that must fail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TheoremsResult:
-    """Outcome of the proofs of the catalogue, as JSON objects, each with its twin."""
+    """The results of the catalogue's proofs as JSON objects, each with its twin."""
 
     proofs: tuple[dict[str, Any], ...]
     why_stopped: str = ""
@@ -32,7 +32,7 @@ class TheoremsResult:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict: proved if every proof was made and every twin fails."""
+        """The verdict: proved if every proof succeeded and every twin fails."""
         found = {verdict_of(row) for row in self.proofs}
         if self.why_stopped:
             return Verdict.UNDETERMINED
@@ -44,7 +44,7 @@ class TheoremsResult:
         return len(THEOREMS) - len(self.proofs)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the result as JSON."""
         as_expected = self.verdict is Verdict.PROVED
         proofs = list(self.proofs)
         return {"format": FORMAT, "as_expected": as_expected, "why_stopped": self.why_stopped, "proofs": proofs}
@@ -58,7 +58,7 @@ def prove_catalogue(
     progress: Watch | Callable[[Event], None] | None = None,
     each: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> TheoremsResult:
-    """Make every proof of the catalogue, and check that every twin fails; `each` is called with every proof."""
+    """Attempt every proof of the catalogue, and check that every twin fails; `each` is called with every proof."""
     rows: list[dict[str, Any]] = []
     watch = watched(progress)
     for item in THEOREMS:
@@ -72,14 +72,14 @@ def prove_catalogue(
 
 
 def verdict_of(row: dict[str, Any]) -> Verdict:
-    """Return the verdict on a proof with its twin."""
+    """Return the verdict on a proof and its twin."""
     if row["verdict"] == Verdict.PROVED and row["twin"]["fails_as_expected"]:
         return Verdict.PROVED
     return Verdict.UNDETERMINED if row["verdict"] == Verdict.UNDETERMINED else Verdict.VIOLATED
 
 
 def prove_theorem(item: Theorem, watch: Watch, *, timeout: float, workers: int, cache: bool) -> dict[str, Any]:
-    """Make one proof and try its twin; return both outcomes as JSON."""
+    """Attempt one proof and its twin; return both results as JSON."""
     from fencepost.explorers.symbolic.cache import digest
 
     machine = item.found.machine
@@ -140,7 +140,7 @@ def _prove(
 
 
 def twin_fails(item: Theorem, twin: Proof) -> bool:
-    """Return whether the twin fails because z3 found a counterexample, not because z3 gave up."""
+    """Return whether the twin fails because z3 found a counterexample, rather than because z3 gave up."""
     named = item.twin.action
     is_step = any(answer.action == named for answer in twin.broken)
     is_property = any(found.name == named and found.verdict is not Verdict.PROVED for found in twin.findings)
@@ -148,6 +148,6 @@ def twin_fails(item: Theorem, twin: Proof) -> bool:
 
 
 def unbounded_words(item: Theorem) -> str:
-    """Return the constants that may have any value in a theorem, in words."""
+    """Return a theorem's unbounded constants in words."""
     words = [name if most is None else f"{name} (64 bits)" for name, most in item.unbounded.items()]
     return ", ".join([*([] if item.everywhere else ["steps"]), *words])

@@ -1,6 +1,6 @@
-"""Guarantees, witnesses, actions and guards of a protocol that never failed, happened or mattered.
+"""Guarantees that were never violated, and witnesses, actions and guards that were never reached, taken or needed.
 
-They follow from the catalogue's runs and the measured matrices; nothing is searched.
+They follow from the catalogue's runs and the measured matrices, without a search.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.lineage import base
 
 UNBREAKABLE: dict[str, str] = {}
-"""Guarantees that no variant violates, each with the reason. Any other guarantee without evidence fails the check of
-the pages."""
+"""Guarantees that no variant violates, with the reason. Any other guarantee without evidence fails the pages' check."""
 
 
 @dataclass(frozen=True)
 class VacuityResult:
-    """Suspicions about each protocol, by the keys of `report`; `stale` names those with an older matrix."""
+    """Suspicions about each protocol, by the keys of `report`; `stale` lists protocols whose matrix is outdated."""
 
     protocols: tuple[dict[str, Any], ...]
     stale: tuple[str, ...]
@@ -37,7 +36,7 @@ class VacuityResult:
     def __repr__(self) -> str:
         found = sum(len(data["guarantees"]) for data in self.protocols)
         names = ", ".join(str(data["protocol"]) for data in self.protocols)
-        return f"VacuityResult({names}: {found} guarantees that no variant breaks)"
+        return f"VacuityResult({names}: {found} guarantees that no variant violates)"
 
     @property
     def complete(self) -> bool:
@@ -51,16 +50,16 @@ class VacuityResult:
 
 @call
 def vacuity(*names: str) -> VacuityResult:
-    """Return the properties that no variant violates, and the guards without effect, for each protocol.
+    """Return the properties that no variant violates and the guards without effect, for each protocol.
 
-    Nothing is searched: the runs of the catalogue and the measured matrices are read. Raises UsageError for a model
+    The function does not search: it reads the catalogue's runs and the measured matrices. Raises UsageError for a model
     file, which has no measurements.
     """
     for name in names:
         if name.endswith(".py") or "/" in name:
             make_sure_file(Path(name))
             raise UsageError(
-                f"no matrix is kept for {name}: `fencepost ablate {name}` makes one, and reports suspicious rows."
+                f"there is no matrix for {name}: `fencepost ablate {name}` measures one and reports suspicious rows."
             )
     asked = names or tuple(PROTOCOLS)
     reports = tuple(report(protocol(name)) for name in asked)
@@ -69,7 +68,7 @@ def vacuity(*names: str) -> VacuityResult:
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """A row of a protocol's matrices, without one guard or with one setting, at each set of constants."""
+    """A row of a protocol's matrices, for a removed guard or a changed setting, at each set of constants."""
 
     protocol: str
     row: str
@@ -88,27 +87,27 @@ class MeasuredRow:
 
 @call
 def measured_row(names: tuple[str, ...], row: str) -> MeasuredRow:
-    """Return a row by its name, such as `follower-fetch 1` or `elr=off`; raise UsageError if it was not measured."""
+    """Return the row with this name, such as `follower-fetch 1` or `elr=off`; raise UsageError if not measured."""
     if len(names) != 1 or names[0] not in measured():
         raise UsageError(
-            f"`row=` was given with {' '.join(names) or 'no protocol'}, and a row belongs to one measured protocol: "
-            f"write one of {', '.join(measured())}."
+            f"`row=` needs the one measured protocol to which the row belongs, not {' '.join(names) or 'none'}: write "
+            f"one of {', '.join(measured())}."
         )
     (name,) = names
     data = measured()[name]
     known = list(best_of(data))
     if row not in known:
         raise UsageError(
-            f"no row {row!r} was measured of {name}.{nearest(row, known)} `fencepost ablate {name}` makes any row."
+            f"there is no measured row {row!r} of {name}.{nearest(row, known)} `fencepost ablate {name}` measures any."
         )
     found = tuple((item, base) for base in data["bases"] for item in base["rows"] if item["row"] == row)
     return MeasuredRow(name, row, found)
 
 
 def seen_to_fail() -> set[tuple[str, str]]:
-    """Return the properties, by family of protocols, that a run of the catalogue or a row of a matrix violates.
+    """Return the properties that a run of the catalogue or a row of a matrix violates, by family of protocols.
 
-    An at-most property was exercised if two runs differ in its worst cost.
+    An at-most property counts as violated if two runs differ in its worst cost.
     """
     broken = {
         (family_of(name), prop)
@@ -127,7 +126,7 @@ def seen_to_fail() -> set[tuple[str, str]]:
 
 
 def family_of(name: str) -> str:
-    """Return the protocol, or one name for the published models, which share their properties."""
+    """Return the protocol's name, or a common name for the published models, which share their properties."""
     return "lineage" if protocol(name).machine.state is base.State else name
 
 
@@ -147,7 +146,7 @@ def decided_by() -> dict[tuple[str, str], list[str]]:
 
 
 def falsifiable() -> dict[str, bool]:
-    """Return, for each guarantee that holds, whether a property that decides it was violated somewhere."""
+    """Return, for each guarantee that holds, whether a property that decides it was violated anywhere."""
     broken = seen_to_fail()
     found: dict[str, bool] = {}
     for item, names in decided_by().items():
@@ -163,9 +162,9 @@ def vacuous() -> list[str]:
 
 
 def report(found: Protocol) -> dict[str, Any]:
-    """Return the suspicions about a protocol at all tried constants, and its guarantees without evidence.
+    """Return the suspicions about a protocol under all measured constants, and its guarantees without evidence.
 
-    The keys are those of `suspicions`. Without a measured matrix, nothing is claimed about actions and guards.
+    The keys are those of `suspicions`. Without a measured matrix, no claim is made about actions and guards.
     """
     broken = {prop for family, prop in seen_to_fail() if family == family_of(found.name)}
     own = [run for run in runs() if run.protocol == found.name]
@@ -197,7 +196,7 @@ def _is_about(name: str, found: Protocol) -> bool:
 
 
 def together(data: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the actions that never happen, and the guards that nothing depends on, at all constants of a protocol."""
+    """Return the actions that never happen and the guards that nothing needs, under any constants of a protocol."""
     each = [suspicions(item) for item in data["bases"]]
     needed = {
         (row["action"], row["number"])
@@ -221,4 +220,4 @@ TELLS = {
     "dead": "actions that never happen in a matrix",
     "idle": "guards that no property was seen to depend on",
 }
-"""The meaning of each suspicion for all constants together."""
+"""The meaning of each suspicion over all constants."""

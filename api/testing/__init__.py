@@ -1,11 +1,11 @@
-"""Checks in your own test suite: a machine, its properties, and their expected verdicts.
+"""Checks for your own test suite: a machine, its properties, and their expected verdicts.
 
     from fencepost.testing import check
 
     def test_epochs() -> None:
         check(MACHINE, PROPERTIES, brokers=3)
 
-Under pytest the fixture `fencepost` does the same with the options of the run (see `pytest_plugin`).
+Under pytest, the fixture `fencepost` does the same with pytest's command-line options (see `pytest_plugin`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Search", "check", "describe", "judge", "replay"]
 
 
 def __getattr__(name: str) -> Any:
-    """Return a name of `checks`: pytest loads this package at its start, in every project that has Fencepost."""
+    """Import a name of `checks` on first use: pytest loads this package at startup wherever Fencepost is installed."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from fencepost.testing import checks

@@ -1,4 +1,4 @@
-"""A check and a replay in your own test suite, and the errors for unexpected results."""
+"""A check and a replay for your own test suite, and the errors for unexpected results."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Search:
-    """Limits of a search. `trace` is the file to which the first unexpected violation is written."""
+    """The limits of a search. `trace` is the file to which the first unexpected violation is written."""
 
     engine: str = "native"
     workers: int = 0
-    """0: all processors."""
+    """0 stands for all processors."""
     budget: float | None = None
-    """Seconds; an unfinished search is undetermined, which is an error."""
+    """The time limit in seconds; an unfinished search is undetermined, which is an error."""
     compact: bool = False
     normalize: bool = True
     max_states: int | None = None
@@ -48,13 +48,13 @@ def check(
     search: Search | None = None,
     **more: Any,
 ) -> CheckResult:
-    """Explore every reachable state and return the result; raise ExpectationError if it is not as expected.
+    """Explore every reachable state and return the result; raise ExpectationError if it differs from the expected one.
 
     `what` is a machine with its `properties`, the name of a protocol, or a file that defines one. Constants are given
     by name, as `constants` or as further arguments: numbers, booleans or words. `only` limits the properties by name.
-    Each must hold, and each witness be reached, except those named in `violated` (a mapping also gives the states of
-    the shortest trace) and in `unreached`. Raises UndeterminedError if the search did not finish, UsageError for what
-    does not exist. A variant that changes nothing gives a warning.
+    Each property must hold and each witness be reached, except those named in `violated` (a mapping also gives the
+    length of the shortest trace in states) and in `unreached`. Raises UndeterminedError if the search did not finish,
+    and UsageError for names that do not exist. A variant without effect gives a warning.
     """
     from fencepost.api.answers.results import Base
     from fencepost.api.asking.targets import ask
@@ -74,7 +74,7 @@ def check(
 
 
 def replay(file: str | Path, model: str | Path | None = None) -> ReplayResult:
-    """Replay a trace file, whose protocol is in the file `model` if it is your own; raise UsageError if it does not."""
+    """Replay a trace file, whose protocol is in the file `model` if it is your own; raise UsageError on failure."""
     from fencepost.api.calls.shrink import replay as take
 
     return take(file, model=model)
@@ -93,7 +93,7 @@ def describe(result: Result, *, as_expected: bool = False) -> str:
 
 
 def judge(result: CheckResult, expected: Callable[[str], tuple[str, int | None]], how: Search) -> None:
-    """Raise the error for an unexpected result: the differences, and the trace of the first one."""
+    """Raise the error for an unexpected result, with the differences and the trace of the first one."""
     wrong = [(item, *expected(item.name)) for item in result.properties]
     wrong = [(item, verdict, length) for item, verdict, length in wrong if not _is_as(item, verdict, length)]
     unknown = [item for item, _, _ in wrong if item.verdict in ("undetermined", "not-found")]
@@ -115,7 +115,7 @@ def judge(result: CheckResult, expected: Callable[[str], tuple[str, int | None]]
 def _expected(
     question: Question, violated: Iterable[str] | Mapping[str, int], unreached: Iterable[str]
 ) -> Callable[[str], tuple[str, int | None]]:
-    """Return the expectation for each property by name: its verdict, and the length of its trace if given."""
+    """Return the expected verdict on each property by name, with the length of its trace if given."""
     known = violated if isinstance(violated, Mapping) else {}
     lengths: dict[str, int | None] = {name: known.get(name) for name in violated}
     others = tuple(unreached)
@@ -124,7 +124,7 @@ def _expected(
         if item not in question.properties:
             asked = ", ".join(one.name for one in question.properties)
             raise UsageError(
-                f"an expectation names property {name!r}, which is not checked: add it to only=. Checked are: {asked}."
+                f"an expectation names property {name!r}, which is not checked: add it to only=. It checks: {asked}."
             )
 
     def verdict(name: str) -> tuple[str, int | None]:
@@ -140,12 +140,12 @@ def _is_as(item: PropertyResult, verdict: str, length: int | None) -> bool:
 
 def _difference(item: PropertyResult, verdict: str, length: int | None) -> str:
     if item.verdict == verdict and item.path is not None:
-        return f"{item.name}: the shortest trace has {item.path.length} states where {length} are expected"
-    return f"{item.name}: {item.verdict} where {verdict} is expected"
+        return f"{item.name}: the shortest trace has {item.path.length} states, not {length} as expected"
+    return f"{item.name}: {item.verdict}, not {verdict} as expected"
 
 
 def _way(result: CheckResult, prop: str, how: Search) -> Iterable[str]:
-    """Yield the trace of a violation as text; write it to its file, if any."""
+    """Yield the trace of a violation as text, and write it to its file, if any."""
     trace = result.traces[prop]
     yield trace.render("text").rstrip()
     if how.trace is not None:

@@ -1,6 +1,6 @@
 """The pytest plugin: a fixture that checks protocols, trace files as tests, and a summary of the checks.
 
-Every project with Fencepost installed loads it when pytest starts, so other imports wait until they are needed.
+Pytest loads it at startup in every project with Fencepost installed, so other modules are imported only when needed.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from fencepost.testing.checks import Search
 
 OPTIONS = (
-    ("engine", "NAME", "Search with this engine: native (the default) or plain."),
-    ("workers", "N", "Threads of a search; 1 under xdist, otherwise all processors."),
-    ("budget", "TIME", "End each search after this time, such as 30s: then it is undetermined."),
+    ("engine", "NAME", "The search engine: native (the default) or plain."),
+    ("workers", "N", "Number of threads of a search; by default 1 under xdist, otherwise all processors."),
+    ("budget", "TIME", "Stop each search after this time, such as 30s; it is then undetermined."),
     ("model", "FILE.py", "The file that defines the protocol of collected traces."),
-    ("trace-dir", "DIR", "Write the trace of each unexpected violation into this folder."),
+    ("trace-dir", "DIR", "Write the trace of each unexpected violation to this folder."),
 )
 FACT = "fencepost"
-"""Name of the properties in test reports: one for each check, with its result."""
+"""The name of the properties in test reports: each check has one, with its result."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options, each with Fencepost's prefix."""
+    """Add Fencepost's options, each with its prefix."""
     group = parser.getgroup("fencepost", "Fencepost: models of replication protocols")
     for name, metavar, said in OPTIONS:
         group.addoption(f"--fencepost-{name}", metavar=metavar, help=said, type=int if name == "workers" else str)
@@ -44,16 +44,16 @@ def fencepost(request: pytest.FixtureRequest) -> Fencepost:
 
 
 class Fencepost:
-    """The checks of one test, under the options of the run."""
+    """The checks of one test, under the options of the pytest run."""
 
     def __init__(self, item: pytest.Item, config: pytest.Config) -> None:
         self.item, self.config = item, config
 
     def check(self, *what: Any, **given: Any) -> Result:
-        """Explore every reachable state; fail the test if a verdict is not as expected, or not known.
+        """Explore every reachable state; fail the test if a verdict is unexpected or undetermined.
 
-        Takes the arguments of `fencepost.testing.check`; its `search` settings take precedence over the options of the
-        run. Files are searched first in the test's folder.
+        Accepts the arguments of `fencepost.testing.check`; its `search` settings take precedence over the options of
+        the pytest run. Files are looked up in the test's folder first.
         """
         __tracebackhide__ = True
         from fencepost.model.language.errors import ExpectationError, FencepostError, UndeterminedError
@@ -71,7 +71,7 @@ class Fencepost:
         return result
 
     def replay(self, file: str | Path, model: str | Path | None = None) -> ReplayResult:
-        """Replay a trace file, with your own protocol in the file `model`; fail the test if it does not replay."""
+        """Replay a trace file, with your own protocol in the file `model`; fail the test if the replay fails."""
         __tracebackhide__ = True
         from fencepost.model.language.errors import FencepostError
         from fencepost.testing import checks as testing
@@ -84,7 +84,7 @@ class Fencepost:
         return made
 
     def beside(self, what: Any) -> Any:
-        """Return the path of a file next to the test, so that a suite runs from any folder."""
+        """Return the path of a file next to the test, so that a suite can run from any folder."""
         is_file = isinstance(what, Path) or (isinstance(what, str) and Path(what).suffix in (".py", ".trace"))
         here = self.item.path.parent / what if is_file else None
         return here if here is not None and here.is_file() else what
@@ -118,7 +118,7 @@ class Fencepost:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse meaningless options before any test runs."""
+    """Reject invalid options before any test runs."""
     given = [name for name in ("fencepost_engine", "fencepost_budget") if config.getoption(name, None)]
     if given:
         from fencepost.api.asking.quantities import parse_duration
@@ -133,7 +133,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect a trace file named on the command line, and with --fencepost-traces every one."""
+    """Collect a trace file named on the command line; with --fencepost-traces, collect every trace file."""
     if file_path.suffix == ".trace" and (
         parent.config.getoption("fencepost_traces") or parent.session.isinitpath(file_path)
     ):
@@ -142,7 +142,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 class TraceFile(pytest.File):
-    """A trace file, which is one test."""
+    """A trace file, collected as one test."""
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the test."""
@@ -150,7 +150,7 @@ class TraceFile(pytest.File):
 
 
 class TraceItem(pytest.Item):
-    """A replay, which passes if every step is enabled and the end is as the trace claims."""
+    """A replay, which passes if every step is enabled and the trace ends as it claims."""
 
     def runtest(self) -> None:
         """Replay the trace."""
@@ -164,13 +164,13 @@ class TraceItem(pytest.Item):
         self.user_properties.append((FACT, _replayed(made)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return the failure of the trace, without our own frames."""
+        """Return the failure of the trace without Fencepost's stack frames."""
         from fencepost.model.language.errors import FencepostError
 
         return str(excinfo.value) if isinstance(excinfo.value, FencepostError) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Return where the test is."""
+        """Return the location of the test."""
         return self.path, 0, f"{self.path.name}: replay"
 
 
@@ -191,10 +191,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _short(error: Exception) -> BaseException:
-    """Return the failure of a test with the error's message, without a traceback through Fencepost."""
+    """Return a test failure with the error's message, without a traceback through Fencepost."""
     return pytest.fail.Exception(str(error), pytrace=False)
 
 
 def _replayed(made: ReplayResult) -> str:
     count = "1 state" if made.path.length == 1 else f"{made.path.length} states"
-    return f"{made.trace.protocol.name}: {made.finding}: a trace of {count}, as it says"
+    return f"{made.trace.protocol.name}: {made.finding}: a trace of {count}, as the file says"

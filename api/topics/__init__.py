@@ -1,1 +1,1 @@
-"""Topics: the losses that a topic's settings allow, from measured figures."""
+"""Topics: the losses that a topic's settings allow, according to measured figures."""

@@ -1,4 +1,4 @@
-"""The wording of advice, the same on the console and on a page."""
+"""The wording of advice, shared by the console and the pages."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -27,14 +27,14 @@ KINDS = {
     "directory_removals": ("log directory taken out of log.dirs", "log directories taken out of log.dirs"),
     "disk_replacements": ("disk replaced by an empty one", "disks replaced by empty ones"),
     "resends": (
-        "AlterPartition that is sent again after a disconnect",
-        "AlterPartitions that are sent again after a disconnect",
+        "AlterPartition request that is resent after a disconnect",
+        "AlterPartition requests that are resent after a disconnect",
     ),
     "reassignments": ("reassignment", "reassignments"),
     "cancels": ("cancelled reassignment", "cancelled reassignments"),
     "raises": ("increase of min ISR", "increases of min ISR"),
     "lowers": ("decrease of min ISR", "decreases of min ISR"),
-    "elr_disables": ("turning off of ELR", "turnings off of ELR"),
+    "elr_disables": ("ELR being turned off", "times that ELR is turned off"),
     "early_starts": ("restart within the broker's old session", "restarts within the broker's old session"),
 }
 """Faults and operators' actions in Kafka's words, singular and plural."""
@@ -45,21 +45,21 @@ SAID = {
     "not-measured": "not measured",
     "kept": "kept",
     "safe": "safe",
-    "impossible": "no broker to move to",
+    "impossible": "no spare broker",
 }
-"""Outcomes of operations in a word or two."""
+"""Outcomes of operations in one or two words."""
 MAY = {
     "lost": "{care}it can lose records",
     "leaderless": "{care}a partition can stay without a leader",
     "out": "{care}a broker can stay out",
     "not-measured": "not measured",
-    "kept": "{care}runs on clusters kept all records",
+    "kept": "{care}no run on a cluster lost a record",
     "safe": "yes, a complete search lost nothing",
-    "impossible": "no, no broker is free",
+    "impossible": "no, there is no spare broker",
 }
-"""Whether an operation may be done, by its outcome."""
+"""Whether an operation may be performed, by its outcome."""
 EVENTS = ("fail-a-disk", "lose-power", "slow-metadata")
-"""Events in a cluster that no operator starts."""
+"""Events in a cluster that no operator triggers."""
 DIFFERS = {
     "replicas": "RF {replicas}",
     "min_isr": "min ISR {min_isr}",
@@ -71,15 +71,15 @@ DIFFERS = {
 }
 """Words for the differences between an observation's settings and the requested ones."""
 WIDTH = 80
-"""Minimum width of a terminal."""
+"""The minimum width of a terminal."""
 UNCHANGED = "no other value of one setting is known to survive more crashes at an acceptable cost"
 ELR_COMMAND = "kafka-features.sh --bootstrap-server HOST:PORT describe"
 ELR_SHOWN = f"`{ELR_COMMAND}` shows it: on if eligible.leader.replicas.version is finalized at 1 or above"
-"""How operators can see whether a cluster has ELR."""
+"""A sentence on how operators can see whether a cluster has ELR."""
 
 
 def release_of(data: Json) -> str:
-    """Return the release as people write it."""
+    """Return the release without the prefix `kafka-`."""
     return str(data["settings"]["kafka"]).replace("kafka-", "Kafka ")
 
 
@@ -105,10 +105,10 @@ def headline(data: Json) -> str:
     said = f"Yes: {least}{lost} of {len(rows)} operations can lose records"
     if settings["acks"] != "all":
         acks = settings["acks"]
-        return f"Yes, whenever a leader fails: acks={acks} is not modelled, the rows are of acks=all."
+        return f"Yes, whenever a leader fails: acks={acks} is not modelled, so the rows apply to acks=all."
     if not lost and settings["min_isr"] > replicas:
-        taken = f"Kafka takes this min ISR as {replicas}"
-        said = f"Not measured: {taken if release >= '3.7' else 'min ISR is above the number of replicas'}"
+        taken = f"Kafka treats this min ISR as {replicas}"
+        said = f"Not measured: {taken if release >= '3.7' else 'min ISR exceeds the number of replicas'}"
     elif not lost:
         known = " or ".join(map(str, sorted({seen["replicas"] for found in others for seen in found})))
         count = f"{sum(map(bool, others))} of {len(rows)} operations can lose records"
@@ -129,7 +129,7 @@ def headline(data: Json) -> str:
 
 
 def answer_of(data: Json, item: Json) -> str:
-    """Return whether an operation may be done with these settings, in one sentence."""
+    """Return in one sentence whether an operation may be performed with these settings."""
     settings, title = data["settings"], item["title"]
     release = settings["release"] or release_of(data).removeprefix("Kafka ")
     where = f"{release}, RF {settings['replicas']}, min ISR {settings['min_isr']}"
@@ -145,7 +145,7 @@ def answer_of(data: Json, item: Json) -> str:
 
 
 def facts_of(item: Json, most: int) -> Iterator[tuple[str, str]]:
-    """Yield what to do, at most this many observations, what to do afterwards, and the commands."""
+    """Yield what to do, up to this many observations, what to do afterwards, and the commands."""
     yield "do", " ".join([f"{item['instead'][0].upper()}{item['instead'][1:]}.", *item["avoid"]])
     lines = _observed(item)
     for number, line in enumerate(lines[:most]):
@@ -158,7 +158,7 @@ def facts_of(item: Json, most: int) -> Iterator[tuple[str, str]]:
 
 
 def row_of(item: Json) -> tuple[str, str, str]:
-    """Return an operation in one line: its name, its effect, and what to do instead."""
+    """Return an operation on one line: its name, its effect, and the alternative."""
     fact = SAID[item["outcome"]]
     if item["evidence"] and item["outcome"] != "not-measured":
         fact = f"{fact}: {_in_short(item['evidence'][0])}"
@@ -182,12 +182,12 @@ def _in_short(seen: Json) -> str:
 
 
 def lines_of(item: Json) -> list[str]:
-    """Return the details of an operation: the observations, and what to do instead."""
+    """Return the details of an operation: the observations, and the alternative."""
     return [*_observed(item), f"Instead: {item['instead']}. {' '.join(item['avoid'])}".rstrip()]
 
 
 def _observed(item: Json) -> list[str]:
-    """Return an operation's observation, and whether it is for these settings."""
+    """Return an operation's observation, and whether it was made with these settings."""
     here = {name for seen in item["evidence"] for name in seen["findings"]}
     shown = [*item["evidence"], *_nearest(seen for seen in item["elsewhere"] if not here.issuperset(seen["findings"]))]
     lines = [_seen(seen) for seen in shown]
@@ -199,14 +199,14 @@ def _observed(item: Json) -> list[str]:
 
 
 def proofs_of(item: Json) -> list[str]:
-    """Return what to do after an operation did harm, and how to show or measure it."""
+    """Return what to do after an operation did harm, and how to reproduce or measure it."""
     lines = [f"If it happened: {item['after']}"] if item["after"] else []
-    lines += [f"Shown by {item['show']}."] if item["show"] else []
-    return lines + ([f"Measured by {item['measure']}."] if item["measure"] else [])
+    lines += [f"To reproduce it: {item['show']}."] if item["show"] else []
+    return lines + ([f"To measure it: {item['measure']}."] if item["measure"] else [])
 
 
 def _nearest(others: Iterable[Json]) -> list[Json]:
-    """Return of each finding the observation with the fewest differing settings."""
+    """Return, for each finding, the observation with the fewest differing settings."""
     found: dict[tuple[str, ...], Json] = {}
     for item in others:
         key = tuple(item["findings"])
@@ -227,15 +227,15 @@ def _seen(item: Json) -> str:
         return f"{names}{runs}{lost} ({where}{late}): {item['story']}."
     if item["seen"] == "classes":
         return f"{names}Kafka's classes of {item['release']} took every step of {item['run']} ({where})."
-    searched = f"; {listed(item['repaired'])} repaired" if item["repaired"] else ""
+    searched = f"; {listed(item['repaired'])} fixed" if item["repaired"] else ""
     searched += f"; {item['states']:,} states" if item["states"] else ""
     release = item["release"].replace("kafka-", "Kafka ")
     if item["outcome"] == "safe":
         return f"The model of {release} loses nothing with up to {in_kafka(item['faults'] or {})} ({where}{searched})."
     used = item["faults"]
     faults = "" if used is None else f" by {in_kafka(used)}" if any(used.values()) else " without any fault"
-    late = ", metadata as late as it may be" if item["late"] else ""
-    names = names or "Even with all findings repaired: "
+    late = ", with metadata delayed as long as possible" if item["late"] else ""
+    names = names or "Even with all findings fixed: "
     return (
         f"{names}{SAID[item['outcome']]} in the model of {release}{faults}, {counted(item['steps'] or 0, 'step')}"
         f"{late} ({where}{searched})."
@@ -256,12 +256,12 @@ def in_sentences(steps: Iterable[str]) -> list[str]:
 
 
 def released_of(data: Json) -> str:
-    """Return a sentence on the release's own losses if crashes keep the disk, or that this was not searched."""
+    """Return a sentence on the release's own losses if crashes preserve the disk, or on the missing search."""
     found, release = data["released"], release_of(data)
-    begin = f"{release} with its findings, where a crash leaves the disk as it is"
+    begin = f"{release} with its findings, if a crash preserves the disk"
     if found is None:
-        return f"{begin}: not searched at these settings."
-    where = f"with {counted(found['brokers'], 'broker')}, and no other number; {found['states']:,} states"
+        return f"{begin}: not searched with these settings."
+    where = f"with {counted(found['brokers'], 'broker')} only; {found['states']:,} states"
     if found["front"]:
         return (
             f"{begin}: can be lost with {'; or with '.join(in_kafka(item['faults']) for item in found['front'])} "
@@ -273,7 +273,7 @@ def released_of(data: Json) -> str:
 
 
 def change_of(item: Json) -> tuple[str, str]:
-    """Return a change of a setting and its effect."""
+    """Return the change of a setting and its effect."""
     value = item["value"]
     shown = ("on" if value else "off") if isinstance(value, bool) else str(value)
     down = item["writes_go_on_with_brokers_down"]

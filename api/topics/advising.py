@@ -1,6 +1,6 @@
-"""Advice on the settings of a topic: crashes, findings, and what to change, from measured figures only.
+"""Advice on a topic's settings from measured figures: crashes, findings, and what to change.
 
-Nothing is searched here. Parts that were not searched are named, and never reported as safe.
+The module does not search. Settings that were not searched are reported as such, and never as safe.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 PROTOCOL = "replication"
 ACKS = ("all", "1", "0")
 RELEASED_ON = 2
-"""Brokers in the searches of unrepaired releases."""
+"""The number of brokers in the searches of releases without fixes."""
 LEAST_WORTH = 1
-"""Settings that lose a record after this few crashes are not advised."""
+"""Settings with which this few crashes lose a record are not recommended."""
 FIRST_ELR = (4, 0)
 """The release that introduced eligible leader replicas."""
 
@@ -44,13 +44,13 @@ class AdviceResult(Answer):
 
     settings: Settings
     point: Json | None
-    """The cell of the measured table; None if these settings were not searched."""
+    """The cell of the measured table, or None if these settings were not searched."""
 
     def __repr__(self) -> str:
         return f"AdviceResult({headline(self.to_dict())})"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each operation: its effect here, its findings, the alternative, and the evidence."""
+        """Return a row for each operation: its effect, its findings, the alternative, and the evidence."""
         names = "operation outcome findings instead after show measure"
         return frame(names, ([item[name] for name in names.split()] for item in self.to_dict()["operations"]))
 
@@ -60,7 +60,7 @@ class AdviceResult(Answer):
 
     @property
     def decided(self) -> bool:
-        """Whether the searches of this setting finished."""
+        """Whether the searches for this setting finished."""
         return self.point is not None and not self.point["undetermined"]
 
 
@@ -75,10 +75,10 @@ def advise(
     unclean_election: bool = False,
     brokers: int | None = None,
 ) -> AdviceResult:
-    """Return the effect of a topic's settings on its records; raise UsageError for invalid settings.
+    """Return how a topic's settings affect its records; raise UsageError for invalid settings.
 
-    `kafka` defaults to the newest known release; `elr` None means the default of new clusters of the release. `brokers`
-    is the number in the cluster: a replica can be moved only if there are more of them than replicas.
+    `kafka` defaults to the newest supported release; `elr` None selects the default of new clusters of the release.
+    `brokers` is the number in the cluster: a replica can be moved only if there are more brokers than replicas.
     """
     version, named = _version(kafka), kafka.strip().lower().removeprefix("kafka-")
     release, has_elr = "" if f"kafka-{named}" == version else named, _usual_elr(version) if elr is None else elr
@@ -103,18 +103,17 @@ def advise(
 def _refuse_impossible(asked: Settings) -> None:
     if asked.replicas < 1 or asked.min_isr < 1:
         raise UsageError(
-            f"{asked.replicas} replicas and min ISR {asked.min_isr} were given, and each is at least 1: write larger "
-            "numbers."
+            f"{asked.replicas} replicas with min ISR {asked.min_isr} are impossible: both must be at least 1."
         )
     if asked.acks not in ACKS:
-        raise UsageError(f"acks={asked.acks!r} was given, which Kafka does not have: write one of {', '.join(ACKS)}.")
+        raise UsageError(f"Kafka has no acks={asked.acks!r}: write one of {', '.join(ACKS)}.")
     if asked.brokers is not None and asked.brokers < asked.replicas:
         given = f"{counted(asked.replicas, 'replica')} and {counted(asked.brokers, 'broker')}"
-        raise UsageError(f"{given} were given: write more `brokers=`.")
+        raise UsageError(f"{given} are impossible: write more `brokers=`.")
     if asked.elr and not may_have_elr(asked.version):
         raise UsageError(
-            f"ELR was given for {asked.version.replace('kafka-', 'Kafka ')}, and eligible leader replicas came with "
-            "4.0: leave ELR out, or name a later release."
+            f"{asked.version.replace('kafka-', 'Kafka ')} has no eligible leader replicas, which were added in 4.0: "
+            "leave ELR out, or name a later release."
         )
 
 
@@ -124,12 +123,12 @@ def _usual_elr(version: str) -> bool:
 
 
 def versions() -> tuple[str, ...]:
-    """Return the known releases, by the names of the model's versions."""
+    """Return the supported releases, by the names of the model's versions."""
     return tuple(item.name for item in protocol(PROTOCOL).machine.versions)
 
 
 def may_have_elr(version: str) -> bool:
-    """Return whether a release has eligible leader replicas, on or off."""
+    """Return whether a release supports eligible leader replicas, on or off."""
     return _number(version) >= FIRST_ELR
 
 
@@ -141,7 +140,7 @@ def _version(kafka: str) -> str:
     name = f"kafka-{found[1]}" if found else ""
     if name not in versions():
         known = ", ".join(item.removeprefix("kafka-") for item in versions())
-        raise UsageError(f"Kafka {kafka!r} was given, and Fencepost knows the releases {known}: write one of these.")
+        raise UsageError(f"Fencepost does not support Kafka {kafka!r}: write one of {known}.")
     return name
 
 
@@ -167,23 +166,23 @@ def _shown(settings: Settings) -> dict[str, Any]:
 
 
 def _why(settings: Settings, point: Json | None) -> str:
-    """Return why a cell has no verdict; empty if it has one."""
+    """Return why a cell has no verdict, or an empty string if it has one."""
     if point is not None:
         return "; ".join(item["why"] for item in point["unknown"])
     if settings.acks != "all":
         return (
-            f"with acks={settings.acks} a record counts as written before the in-sync replicas have it, and no search "
-            "was made of that: one election may lose it"
+            f"with acks={settings.acks} a record counts as written before the in-sync replicas have it, which no "
+            "search covers: one election may lose it"
         )
     if not cells(settings.replicas):
         known = " and ".join(sorted(load("faults")))
         return f"no search was made with {counted(settings.replicas, 'replica')}, only with {known}"
     if settings.min_isr > settings.replicas:
         return (
-            f"no search was made with a min ISR above the number of replicas ({settings.replicas}). From 3.7 on Kafka "
+            f"no search was made with min ISR above the number of replicas ({settings.replicas}). Since 3.7, Kafka "
             f"treats it as that number: ask with a min ISR of {settings.replicas}"
         )
-    return "no search was made at these settings"
+    return "no search was made with these settings"
 
 
 def _crashes(replicas: int, point: Json) -> Json:
@@ -206,7 +205,7 @@ def _crashes(replicas: int, point: Json) -> Json:
 
 
 def _released(settings: Settings) -> Json | None:
-    """Return the losses of the release itself if crashes keep the disk; None if that was not searched."""
+    """Return the losses of the release itself if crashes preserve the disk, or None if that was not searched."""
     asked = settings.acks == "all" and settings.elr == _usual_elr(settings.version) and not settings.unclean_election
     row = released(settings.version, settings.min_isr) if asked else None
     if row is None:
@@ -221,10 +220,9 @@ def _released(settings: Settings) -> Json | None:
 
 
 def _changes(settings: Settings, point: Json | None) -> list[Json]:
-    """Return the changes of one setting that are worth their cost, the best first: more crashes are survived after
-    each.
+    """Return the worthwhile changes of one setting, the best first, with which more crashes are survived.
 
-    Changes that stop writes while any broker is down must survive a crash more than all others.
+    A change that stops writes while any broker is down must survive a crash more than all others.
     """
     found = sorted(
         _candidates(settings, point), key=lambda item: (-item[0], -item[1]["writes_go_on_with_brokers_down"])
@@ -281,51 +279,50 @@ def notes(settings: Settings, data: Json) -> Iterator[str]:
         )
         if not _is_as_measured(settings.replicas):
             yield (
-                "The installed model was edited: the crashes were "
-                "counted in the original model, and say nothing about the edit."
+                "The installed model was edited: the crashes were counted in the original model, and do not cover "
+                "the edit."
             )
         yield (
-            "Never happened in these searches, so the crashes above say nothing about it: "
-            f"{', '.join(crashes['never'])}."
+            f"Never happened in these searches, so the crashes above do not cover it: {', '.join(crashes['never'])}."
         )
     yield from assumptions(settings, data)
 
 
 def about(data: Json, operation: str) -> Json:
-    """Return advice about one operation alone, by its name or title; raise UsageError for others."""
+    """Return advice about one operation, given by name or title; raise UsageError for unknown operations."""
     name = operation_named(operation)
     rows = [item for item in data["operations"] if item["operation"] == name]
     if not rows:
-        raise UsageError(f"{operation!r} was named, and these settings have no ELR: name another operation.")
+        raise UsageError(f"these settings have no ELR, so {operation!r} does not apply: name another operation.")
     return {**data, "operations": rows}
 
 
 def assumptions(settings: Settings, data: Json) -> Iterator[str]:
-    """Yield the assumptions of the answer: the patch, findings outside of all operations, and defaults."""
+    """Yield the assumptions of the answer: the patch release, findings that no operation covers, and defaults."""
     patches = patches_read(settings.version)
     read = " and ".join(patches)
     patch = patch_with_own_rules(settings.release)
     if patch is not None:
-        yield f"Kafka {settings.release} is {patch.sentence}. These statements are about {read}."
+        yield f"Kafka {settings.release} is {patch.sentence}. These statements apply to {read}."
     elif settings.release and settings.release not in patches:
         yield (
-            f"Kafka {settings.release} was not measured: this is about {read}. Repairs of losses come in patches, so "
-            f"{settings.release} may have findings that are not listed, or lack some that are."
+            f"Kafka {settings.release} was not measured: these statements apply to {read}. Patch releases fix losses, "
+            f"so {settings.release} may have other findings than those listed."
         )
     elif not settings.release and read:
         version = settings.version.replace("kafka-", "Kafka ")
-        yield f"Statements on {version} are about {read}: other patches may differ."
+        yield f"Statements on {version} apply to {read}: other patch releases may differ."
     named = {name for item in data["operations"] for name in item["findings"]}
     others = [item["id"] for item in data["findings"] if item["id"] not in named]
     if others:
         has = f"{settings.version.replace('kafka-', 'Kafka ')} also has {listed(others)}"
-        yield f"{has}: no operation above was seen to lose an acknowledged record by that."
+        yield f"{has}: no operation above was seen to lose an acknowledged record because of this."
     if "elr" in data["assumed"]:
         is_on = "on" if settings.elr else "off"
         differs = f"; an upgraded cluster may differ. {ELR_SHOWN}" if may_have_elr(settings.version) else ""
         yield f"ELR is assumed to be {is_on}, as in new clusters of this release{differs}."
     if "kafka" in data["assumed"]:
-        yield "No release was named, so this is the newest that Fencepost knows."
+        yield "No release was named, so this is the newest that Fencepost supports."
 
 
 @cache
@@ -346,10 +343,9 @@ def _without_findings(settings: Settings, data: Json, constants: Mapping[str, An
 
     never = [name for name in others if not may_happen(name)]
     contained = [name for name in others if name not in never]
-    found = "every finding below with a repair in the model is repaired"
+    found = "every finding below that the model can fix is fixed"
     if never:
-        needs = "needs" if len(never) == 1 else "need"
-        found += f", what {listed(never)} {needs}, which no repair there covers, never happens"
+        found += f", the trigger of {listed(never)}, which the model cannot fix, never occurs"
     return found + (f", {listed(contained)} can happen, as in this release" if contained else "")
 
 
@@ -358,4 +354,4 @@ def _missed(omission: float) -> str:
     if not omission:
         return ""
     digits = len(str(int(1 / omission))) - 1
-    return f"; the chance that they missed one is below 1 in {int(1 / omission) // 10**digits * 10**digits:,}"
+    return f"; the chance that they missed a state is below 1 in {int(1 / omission) // 10**digits * 10**digits:,}"

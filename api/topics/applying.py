@@ -1,4 +1,4 @@
-"""The findings of a release under given settings: their conditions, where they were seen, and the remedy."""
+"""The findings of a release under given settings: their conditions, where they were seen, and how to avoid them."""
 
 from functools import cache
 
@@ -43,7 +43,7 @@ def _findings_of(version: str, min_isr: int, elr: bool) -> tuple[Json, ...]:  # 
 
 
 def unrepaired(version: str, *, elr: bool) -> list[str]:
-    """Return the findings shown in the model of a release that no repair in the model covers."""
+    """Return the findings of a release's model that the model cannot fix."""
     repaired = {item.finding for item in protocol(PROTOCOL).machine.repairs}
     column = measured_on(version, elr=elr)
     return [
@@ -68,7 +68,7 @@ def _on_kafka(entry: Entry, *, elr: bool) -> Json:
 
 
 def measured_on(version: str, *, elr: bool) -> str:
-    """Return the measured column for a release: the newest up to that release, with or without ELR as requested."""
+    """Return the newest measured column up to a release, with or without ELR as requested."""
     values = {item.name: item.values for item in protocol(PROTOCOL).machine.versions}
     rows = load("versions").get("findings", ())
     columns = list(dict.fromkeys(name for row in rows for name in row["by"]))
@@ -107,7 +107,7 @@ def _applies(entry: Entry, repair: str, column: str, min_isr: int) -> Json:
 
 
 def _crashes(needed: Json | None, loses: Json | None, min_isr: int) -> int | None:
-    """Return the fewest crashes known to lose a record at a min ISR; None without any."""
+    """Return the fewest crashes known to lose a record at a min ISR, or None."""
     if needed is not None:
         return min((item["faults"].get("crashes", 0) for item in needed["front"]), default=None)
     if loses is None or loses["min_isr"] != min_isr or not loses["trace"]:
@@ -123,7 +123,7 @@ def _crashes_in(file: str) -> int:
 
 @cache
 def _loss(entry: Entry) -> Json | None:
-    """Return the shortest path of an entry that loses a record; archived ones come first."""
+    """Return the shortest path of an entry that loses a record, preferring archived paths."""
     lost = [case for case in cases_of(entry) if case.run.protocol == PROTOCOL and case.prop in LOSING and case.length]
     if not lost:
         return None
@@ -145,7 +145,7 @@ def _grid(name: str) -> list[Json]:
 
 
 def _faults(name: str, min_isr: int) -> Json | None:
-    """Return the fewest faults and operator actions with which a finding loses a record; None if not measured."""
+    """Return the fewest faults and operator actions with which a finding loses a record, or None if not measured."""
     point = next((item for item in _grid(name) if item["setting"] == {"min_isr": min_isr}), None)
     if point is None:
         return None

@@ -1,7 +1,7 @@
-"""Claims beyond a verdict, each a type with its sentence; and the wording of fault tables.
+"""Claims beyond a verdict, each a type with its sentence, and the wording of fault tables.
 
-Each claim has a way to refute it: other cells, fewer faults, the machine without a guard.
-`tests/random_machines/claims.py` tries to, by the definition.
+Each claim can be refuted: by other cells, by fewer faults, or by the machine without a guard.
+`tests/random_machines/claims.py` tries to refute the claims by their definitions.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 FEW_CELLS = 4
-"""Most cells that a sentence names individually."""
+"""The maximum number of cells that a sentence lists individually."""
 
 
 @dataclass(frozen=True)
 class Stable:
-    """Properties have the same verdict in each of these cells, or in the whole box from the first to the last one.
+    """The claim that properties have the same verdict in each of these cells, or in the whole box from first to last.
 
-    A cell is a value for each bound. A cell of the box that the machine refuses has no verdict.
+    A cell maps each bound to a value. A cell of the box that the machine refuses has no verdict.
     """
 
     properties: str
@@ -50,9 +50,9 @@ class Stable:
 
 @dataclass(frozen=True)
 class Tolerates:
-    """At most `faults` faults of the counted kinds, up to `most`, do not violate the property.
+    """The claim that up to `faults` faults of the counted kinds, within `most`, do not violate the property.
 
-    Without `faults`, all up to `most` are tolerated. The cheapest that violate it cost `least`.
+    Without `faults`, all faults within `most` are tolerated. The cheapest violating faults cost `least`.
     """
 
     faults: int | None
@@ -62,15 +62,15 @@ class Tolerates:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence on the tolerated faults, and on the cost of the cheapest that are not."""
+        """Return a sentence on the tolerated faults, and on the cost of the cheapest violating ones."""
         if self.faults is None:
             return f"all that were tried ({faults_in_words(self.most)})"
-        cost = f"; the cheapest that break it cost {self.least}" if self.weighted else ""
+        cost = f"; the cheapest violating faults cost {self.least}" if self.weighted else ""
         return f"{counted(self.faults, 'fault')}{cost}"
 
     @classmethod
     def of(cls, point: Json) -> Tolerates | None:
-        """Return the claim of a setting; None if a search did not finish, or if no fault is needed."""
+        """Return the claim about a setting, or None if a search did not finish or no fault is needed."""
         if point["undetermined"]:
             return None
         if not point["front"]:
@@ -81,7 +81,7 @@ class Tolerates:
 
 @dataclass(frozen=True)
 class Needed:
-    """A guard without which a property that holds is violated."""
+    """The claim that a property that holds is violated without a guard."""
 
     guard: str
     properties: tuple[str, ...]
@@ -93,14 +93,14 @@ class Needed:
 
     @classmethod
     def of(cls, row: Json) -> Needed | None:
-        """Return the claim of a guard's row; None if no property needs it."""
+        """Return the claim about a guard's row, or None if no property needs the guard."""
         is_needed = row["kind"] == "guard" and row["purpose"] == "needed"
         return cls(row["row"], tuple(row["broken"])) if is_needed else None
 
 
 @dataclass(frozen=True)
 class Unneeded:
-    """A guard without which every property still holds, with the reason: same states or steps."""
+    """The claim that every property still holds without a guard, with the reason: same states or steps."""
 
     guard: str
     purpose: str
@@ -112,106 +112,106 @@ class Unneeded:
 
     @classmethod
     def of(cls, row: Json) -> Unneeded | None:
-        """Return the claim of a guard's row; None if a property needs it, or if that is unknown."""
+        """Return the claim about a guard's row, or None if a property needs the guard or if that is unknown."""
         is_other = row["kind"] != "guard" or row["purpose"] in ("needed", "liveness", "undetermined")
         return None if is_other else cls(row["row"], row["purpose"])
 
 
 @dataclass(frozen=True)
 class Same:
-    """A variant with the same states and steps as its base: the same actions, with the same arguments."""
+    """The claim that a variant has the same states and steps as its base: the same actions with the same arguments."""
 
     base: str
     states: int
 
     @property
     def sentence(self) -> str:
-        """Return a sentence that the variant changes nothing."""
+        """Return the sentence that the variant changes nothing."""
         return (
-            f"this variant does nothing under these constants: it reaches the same {counted(self.states, 'state')} "
+            f"this variant has no effect under these constants: it reaches the same {counted(self.states, 'state')} "
             f"as its base {self.base}, by the same steps."
         )
 
 
 @dataclass(frozen=True)
 class Allows:
-    """Paths of a variant that its base refuses, or on which it does not violate the property."""
+    """The claim that a variant allows paths that its base refuses, or which do not violate the property there."""
 
     base: str
     properties: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
-        """Return a sentence that the variant causes the violations."""
+        """Return the sentence that the variant causes the violations."""
         return (
-            f"{self.base} itself does not have the shortest history of {', '.join(self.properties)}, under the same "
-            "constants: the changes of this variant allow it."
+            f"{self.base} itself does not allow the shortest history of {', '.join(self.properties)} under the same "
+            "constants: the changes of this variant do."
         )
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """A bound that alone refused a step, or made it lose something, in this many states."""
+    """The claim that only a bound refused a step, or made it lose something, in this many states."""
 
     found: BoundCount
 
     @property
     def sentence(self) -> str:
-        """Return a clause on the effect of a bound on a search."""
+        """Return a clause on how a bound affected the search."""
         item = self.found
         if item.together:
-            return f"{item.constant}={item.value}, together with others only"
+            return f"{item.constant}={item.value}, only together with others"
         least = "at least " if item.at_least else ""
         return f"{item.constant}={item.value} in {least}{counted(item.states, 'state')}"
 
 
 @dataclass(frozen=True)
 class Prevents:
-    """A setting under which a path is refused or ends differently, without violating the property."""
+    """The claim that under a setting a path is refused, or ends without violating the property."""
 
     setting: str
     history: str
 
     @property
     def sentence(self) -> str:
-        """Return a sentence on the setting that prevents the path."""
+        """Return the sentence that the setting prevents the path."""
         return f"{self.setting} prevents {self.history}"
 
 
 @dataclass(frozen=True)
 class Executed:
-    """Steps of a machine, under these constants, that were executed on a release of Kafka's own classes."""
+    """The claim that steps of a machine under these constants were executed on Kafka's own classes of a release."""
 
     steps: int
     release: str
     differences: int
     aside: int
-    """Number of abandoned histories."""
+    """The number of abandoned histories."""
     together: bool = True
-    """Whether some history used all of these constants at once, not only each alone."""
+    """Whether some history used all of these constants at once, rather than each alone."""
 
     @property
     def sentence(self) -> str:
-        """Return the number of steps taken, and what is not compared."""
+        """Return a sentence on the number of executed steps, and on what is not compared."""
         found = f"{self.differences:,} differences" if self.differences else "no difference"
-        aside = f"{self.aside:,} histories were not followed to their end, and are left out of the comparison"
+        aside = f"{self.aside:,} histories were abandoned, and are not part of the comparison"
         return (
-            f"{f'{self.steps:,} of its' if self.steps else 'Its'} steps were taken on Kafka's own classes of "
-            f"{self.release}{'' if self.together else ', under each of these values, and never under all of them'}, "
-            f"with {found}{f'; {aside}' if self.aside else ''} (docs/kafka/conformance.md)."
+            f"{f'{self.steps:,} of its' if self.steps else 'Its'} steps were executed on Kafka's own classes of "
+            f"{self.release}{'' if self.together else ', with each of these values but never with all of them'}, with "
+            f"{found}{f'; {aside}' if self.aside else ''} (docs/kafka/conformance.md)."
         )
 
 
 @dataclass(frozen=True)
 class NeverMatters:
-    """Bounds whose larger values add no states."""
+    """The claim that larger values of some bounds add no states."""
 
     bounds: Sequence[str]
 
     @property
     def sentence(self) -> str:
         """Return a sentence on the effect of larger values of the bounds."""
-        return f"{', '.join(self.bounds)}: larger values add no state"
+        return f"{', '.join(self.bounds)}: larger values add no states"
 
 
 def stable_claims(growth: Growth) -> list[Stable]:
@@ -257,7 +257,7 @@ BY_OPERATOR = {
 
 
 def tolerated(point: Json) -> str:
-    """Return the number of tolerated faults of a setting, in words."""
+    """Return how many faults a setting tolerates, in words."""
     if point["undetermined"]:
         return "undetermined"
     claim = Tolerates.of(point)
@@ -269,14 +269,14 @@ def tolerated(point: Json) -> str:
 
 
 def _all_spent(point: Json) -> bool:
-    """Return whether a history without counted faults is known to be one without any fault at all."""
+    """Return whether a history without counted faults is known to contain no fault at all."""
     return any(item.get("free") == {} for item in point["front"] if not any(item["faults"].values()))
 
 
 def breaks_with(point: Json) -> str:
     """Return every minimal set of faults, with its cost unless each fault costs 1.
 
-    Free faults on its path are named, and so is the length of its trace.
+    Free faults on its path are listed too, with the length of its trace.
     """
     weighted = is_weighted(point)
     return "; ".join(_broken(item, point["kinds"], weighted=weighted) for item in point["front"])
@@ -286,7 +286,7 @@ def _broken(item: Json, kinds: list[str], *, weighted: bool) -> str:
     free = item.get("free")
     shown = words_of(item["faults"], [] if free == {} else kinds)
     shown += f", cost {item['cost']}" if weighted else ""
-    return f"{shown}{f', for free {words_of(free)}' if free else ''} ({counted(item['length'], 'state')})"
+    return f"{shown}{f', free of cost {words_of(free)}' if free else ''} ({counted(item['length'], 'state')})"
 
 
 def words_of(used: dict[str, int], kinds: list[str] | tuple[str, ...] = ()) -> str:
@@ -312,5 +312,5 @@ def name_of(shown: Mapping[str, Value]) -> str:
 
 
 def left_out(omission: float) -> str:
-    """Return the probability that no state was missed, in words; empty if states were stored in full."""
-    return f", kept as fingerprints: one was left out with a probability of at most {omission:.1g}" if omission else ""
+    """Return the probability that a state was missed, in words; empty if states were stored in full."""
+    return f", stored as fingerprints: one was missed with a probability of at most {omission:.1g}" if omission else ""

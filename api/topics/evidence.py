@@ -19,7 +19,7 @@ from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.machine import Machine, Repair
 
 GUARANTEES = ("always", "step", "leads-to", "bound")
-"""Kinds of entries that are promises."""
+"""The kinds of entries that are promises."""
 KINDS = {
     "guarantee": GUARANTEES,
     "bug": ("bug",),
@@ -35,7 +35,7 @@ def of_kind(name: str) -> list[Entry]:
 
 
 def constants_of(run: Run) -> dict[str, Any]:
-    """Return all constants of a run as JSON: its version's, its own, and the defaults."""
+    """Return all constants of a run as JSON: those of its version, its own, and the defaults."""
     return dict(protocol(run.protocol).machine.set_constants(values_of(run)).shown)
 
 
@@ -64,13 +64,13 @@ def case_data(case: Case) -> dict[str, Any]:
 
 
 def cases_of(entry: Entry) -> tuple[Case, ...]:
-    """Return the cases that settle an entry itself, without those of equivalent entries."""
+    """Return the cases that settle an entry itself, excluding those of equivalent entries."""
     found = evidence().get(entry.id)
     return found.cases if found else ()
 
 
 def classes_of(entry: Entry) -> list[dict[str, str]]:
-    """Return the measurements of an entry on Kafka's classes: releases, verdicts, and observations."""
+    """Return an entry's measurements on Kafka's classes: releases, verdicts, and observations."""
     rows: list[dict[str, str]] = load("schemas").get("rows", [])
     return [{name: row[name] for name in ("kafka", "verdict", "seen")} for row in rows if row["entry"] == entry.id]
 
@@ -85,19 +85,19 @@ SEEN = {
     "clusters": ("runs", "finding", ("lost", "out", "leaderless")),
     "releases": ("settled", "trace", ("confirmed",)),
 }
-"""Observations on real Kafka: the rows of a figure, the key that names the finding, and the verdicts."""
+"""The observations on real Kafka: the rows of a figure, the key that names the finding, and the verdicts."""
 WORDS = {
-    "kept": "kept by Kafka as read",
-    "kept-in-the-model": "holds in the model; no run here follows the source of a release",
-    "finding": "broken by observed behaviour of Kafka",
-    "conjecture": "broken by a conjecture that was not observed on real Kafka",
-    "broken": "broken as it is worded",
+    "kept": "kept by Kafka's code as read",
+    "kept-in-the-model": "holds in the model; no run follows the source of a release",
+    "finding": "violated by observed behaviour of Kafka",
+    "conjecture": "violated by a conjecture that was not observed on real Kafka",
+    "broken": "violated as worded",
 }
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A hypothesis that violates a guarantee: its repair, the versions that have it, and where real Kafka showed it."""
+    """A hypothesis that violates a guarantee: its fix, the versions that have it, and where real Kafka showed it."""
 
     id: str
     repair: str
@@ -105,11 +105,11 @@ class Finding:
     classes: tuple[str, ...]
     clusters: tuple[str, ...]
     is_past: bool
-    """Whether the newest known release is free of it."""
+    """Whether the newest supported release is free of it."""
 
     @property
     def is_seen(self) -> bool:
-        """Whether it happened on Kafka's own classes or on clusters."""
+        """Whether it was seen on Kafka's own classes or on clusters."""
         return bool(self.classes or self.clusters)
 
     @property
@@ -125,7 +125,7 @@ class Finding:
         return f"{self.id} ({'; '.join(part for part in parts if part)})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the finding as JSON."""
         return {"id": self.id, "repair": self.repair or None, **pick(self, "versions classes clusters")}
 
 
@@ -141,12 +141,12 @@ class Standing:
         """The standing as a sentence; empty if unknown."""
         now = "; ".join(item.text for item in self.findings if not item.is_past)
         past = "; ".join(item.text for item in self.findings if item.is_past)
-        parts = (WORDS.get(self.word, ""), f": {now}" if now else "", f"; broken before by {past}" if past else "")
+        parts = (WORDS.get(self.word, ""), f": {now}" if now else "", f"; violated before by {past}" if past else "")
         return "".join(parts) if self.word else ""
 
 
 def standing_of(entry: Entry) -> Standing:
-    """Return the standing of a guarantee by its runs and by observations on real Kafka."""
+    """Return the standing of a guarantee according to its runs and to observations on real Kafka."""
     is_broken, judged = status(entry) == "broken", {(case.run.protocol, case.prop) for case in cases_of(entry)}
     asked = judged & named_by(entry) or (judged if is_broken else set())
     breaking = (
@@ -171,7 +171,7 @@ def _broken(entry: Entry) -> list[Case]:
 
 
 def seen_on_kafka(entry: Entry) -> str:
-    """Return where a finding was seen on Kafka itself, its repair, and how to avoid it; empty for other entries."""
+    """Return where a finding was seen on Kafka itself, its fix, and how to avoid it; empty for other entries."""
     known = evidence().get(entry.id)
     if known is None or not known.releases:
         return ""
@@ -179,19 +179,19 @@ def seen_on_kafka(entry: Entry) -> str:
 
 
 def outside_models(version: str) -> list[str]:
-    """Return the findings of a version that were seen on Kafka itself and are outside of its model."""
+    """Return the findings of a version that were seen on Kafka itself but are outside its model."""
     release = version.removeprefix("kafka-")
     return [name for name, known in evidence().items() if release in known.releases]
 
 
 def _breaks_on_kafka(entry: Entry, other: Entry) -> bool:
-    """Return whether a hypothesis that was seen on Kafka itself names another entry as violated."""
+    """Return whether a hypothesis that was seen on Kafka itself violates another entry."""
     found = evidence().get(entry.id)
     return found is not None and bool(found.releases) and other.id in entry.depends
 
 
 def _is_as_read(case: Case) -> bool:
-    """Return whether a case is about a release without any repair."""
+    """Return whether a case concerns a release without any fix."""
     run, machine = case.run, protocol(case.run.protocol).machine
     if case.expect != "holds" or not run.version.startswith("kafka-"):
         return False
@@ -216,7 +216,7 @@ def finding_of(entry: Entry) -> Finding:
 def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
     """Return what is known about a hypothesis that was observed on Kafka itself.
 
-    A story named after it may do harm by another hypothesis on later releases.
+    On later releases, a story named after it may do harm because of another hypothesis.
     """
     clusters, classes = (
         tuple(name for name in _seen(place, entry) if name.rpartition(".")[0] in known.releases) for place in SEEN
@@ -249,7 +249,7 @@ def _releases(names: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class Guarantees:
-    """Entries of the catalogue: guarantees, bugs, hypotheses, questions and claims."""
+    """The entries of the catalogue: guarantees, bugs, hypotheses, questions and claims."""
 
     entries: tuple[Entry, ...]
 
@@ -294,7 +294,7 @@ class Guarantees:
 def guarantees(*ids: str) -> Guarantees:
     """Return the entries with these ids (in any case), or the whole catalogue; raise UsageError for an unknown id.
 
-    An issue, a proposal or a pull request of Kafka, such as KAFKA-15221 or PR 20716, selects the entries that name it.
+    A Kafka issue, proposal or pull request, such as KAFKA-15221 or PR 20716, selects the entries that mention it.
     """
     if not ids:
         return Guarantees(tuple(entries().values()))
@@ -302,7 +302,7 @@ def guarantees(*ids: str) -> Guarantees:
 
 
 def _named(name: str) -> list[Entry]:
-    """Return the entry with an id, or those whose reference, source or sentence names such an issue or proposal."""
+    """Return the entry with an id, or those whose reference, source or sentence mentions such an issue or proposal."""
     known = {item.lower(): entry for item, entry in entries().items()}
     if name.lower() in known:
         return [known[name.lower()]]
@@ -312,7 +312,7 @@ def _named(name: str) -> list[Entry]:
         if found:
             return found
     raise UsageError(
-        f"there is no entry {name!r}.{nearest(name.upper(), list(entries()))} `fencepost.guarantees()` has all of them."
+        f"there is no entry {name!r}.{nearest(name.upper(), list(entries()))} `fencepost.guarantees()` lists all."
     )
 
 

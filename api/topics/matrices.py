@@ -1,4 +1,4 @@
-"""The measured matrices: guards removed one by one and switches flipped, at the constants of small runs."""
+"""The measured matrices: guards removed one by one and switches flipped, under the constants of small runs."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -76,11 +76,11 @@ BASES: dict[str, tuple[str, ...]] = {
     "controller-failover": ("one decision", "one decision, no records", "two decisions, no records", "three epochs"),
     "watermark-propagation": ("kip-392 one follower", "data-only one follower", "reported one follower"),
 }
-"""Runs at whose constants guards are removed, by protocol: together they exercise every part of it."""
+"""The runs under whose constants guards are removed, by protocol; together they exercise every part of it."""
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
-"""Constants, other than switches, that are also varied."""
+"""Constants other than switches that are also varied."""
 LEAST_STATES, TIMES = 300_000, 3
-"""Limits of a row: this many states, or this many times those of the whole machine."""
+"""The limits of a row: this many states, or this many times those of the unmodified machine."""
 
 
 ORDER = (
@@ -94,9 +94,9 @@ ORDER = (
     "refused",
     "undetermined",
 )
-"""Purposes by rank: a row with different purposes at different constants gets the first of these."""
+"""The purposes by rank: a row with different purposes under different constants gets the first of these."""
 Found = tuple[dict[str, Any], dict[str, Any]]
-"""A row, and the base at whose constants it was measured."""
+"""A row, and the base under whose constants it was measured."""
 
 
 def base_run(name: str, title: str) -> Run:
@@ -105,7 +105,7 @@ def base_run(name: str, title: str) -> Run:
 
 
 _TEXTS: dict[tuple[int, ...], tuple[object, list[str]]] = {}
-"""The requested texts of machines, with the objects, which must stay alive so that ids stay unique."""
+"""The requested texts of machines, with the machines themselves, which must stay alive so that ids stay unique."""
 
 
 def texts_of(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
@@ -117,7 +117,7 @@ def texts_of(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 
 
 def mark_of(found: Protocol) -> str:
-    """Return a digest of everything its matrices depend on: functions, schema, properties, constants."""
+    """Return a digest of everything on which the matrices depend: functions, schema, properties, constants."""
     asked = [(item.name, str(item.kind)) for item in found.properties]
     bases = [(title, *_question(found, title)) for title in BASES[found.name]]
     return digest([*texts_of(found.machine, found.properties), repr(asked), repr(bases), repr((LEAST_STATES, TIMES))])
@@ -146,7 +146,7 @@ def measured() -> dict[str, Any]:
 
 
 _READ: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
-"""By protocol, the content of its file and the matrices it holds."""
+"""The content of each protocol's file, and the matrices in it."""
 
 
 def _whole(base: dict[str, Any]) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def _whole_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def best_of(data: dict[str, Any]) -> dict[str, Found]:
-    """Return the entry for each row: the first purpose by rank, with the shortest trace."""
+    """Return the entry for each row: the one with the first purpose by rank, with the shortest trace."""
     found: dict[str, Found] = {}
     for base in data["bases"]:
         for row in base["rows"]:
@@ -201,7 +201,7 @@ def history(name: str, found: Found) -> Replay:
 
 
 def history_of_faults(data: Mapping[str, Any], point: Mapping[str, Any], item: Mapping[str, Any]) -> Replay:
-    """Replay the path of a minimal set of faults in a fault table; raises as `history` does."""
+    """Replay the path of a minimal set of faults in a fault table; errors are as in `history`."""
     name, prop = data["protocol"], data["property"]["name"]
     return _replay(name, point["constants"], prop, item["steps"], f"{name}: {prop} is violated")
 
@@ -229,7 +229,7 @@ def _replay(
 
 
 def histories(data: Mapping[str, Any]) -> Iterator[Found]:
-    """Yield the rows of a protocol with a path, each with the base at whose constants it was measured."""
+    """Yield the rows of a protocol with a path, each with the base under whose constants it was measured."""
     for base in data["bases"]:
         for row in base["rows"]:
             if "steps" in row:

@@ -1,8 +1,8 @@
-"""Measured evidence and its machine, identified by a mark, under the executed or searched constants.
+"""Measured evidence, with a mark of its machine and the constants that were executed or searched.
 
-Executions on Kafka's classes and tables of crashes apply only to the machine and constants that were measured, not to
-variants, edited models or other constants. The tables list what loses an acknowledged record: crashes by setting, and
-faults by release.
+Executions on Kafka's classes and tables of crashes apply only to the measured machine and constants, not to variants,
+edited models or other constants. The tables list what loses an acknowledged record: crashes by setting, and faults by
+release.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,9 +22,9 @@ from fencepost.model.language.machine import Machine
 
 NAME = "measured"
 PARTS = ("covers", "walks")
-"""Parts of the conformance figures whose steps are counted."""
+"""The parts of the conformance figures whose steps are counted."""
 ASKED = ("loss", "elr", "unclean_election")
-"""Rules that the table of crashes covers."""
+"""The rules that the table of crashes covers."""
 
 
 def machine_mark(machine: Machine) -> str:
@@ -46,7 +46,7 @@ def driven_rows(version: str, mark: str) -> list[dict[str, Any]]:
 
 
 def beyond(question: Question, mark: str) -> list[str]:
-    """Return the constants of a question outside of what was executed for its version, each with what was."""
+    """Return the constants of a question that exceed the executed ones for its version, with the executed values."""
     machine = question.protocol.machine
     declared = machine.constants.declared()
     base = {name: int(item.default) for name, item in declared.items()}
@@ -76,7 +76,7 @@ def are_driven_together(question: Question, mark: str) -> bool:
 
 
 def follows_version(question: Question) -> bool:
-    """Return whether a question has the rules of its version or repaired rules, at any size."""
+    """Return whether a question has the rules of its version, fixed or not, at any size."""
     machine, values = question.protocol.machine, question.constants.values
     wanted = machine.version(question.version).values
     return all(
@@ -109,19 +109,19 @@ def cells(replicas: int) -> list[Json]:
 
 
 def cell_of(replicas: int, min_isr: int, *, elr: bool, unclean_election: bool) -> Json | None:
-    """Return the cell of a setting, None if it was not searched."""
+    """Return the cell of a setting, or None if it was not searched."""
     wanted = {"min_isr": min_isr, "elr": elr, "unclean_election": unclean_election}
     return next((item for item in cells(replicas) if item["setting"] == wanted), None)
 
 
 def released(version: str, min_isr: int) -> dict[str, Any] | None:
-    """Return the losses of a release with two brokers whose crashes keep the disk; None if not searched."""
+    """Return the losses of a release with two brokers if crashes preserve the disk, or None if not searched."""
     rows: list[dict[str, Any]] = load("versions").get("losses", {}).get("rows", [])
     return next((row for row in rows if (row["version"], row["min_isr"]) == (version, min_isr)), None)
 
 
 def lost_with(row: Mapping[str, Any]) -> str:
-    """Return a clause on the fewest faults that lose a record, or on what was tried."""
+    """Return a clause on the fewest faults that lose a record, or on the faults that were tried."""
     if row["front"]:
         return "lost with " + "; or ".join(words_of(item["faults"]) for item in row["front"])
     return f"kept with up to {words_of(row['most'])}" if not row["unknown"] else "not decided"

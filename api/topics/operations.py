@@ -1,7 +1,7 @@
-"""Operations of a cluster and their measured outcomes at given settings, one row each.
+"""Operations on a cluster and their measured outcomes with given settings, one row each.
 
 A row lists observations with these settings: on clusters, on Kafka's classes or in the model. Observations with other
-settings are listed separately, under the difference. Neither is inferred from the other.
+settings are listed separately, under their differences. Neither kind is inferred from the other.
 """
 
 import re
@@ -28,14 +28,15 @@ from fencepost.model.language.machine import Version
 
 LOSS = LOSING[0]
 COMMON = "loss=none max_records=1 max_leader_epoch=8 crashes=0 fences=0 shrinks=0 lags=0"
-"""Budgets of events that happen only in operations that name them. Metadata may be late in all searches."""
+"""The budgets of events that happen only in operations that name them. Metadata may be delayed in all searches."""
 MOST_BROKERS = 4
-"""Most replicas of a search: no larger one has finished (the smallest, of a restart, had 25 million states after
-minutes)."""
+"""The maximum number of replicas in a search: no larger search finished (the smallest had 25 million states after
+minutes).
+"""
 ELR_ALONE = ("unclean_shutdown", "last_known_leader", "last_known_leader_check")
-"""Constants without meaning if ELR is off."""
+"""Constants that have no effect if ELR is off."""
 OUTCOMES = ("lost", "leaderless", "out", "not-measured", "kept", "safe", "impossible")
-"""Outcomes of operations, the worst first: `kept` was seen on clusters, `safe` was proved by a search."""
+"""The outcomes of operations, the worst first: `kept` was seen on clusters, `safe` was proved by a search."""
 HARMFUL = OUTCOMES[:3]
 PLACES = ("clusters", "classes", "model")
 
@@ -51,14 +52,14 @@ class Settings:
     elr: bool
     unclean_election: bool
     release: str = ""
-    """The release with its patch, such as `4.1.2`, if one was named."""
+    """The release with its patch number, such as `4.1.2`, if one was named."""
     brokers: int | None = None
     """The number of brokers; None if not given."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """An action of an operator or an event in a cluster; `operations.toml` explains its fields."""
+    """An action of an operator or an event in a cluster; `operations.toml` documents its fields."""
 
     name: str
     title: str
@@ -106,7 +107,7 @@ def question(
 
 
 def repairs(values: Mapping[str, int], findings: Sequence[str]) -> dict[str, int]:
-    """Return the constants that repair these findings, except those already repaired."""
+    """Return the constants that fix these findings, except those already fixed."""
     lacking = [item for item in protocol(PROTOCOL).machine.missing(values) if item.finding in findings]
     return {name: int(value) for item in lacking for name, value in item.values.items()}
 
@@ -143,7 +144,7 @@ def operations(asked: Settings) -> list[Json]:
 
 
 def _rank(row: Json) -> tuple[int, int, int]:
-    """Return the sort key of a row: its outcome, here or elsewhere, then how directly that was observed."""
+    """Return the sort key of a row: its outcome, with these settings or others, then how directly it was observed."""
     shown = row["evidence"] or row["elsewhere"]
     unknown = row["outcome"] == "not-measured" and row["elsewhere"]
     here = OUTCOMES.index(row["elsewhere"][0]["outcome"] if unknown else row["outcome"])
@@ -186,13 +187,13 @@ def _row(operation: Operation, asked: Settings) -> Json:
         "page": f"docs/kafka/findings/{names[0].lower()}.md" if names and names[0].startswith("HYP-") else None,
         "measure": None if not half and (exact or outcome == "impossible") else _measure(operation, asked, also=half),
         "unmodelled": (
-            operation.also_has if half else f"its search has no {apart[0]}" if apart else _unmodelled(operation, asked)
+            operation.also_has if half else f"its search lacks {apart[0]}" if apart else _unmodelled(operation, asked)
         ),
     }
 
 
 def _without_bystanders(item: Json) -> Json:
-    """Return an observation without brokers that take no part: a lost record stays lost if there are more of them."""
+    """Return an observation without brokers that take no part: additional brokers do not bring a lost record back."""
     few = item["outcome"] in HARMFUL and item["brokers"] == item["replicas"]
     return {**item, "differs": [name for name in item["differs"] if name != "brokers"]} if few else item
 
@@ -204,11 +205,11 @@ def _lacks_second(operation: Operation, asked: Settings) -> bool:
 
 
 def _unmodelled(operation: Operation, asked: Settings) -> str | None:
-    """Return why an operation cannot be measured, None if it can."""
+    """Return why an operation cannot be measured, or None if it can."""
     if asked.acks != "all":
-        return "no search and no story on clusters has another acks than all"
+        return "all searches and all stories on clusters use acks=all"
     if asked.replicas > MOST_BROKERS and operation.constants:
-        return f"no search of more than {MOST_BROKERS} brokers has ended"
+        return f"no search of more than {MOST_BROKERS} brokers finished"
     return operation.unmodelled or None
 
 
@@ -336,9 +337,7 @@ def _by_version(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _alone(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield how each finding of this release loses a record when all others are repaired, by the fewest faults if
-    known.
-    """
+    """Yield how each finding of this release loses a record if all others are fixed, by the fewest faults if known."""
     for name, item in _known(asked).items():
         if name not in operation.alone:
             continue
@@ -437,7 +436,7 @@ def _blank(
 
 
 def _measure(operation: Operation, asked: Settings, *, also: bool = False) -> str | None:
-    """Return the call that measures a cell, None if it cannot be measured."""
+    """Return the call that measures a cell, or None if it cannot be measured."""
     sizes, release = [asked.replicas, asked.min_isr], asked.release or patches_read(asked.version)[0]
     story = next((name for name, own in operation.scenarios.items() if own == sizes), None)
     if story and not operation.constants and asked.acks == "all":
@@ -474,7 +473,7 @@ def patches_read(version: str) -> list[str]:
 
 
 def patch_with_own_rules(release: str) -> Version | None:
-    """Return the version of a patch with rules of its own, such as `3.9.0`; None for any other."""
+    """Return the version of a patch with its own rules, such as `3.9.0`, or None."""
     patches = protocol(PROTOCOL).machine.patches()
     return next((item for item in patches if item.name == f"kafka-{release}"), None)
 

@@ -1,4 +1,4 @@
-"""The settings of a topic read from a running cluster with confluent-kafka; nothing is written."""
+"""The settings of topics in a running cluster, read with confluent-kafka; nothing is written."""
 
 import importlib.util
 from collections.abc import Mapping
@@ -9,12 +9,12 @@ from fencepost.explorers.running.files import read_named
 from fencepost.model.language.errors import UsageError
 
 SECONDS = 15.0
-"""Time limit for each answer of a cluster."""
+"""The time limit for each response of a cluster."""
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 
 class TopicSettings(NamedTuple):
-    """Settings of a topic: the fewest replicas of a partition, min ISR, unclean elections; brokers of its cluster."""
+    """Settings of a topic: the fewest replicas of a partition, min ISR, unclean elections, brokers in its cluster."""
 
     replicas: int
     min_isr: int
@@ -26,7 +26,7 @@ def look_for_client() -> None:
     """Raise UsageError if the library that queries clusters is not installed."""
     if importlib.util.find_spec("confluent_kafka") is None:
         raise UsageError(
-            "asking a cluster needs confluent-kafka, which is not installed: run `pip install 'fencepost[advise]'`."
+            "querying a cluster needs confluent-kafka, which is not installed: run `pip install 'fencepost[advise]'`."
         )
 
 
@@ -35,7 +35,7 @@ def client_settings(file: Path) -> dict[str, str]:
     try:
         lines = read_named(file).decode("utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise UsageError(f"{file} cannot be read: {error}. Name a file with a NAME=VALUE on each line.") from error
+        raise UsageError(f"{file} cannot be read: {error}. Name a file with one NAME=VALUE per line.") from error
     found = {}
     for number, line in enumerate(lines, 1):
         name, mark, value = line.partition("=")
@@ -43,19 +43,18 @@ def client_settings(file: Path) -> dict[str, str]:
             continue
         if not mark:
             raise UsageError(
-                f"{file}:{number} is {line.strip()!r}, which sets nothing: write NAME=VALUE, such as "
-                "security.protocol=SSL."
+                f"{file}:{number}: {line.strip()!r} sets nothing: write NAME=VALUE, such as security.protocol=SSL."
             )
         found[name.strip()] = value.strip()
     return found
 
 
 def settings_in(file: Path) -> dict[str, TopicSettings]:
-    """Return the topics of a file, each a line `NAME REPLICAS MIN_ISR`, plus `unclean` if such elections are on."""
+    """Return the topics in a file, one line `NAME REPLICAS MIN_ISR` each, plus `unclean` for unclean elections."""
     try:
         lines = read_named(file).decode("utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise UsageError(f"{file} cannot be read: {error}. Name a file with a topic on each line.") from error
+        raise UsageError(f"{file} cannot be read: {error}. Name a file with one topic per line.") from error
     found = {}
     for number, line in enumerate(lines, 1):
         words = line.partition("#")[0].split()
@@ -64,17 +63,17 @@ def settings_in(file: Path) -> dict[str, TopicSettings]:
         name, *numbers = words
         unclean = numbers[2:] == ["unclean"]
         if not all(item.isdecimal() for item in numbers[:2]) or len(numbers) - unclean != 2:
-            raise UsageError(f"{file}:{number} is {line.strip()!r}: write NAME REPLICAS MIN_ISR, such as `orders 3 2`.")
+            raise UsageError(f"{file}:{number}: {line.strip()!r}: write NAME REPLICAS MIN_ISR, such as `orders 3 2`.")
         found[name] = TopicSettings(int(numbers[0]), int(numbers[1]), unclean)
     if not found:
-        raise UsageError(f"{file} names no topic: write a line such as `orders 3 2` for each.")
+        raise UsageError(f"{file} lists no topics: write a line such as `orders 3 2` for each.")
     return found
 
 
 def settings_of_topics(
     server: str, topic: str | None = None, more: Mapping[str, str] | None = None
 ) -> dict[str, TopicSettings]:
-    """Return the settings of a topic, or of all user topics, from a cluster; raise UsageError without an answer."""
+    """Return the settings of a topic, or of all user topics, from a cluster; raise UsageError without a response."""
     look_for_client()
     from confluent_kafka import KafkaException
 
@@ -83,7 +82,7 @@ def settings_of_topics(
     except KafkaException as error:
         what = f"topic {topic!r}" if topic else "its topics"
         raise UsageError(
-            f"{server} was asked for {what}: {_said(error)}. Check the address and your permissions."
+            f"{server} did not return {what}: {_said(error)}. Check the address and your permissions."
         ) from error
 
 
@@ -97,9 +96,9 @@ def _asked(server: str, topic: str | None, more: Mapping[str, str]) -> dict[str,
     known = cluster.topics
     names = [topic] if topic else sorted(name for name in known if not name.startswith("__"))
     if topic and topic not in known:
-        raise UsageError(f"{server} has no topic {topic!r}: write the name of one that exists.")
+        raise UsageError(f"{server} has no topic {topic!r}: name an existing topic.")
     if not names:
-        raise UsageError(f"{server} has no user topics: there is nothing to advise on.")
+        raise UsageError(f"{server} has no user topics, so there is nothing to advise on.")
     for name in names:
         if known[name].error:
             raise KafkaException(known[name].error)
@@ -114,13 +113,12 @@ def _asked(server: str, topic: str | None, more: Mapping[str, str]) -> dict[str,
 def _settings(server: str, topic: str, known: Any, entries: Mapping[str, Any], cluster: Any) -> TopicSettings:
     replicas = min((len(item.replicas) for item in known.partitions.values()), default=0)
     if not replicas:
-        raise UsageError(f"{server} names no replicas of topic {topic!r}: ask again when it has been created.")
+        raise UsageError(f"{server} lists no replicas of topic {topic!r}: try again when it has been created.")
     values: dict[str, Any] = {name: entry.value for name, entry in entries.items()}
     missing = [name for name in (MIN_ISR, UNCLEAN) if name not in values]
     if missing:
         raise UsageError(
-            f"{server} did not say what {' and '.join(missing)} of topic {topic!r} is: give the "
-            "settings yourself instead."
+            f"{server} did not return {' and '.join(missing)} of topic {topic!r}: pass the settings yourself instead."
         )
     return TopicSettings(replicas, int(values[MIN_ISR]), values[UNCLEAN] == "true", len(cluster.brokers))
 

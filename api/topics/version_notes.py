@@ -19,9 +19,9 @@ from fencepost.model.language.machine import REPAIRED, Machine
 
 
 def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
-    """Yield the notes on an answer about a version; nothing without a version.
+    """Yield the notes on an answer about a version, if it is about one.
 
-    `mark` is that of the question's machine, if already known.
+    `mark` is the mark of the question's machine, if already known.
     """
     machine, name = question.protocol.machine, question.version
     if not name:
@@ -36,36 +36,36 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
         yield from machine.terms(question.constants)
     open_findings = _unrepaired(question)
     if name.endswith(REPAIRED):
-        of_release = "No release has all of that: a verdict of holds applies to one that would."
+        of_release = "No release contains all of that, so a verdict of holds applies only to a hypothetical release."
         yield f"{name} is {version.sentence}. {of_release if measured.is_measured(mark) else unlike_kafka(machine)}"
         if open_findings:
-            yield f"It still contains {open_findings}, which no repair in the model covers."
+            yield f"It still contains {open_findings}, which the model cannot fix."
         return
     if measured.is_measured(mark):
-        yield f"{name} follows Kafka as it reads: {version.sentence}.{_compared(question, mark)}"
+        yield f"{name} follows Kafka's code: {version.sentence}.{_compared(question, mark)}"
     else:
-        yield f"{name} has the constants of unrepaired Kafka: {version.sentence}. {unlike_kafka(machine)}"
+        yield f"{name} has the constants of Kafka without fixes: {version.sentence}. {unlike_kafka(machine)}"
     subject = "It" if measured.is_measured(mark) else name
     if left:
         found = "; ".join(f"{item.finding}, until {item.sentence}" for item in left)
         yield (
-            f"{subject} contains {found}. `version='{name}{REPAIRED}'` checks it without these, and "
-            "`fencepost guarantees ID` shows each."
+            f"{subject} contains {found}. `version='{name}{REPAIRED}'` checks it with these fixed, and `fencepost "
+            "guarantees ID` explains each."
         )
     if open_findings:
-        yield f"{subject} also contains {open_findings}, which no repair in the model covers."
+        yield f"{subject} also contains {open_findings}, which the model cannot fix."
     modelled = {item.finding for item in machine.repairs}
     if machine.name == "replication" and (outside := [item for item in outside_models(name) if item not in modelled]):
         yield (
-            f"Kafka {name.removeprefix('kafka-')} also has {', '.join(outside)}, which no model covers "
-            "but clusters have shown: `fencepost guarantees ID` says what they do, and how to avoid them."
+            f"Kafka {name.removeprefix('kafka-')} also has {', '.join(outside)}, which were seen on clusters but are "
+            "in no model: `fencepost guarantees ID` explains them and how to avoid them."
         )
 
 
 def unlike_kafka(machine: Machine) -> str:
-    """Return a note on the statements about Kafka that do not apply to a variant or an edited model."""
+    """Return a note on statements about Kafka that do not apply to a variant or an edited model."""
     changed = f"a variant of {machine.base.name}" if machine.base is not None else "edited"
-    return f"This model is {changed}: it is not the one that was compared with Kafka's classes."
+    return f"This model is {changed}, not the one that was compared with Kafka's classes."
 
 
 def _unrepaired(question: Question) -> str:
@@ -80,7 +80,7 @@ def _unrepaired(question: Question) -> str:
 
 
 def executed(question: Question, mark: str) -> Executed | None:
-    """Return what was executed on Kafka for a question's machine and constants; None if nothing."""
+    """Return what was executed on Kafka for a question's machine and constants, or None."""
     own = measured.driven_rows(question.version, mark)
     if not own or measured.beyond(question, mark):
         return None
@@ -97,7 +97,7 @@ def _compared(question: Question, mark: str) -> str:
     if claim is not None:
         return f" {claim.sentence}"
     others = ", ".join(measured.beyond(question, mark))
-    return f" It was not compared with Kafka's classes of {own[0]['release']} under these constants: {others}."
+    return f" Under these constants it was not compared with Kafka's classes of {own[0]['release']}: {others}."
 
 
 def background_notes(question: Question, result: Result, *, normalize: bool) -> Iterator[str]:
@@ -114,9 +114,9 @@ def background_notes(question: Question, result: Result, *, normalize: bool) -> 
 
 
 def answer_notes(question: Question, result: Result, mark: str | None = None, *, normalize: bool) -> Iterator[str]:
-    """Yield the finding behind each violation of a version, and the effect of crashes if there are no violations.
+    """Yield the finding behind each violation of a version, or the effect of crashes if there are no violations.
 
-    `mark` is that of the question's machine, if already known.
+    `mark` is the mark of the question's machine, if already known.
     """
     machine = question.protocol.machine
     if not question.version or not machine.repairs:
@@ -131,9 +131,9 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
         names = [name for name in found if by_change is None or name not in by_change.properties]
         shown = f"the shortest history of {', '.join(names)}"
         if findings:
-            yield f"{Prevents(f'{findings} repaired', shown).sentence}."
+            yield f"{Prevents(f'Fixing {findings}', shown).sentence}."
         elif names:
-            yield f"No repair prevents {shown}: {why}, or it needs several repairs."
+            yield f"No single fix prevents {shown}: {why}, or it needs several fixes."
     if measured.crashes_are_of(int(question.constants.values.get("brokers", 0)), mark) and measured.follows_version(
         question
     ):
@@ -141,9 +141,9 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
 
 
 def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[str, list[str]]:
-    """Return the violated properties by the findings whose repair prevents their shortest path: `HYP-1 or HYP-3`.
+    """Return the violated properties by the findings whose fix prevents their shortest path: `HYP-1 or HYP-3`.
 
-    Those that no repair prevents have an empty key.
+    Properties that no fix prevents from being violated have an empty key.
     """
     machine = question.protocol.machine
     if not question.version or not machine.repairs:
@@ -163,14 +163,14 @@ def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[
 
 
 def allows(question: Question, result: Result, names: Iterable[str], *, normalize: bool) -> Allows | None:
-    """Return the violations caused by a variant's replacements; None if none are known."""
+    """Return the violations caused by a variant's replacements, or None if none are known."""
     base = question.protocol.machine.base
     found = [name for name in names if _is_of_change(question, result, name, normalize=normalize)]
     return None if base is None or not found else Allows(base.name, tuple(found))
 
 
 def _is_of_change(question: Question, result: Result, name: str, *, normalize: bool) -> bool:
-    """Return whether the machine behind a variant does not have the shortest path of a property."""
+    """Return whether the machine behind a variant does not allow the shortest path of a property."""
     base = question.protocol.machine.base
     path = next(item.path for item in result.properties if item.name == name)
     prop = next(prop for prop in question.properties if prop.name == name)
@@ -188,7 +188,7 @@ def replaced_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action |
 
 
 def placed_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | None], ...]:
-    """Return all actions of the base of a variant, each with its counterpart, whatever its name."""
+    """Return all actions of a variant's base, each with its counterpart, whatever its name."""
     known, left, found = {item.name for item in base.actions}, list(machine.actions), []
     for item in base.actions:
         stays = bool(left) and (left[0].name == item.name or left[0].name not in known)
@@ -199,8 +199,8 @@ def placed_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | N
 def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path, *, normalize: bool) -> bool:
     """Return whether the machine behind a variant refuses a step of a path, or satisfies the property at its end.
 
-    `normalize` may remove what only the variant uses, and without it later steps may be about that. For an action with
-    other parameters the answer is false.
+    `normalize` may remove values that only the variant uses, and without it later steps may be about these values. The
+    result is false if an action has other parameters.
     """
     known = {item.name: item for item in base.actions}
     known |= {new.name: old for old, new in replaced_in(question.protocol.machine, base) if new is not None}
@@ -213,7 +213,7 @@ def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path
 
 
 def _with_crashes(question: Question) -> Iterator[str]:
-    """Yield the rows of the crash table for these brokers: the effect of crashes with every repair of the model."""
+    """Yield the rows of the crash table for these brokers: the effect of crashes with every fix of the model."""
     values = question.constants.values
     rows = [
         row
@@ -228,7 +228,7 @@ def _with_crashes(question: Question) -> Iterator[str]:
         for name, words in (("elr", "ELR"), ("unclean_election", "unclean elections"))
     )
     yield (
-        "The effect of crashes alone, with every repair of the model and every crash losing the log, on a record on "
+        "The effect of crashes alone, with every fix of the model and every crash losing the log, on a record on "
         f"{values['brokers']} brokers, {elr} and {unclean}: {told} (docs/kafka/losing-data.md)."
     )
 

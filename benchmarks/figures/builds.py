@@ -1,9 +1,9 @@
 """Edit a release of Kafka, one change at a time, and store the result of `compare` for each build as a figure.
 
 `python -m benchmarks.figures.builds [--kafka VERSION] [--only NAME ...]`: changes omit checks, conditions and effects,
-or invert comparisons; refactorings leave every method's behaviour as it is. A row is saved as soon as it is measured,
-so the command may be interrupted and restarted. `--jars DIR --edit WORDS` writes one edited build. `--releases` instead
-compares successive releases by the histories of one of the two, and stores that.
+or invert comparisons; refactorings preserve every method's behaviour. A row is saved as soon as it is measured, so the
+command may be interrupted and restarted. `--jars DIR --edit WORDS` writes one edited build. `--releases` instead
+compares successive releases by the histories of one of them, and stores the result.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from fencepost.model.language.errors import UsageError
 
 JAVA = Path(__file__).parent / "java"
 DRAWS = 0
-"""Number of random histories for each build."""
+"""The number of random histories for each build."""
 _PARTITION, _REPLICATION = "kafka.cluster.Partition", "org.apache.kafka.controller.ReplicationControlManager"
 _CHANGE, _CLUSTER = (
     "org.apache.kafka.controller.PartitionChangeBuilder",
@@ -97,17 +97,17 @@ CHANGES: dict[str, str] = {
     "one request in flight": f"turn {_ALTER} submit 1",
     "a late answer": f"turn {_PARTITION} handleAlterPartitionUpdate 2",
 }
-"""Changes of the protocol, each by its subject.
+"""Changes to the protocol, each with its subject.
 
-Two are missing, since they change nothing: `isBrokerFenced` of isReplicaIsrEligible, as
-KRaftMetadataCache.getAliveBrokerEpoch leaves fenced brokers out too; `isInflight` of getOutOfSyncReplicas, as
+Two changes are missing because they have no effect: `isBrokerFenced` of isReplicaIsrEligible, as
+KRaftMetadataCache.getAliveBrokerEpoch leaves fenced brokers out too, and `isInflight` of getOutOfSyncReplicas, as
 maybeShrinkIsr requires a CommittedPartitionState.
 """
 SECONDS = 600
 KINDS = 12
-"""Number of kinds of differences between two releases that ends a comparison."""
+"""The number of kinds of differences between two releases after which a comparison stops."""
 RELEASED = "releases-compared"
-"""The figure of compared releases."""
+"""The figure with the comparison of releases."""
 LINES = {"3.9": 3, "4.0": 3, "4.1": 3, "4.2": 2, "4.3": 2, "4.4": 1}
 """The number of releases of each line."""
 PAIRS = list(pairwise(f"{line}.{patch}" for line, patches in LINES.items() for patch in range(patches)))
@@ -128,7 +128,7 @@ REFACTORINGS: dict[str, str] = {
 
 
 class Editor(NamedTuple):
-    """Our program that edits classes, compiled, with the library that it needs."""
+    """The compiled program that edits classes, and the library that it needs."""
 
     classes: Path
     library: Path
@@ -165,11 +165,11 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--kafka", default="4.1.2", metavar="VERSION")
     options.add_argument("--only", action="append", metavar="NAME", help="only this change or refactoring (repeatable)")
-    options.add_argument("--count", type=int, default=100, help="so many more rows at most")
-    options.add_argument("--budget", type=float, metavar="SECONDS", help="leave a row for later that takes longer")
+    options.add_argument("--count", type=int, default=100, help="at most this many more rows")
+    options.add_argument("--budget", type=float, metavar="SECONDS", help="leave slower rows for a later run")
     options.add_argument("--edit", metavar="WORDS", help="write the build with this edit, or the change of this name")
     options.add_argument("--jars", type=Path, metavar="DIR", help="the folder to which --edit writes")
-    options.add_argument("--releases", action="store_true", help="compare releases that follow each other")
+    options.add_argument("--releases", action="store_true", help="compare successive releases")
     given = options.parse_args()
     if given.releases:
         _compare_releases()
@@ -194,7 +194,7 @@ def main() -> None:
 
 
 def _rare_first(histories: list[History]) -> list[int]:
-    """Return an order of histories in which each command of the driver gets its turn, rare commands first."""
+    """Return an order of histories in which each command of the driver occurs early, rare commands first."""
     chances = random.Random(1)  # noqa: S311 (no secret)
     words = [{line.partition(" ")[0] for line in item.lines} for item in histories]
     often = Counter(word for found in words for word in found)

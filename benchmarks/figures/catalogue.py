@@ -2,8 +2,8 @@
 
 `python -m benchmarks.figures.catalogue [--profile full [--only]]`.
 
-Writes invariants/figures/replication.json, which the generated pages read; other runs keep their earlier measurements.
-Compilation is excluded; processor seconds are those between the first round of a search and its last. A run with an
+Writes invariants/figures/replication.json, which the generated pages read; runs that are not measured keep their
+figures. Compilation is excluded; CPU time is measured from the first round of a search to its last. A run with an
 unexpected result ends the measurement.
 """
 
@@ -27,12 +27,12 @@ def _note_clock(clock: list[float], _: object) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--profile", type=Profile, default=Profile.CI, help="the runs of which profile: quick, ci, full"
+        "--profile", type=Profile, default=Profile.CI, help="the profile whose runs are measured: quick, ci, full"
     )
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--only", action="store_true", help="leave out the runs of smaller profiles")
-    parser.add_argument("--least", type=int, default=0, help="leave out runs of fewer states")
-    parser.add_argument("--most", type=int, default=1 << 62, help="leave out runs of more states")
+    parser.add_argument("--least", type=int, default=0, help="leave out runs with fewer states")
+    parser.add_argument("--most", type=int, default=1 << 62, help="leave out runs with more states")
     given = parser.parse_args()
     console = Console(width=120)
     measured = load("replication")

@@ -1,9 +1,9 @@
-"""Real clients against the scripted cluster: many histories each, twice; the stories of `docs/kafka/clients.md`; and
-mutants of our own client.
+"""Measurement of real clients against the scripted cluster: many histories each, twice; the stories of
+`docs/kafka/clients.md`; and mutants of our own client.
 
 python -m benchmarks.figures.clients [walks CLIENT ...] [stories [NAME ...]] [mutants [NAME ...]]
 
-Rows go to invariants/figures/clients.json; a client that was measured before is measured again.
+Rows go to invariants/figures/clients.json; clients with earlier measurements are measured again.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from fencepost.kafka.clients.stories import STORIES
 WALKS = 2000
 SEED = 951
 AGAIN = 500
-"""Number of walks that are always played a second time."""
+"""The number of walks that are always played a second time."""
 SECONDS = 700
 DIED = "the process died"
 

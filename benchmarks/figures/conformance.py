@@ -2,11 +2,11 @@
 
 `python -m benchmarks.figures.conformance PART [--kafka VERSION ...]`.
 
-covers: walks that take every transition of small state graphs. walks: of three brokers, in batches until enough steps
-are compared (half an hour per release). With --keep the results of batches are saved in DIR, so the command may be
-interrupted and restarted. moves: walks in which operators move replicas, on every release. changes: every change of
+covers: walks that take every transition of small state graphs. walks: walks of three brokers, in batches until enough
+steps are compared (half an hour per release). With --keep, the results of batches are saved in DIR, so the command may
+be interrupted and restarted. moves: walks in which operators move replicas, on every release. changes: every change of
 every image. quorum: walks that take every transition of a small state graph of the metadata quorum. seen: each of
-Kafka's checks removed from the models, each rule changed, and refusals tried. Writes the rows of these releases in
+Kafka's checks removed from the models, each rule changed, and refused steps tried. Writes the rows of these releases in
 invariants/figures/conformance.json.
 """
 
@@ -31,10 +31,10 @@ from fencepost.kafka.driver.releases import RELEASES, Release, release
 LONG = ("4.1.2", "4.4.0")
 """The releases of the long walks."""
 PATCHED = ("3.9.0",)
-"""Patches with a bug that the last patch of their line has fixed; they are covered too."""
+"""Patch releases with a bug that the last patch of their line has fixed; they are covered too."""
 STEPS = 1_000_000
 BATCH = 4_000
-"""Walks in a batch: some 150,000 steps."""
+"""The number of walks in a batch: about 150,000 steps."""
 SIZES = {
     "max_records": 2,
     "clean_stops": 1,
@@ -49,7 +49,7 @@ MOVES = {
     (3, 300): "movable=3 spare=1 reassignments=2 cancels=1 max_records=2 metadata_lag=7 clean_stops=1 lags=1",
     (4, 100): "movable=4 spare=2 reassignments=3 cancels=2 metadata_lag=8 shrinks=0",
 }
-"""By brokers and walks, the constants of the walks; all have min ISR 2, a crash and a fence."""
+"""The constants of the walks by brokers and walks; all have min ISR 2, a crash and a fence."""
 COVERS = {
     "a crash, a fence, a shrink": "",
     "min ISR raised and lowered, a shrink": "raises=1 lowers=1 crashes=0 fences=0",
@@ -79,16 +79,16 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("part", choices=("covers", "walks", "moves", "changes", "quorum", "seen"))
     options.add_argument("--kafka", action="append", metavar="VERSION", help="only this release (repeatable)")
-    options.add_argument("--protocol", choices=BINDINGS, help="seen: only this one")
-    options.add_argument("--steps", type=int, default=STEPS, help="compared steps of each release")
+    options.add_argument("--protocol", choices=BINDINGS, help="seen: only this variant")
+    options.add_argument("--steps", type=int, default=STEPS, help="number of compared steps for each release")
     options.add_argument(
-        "--workers", type=int, default=1, help="processes that run Kafka's classes; with --idle those of the command"
+        "--workers", type=int, default=1, help="processes that run Kafka's classes; with --idle, the command's"
     )
-    options.add_argument("--keep", type=Path, metavar="DIR", help="keep what each batch found here")
+    options.add_argument("--keep", type=Path, metavar="DIR", help="save the result of each batch here")
     options.add_argument(
-        "--idle", action="store_true", help="nothing else runs on this machine: write the rate of covers"
+        "--idle", action="store_true", help="nothing else runs on this machine, so record the speed of covers"
     )
-    options.add_argument("--batches", type=int, default=1_000, help="take so many more batches at most")
+    options.add_argument("--batches", type=int, default=1_000, help="run at most this many more batches")
     given = options.parse_args()
     if given.part == "walks":
         _walks(given)
@@ -264,7 +264,7 @@ def _write(part: str, version: str, rows: list[dict[str, str]]) -> None:
 
 
 def with_driven(part: str, release: str, mark: str, graphs: list[dict[str, int]]) -> dict[str, Any]:
-    """Return the figures with the driven constants of a part of a release, as far as its version does not set them."""
+    """Return the figures with the driven constants of a part of a release that its version does not set."""
     figures = load(MEASURED)
     rows = [row for row in figures.get("driven", ()) if (row["part"], row["release"]) != (part, release)]
     rows.append({"part": part, "release": release, "mark": mark, "constants": graphs})
@@ -272,7 +272,7 @@ def with_driven(part: str, release: str, mark: str, graphs: list[dict[str, int]]
 
 
 def _write_driven(part: str, version: str, graphs: list[dict[str, int]]) -> None:
-    """Write which machine was driven, with which constants; nothing was shown for others."""
+    """Write which machine was driven, and with which constants; nothing was shown for others."""
     save(MEASURED, with_driven(part, version, machine_mark(REPLICATION.machine), graphs))
 
 

@@ -1,10 +1,10 @@
-"""Measure the most that cached results could save after an edit of a model, and store it as a figure.
+"""Measure the maximum that cached results could save after an edit of a model, and store it as a figure.
 
-`python -m benchmarks.figures.edits`: an edit is the set of functions of the replication model and its properties that a
-commit of this repository changed, or one drawn by a seed. The effect of an action is reusable if neither the action nor
-a function that it calls was edited, nor `normalize`, which follows every step. Its share of the time to expand states
-is measured on the plain semantics along random walks. A search that reads all the rest from a disk at no cost would
-take the remaining time, so no search can save more.
+`python -m benchmarks.figures.edits`: an edit is a set of functions of the replication model and its properties that a
+commit of this repository changed, or that is drawn by a seed. The effect of an action is reusable if neither the action
+nor a function that it calls was edited, nor `normalize`, which follows every step. Its share of the time to expand
+states is measured under the plain semantics along random walks. A search that reads all reusable results from disk at
+no cost would take the remaining time, so no search can save more.
 """
 
 import ast
@@ -33,13 +33,13 @@ SEED = 1
 WALKS = 12
 DEPTH = 40
 EXPANDING = 0.69
-"""Share of the time of a native search with three brokers that goes into expansion (docs/developing/speed.md)."""
+"""The share of expansion in the time of a native search with three brokers (docs/developing/speed.md)."""
 PLACES = ("model/cluster", "invariants", "src/fencepost")
 """Folders that contained the model and its properties."""
 
 
 def calls(subject: Any) -> dict[str, set[str]]:
-    """Return for each function all functions that it calls, including itself."""
+    """Return, for each function, all functions that it calls, including itself."""
     program = check(subject.machine, subject.properties)
     direct: dict[str, set[str]] = {}
     for python, made in program.functions.items():
@@ -57,7 +57,7 @@ def calls(subject: Any) -> dict[str, set[str]]:
 
 
 def costs(machine: Any) -> dict[str, float]:
-    """Return for each action the seconds that it takes to expand the states of some walks."""
+    """Return, for each action, the time in seconds to expand the states of some walks."""
     plain = Interpreter(machine, machine.set_constants(dict(machine.version("kafka-4.1").values)))
     found: dict[str, float] = defaultdict(float)
     for history in walks(plain, WALKS, DEPTH, SEED):

@@ -1,6 +1,6 @@
-"""Measure the fewest faults that lose a record by each finding: `python -m benchmarks.figures.finding_faults`.
+"""Measure the fewest faults with which each finding loses a record: `python -m benchmarks.figures.finding_faults`.
 
-HYP-12 is missing: it violates only liveness, whatever the number of faults. Writes
+HYP-12 is omitted, because it violates only liveness, whatever the number of faults. Writes
 invariants/figures/finding-faults.json.
 """
 

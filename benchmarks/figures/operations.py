@@ -1,7 +1,7 @@
 """Measure the losses of each operation, by release and settings: `python -m benchmarks.figures.operations`.
 
-Rows measured with this model and these constants are skipped, so the command may be interrupted and restarted. Writes
-invariants/figures/operations.json.
+Rows already measured with this model and these constants are skipped, so the command may be interrupted and restarted.
+Writes invariants/figures/operations.json.
 """
 
 import argparse
@@ -20,9 +20,9 @@ from fencepost.model.language.errors import FencepostError
 from fencepost.site.stale import operations_mark
 
 SECONDS, MOST_STATES = 500.0, 150_000_000
-"""Limits of a search: seconds and states."""
+"""The limits of a search: seconds and states."""
 CAUSE_SECONDS = 30.0
-"""Seconds of a search for sufficient findings: a sufficient one is found in a few."""
+"""The time limit in seconds of a search for sufficient findings, which a few seconds usually find."""
 SIZES = (
     *((3, 2, True), (3, 2, False), (2, 2, True), (2, 1, True)),
     *((2, 2, False), (2, 1, False), (3, 1, True), (3, 3, True)),
@@ -42,9 +42,9 @@ def grouped(operation: Operation, replicas: int, min_isr: int, *, elr: bool, als
 
 
 def measured(values: dict[str, int], kinds: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the fewest faults that lose an acknowledged record, each with the findings that do it.
+    """Return the fewest faults that lose an acknowledged record, each with the findings that cause the loss.
 
-    Where none has a fault of these kinds, the findings that do it without are repaired.
+    If no such history has a fault of these kinds, the findings that lose a record without faults are fixed.
     """
     first, repaired = lost_in(values), set[str]()
     found = first
@@ -69,10 +69,10 @@ def lost_in(values: dict[str, int]) -> dict[str, Any]:
 
 
 def causes(values: dict[str, int], history: dict[str, Any]) -> list[str]:
-    """Return the findings each of which loses the record with these faults while all others are repaired.
+    """Return the findings each of which loses the record with these faults while all others are fixed.
 
-    The list is empty if the record is lost with all of them repaired. The loss may be by this history, or by another if
-    that is refused.
+    The list is empty if the record is lost with all of them fixed. The loss may be by this history, or by another one
+    if this one is refused.
     """
     lacking, faults = [item.finding for item in MACHINE.missing(values)], history["faults"]
     given = {**values, **{name: 0 for name in BUDGETS if name not in faults}, **faults}
@@ -122,7 +122,7 @@ def add(rows: list[dict[str, Any]], row: dict[str, Any]) -> None:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--rows", type=int, default=sys.maxsize, metavar="N", help="End after so many rows.")
+    options.add_argument("--rows", type=int, default=sys.maxsize, metavar="N", help="Stop after this many rows.")
     left = options.parse_args().rows
     mark = operations_mark()
     known = load("operations")

@@ -1,4 +1,4 @@
-"""Draws random histories of old releases until one shows a defect that a later release has repaired, as a figure.
+"""Draw random histories of old releases until one shows a bug that a later release has fixed, and store it as a figure.
 
 `python -m benchmarks.figures.recall` takes some minutes.
 """
@@ -12,7 +12,7 @@ from fencepost.kafka.fuzz.histories import Alarm, Fuzzer, fuzz_release
 
 
 class Defect(NamedTuple):
-    """A defect of Kafka: the last release with it, the first without, what it does, and what a violation of it says."""
+    """A bug in Kafka: the last release with it, the first without, its effect, and the words of its violation."""
 
     name: str
     release: str
@@ -33,7 +33,7 @@ DEFECTS = (
 
 
 def first(defect: Defect, histories: int) -> dict[str, Any]:
-    """Return the first history with a defect: its seed, and how it is shortened; the repaired release has neither."""
+    """Return the first history with a bug (its seed, and its shortened form); the fixed release shows neither."""
     old = fuzz_release(defect.release, None)
     with Fuzzer(old) as drawing, Fuzzer(old) as asked, Fuzzer(fuzz_release(defect.repaired, None)) as repaired:
         for found in drawing.histories(defect.profile, 1, histories):
@@ -47,7 +47,7 @@ def first(defect: Defect, histories: int) -> dict[str, Any]:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--histories", type=int, default=1000, metavar="N", help="how many are drawn at most")
+    options.add_argument("--histories", type=int, default=1000, metavar="N", help="maximum number of histories")
     given = options.parse_args()
     rows = []
     for defect in DEFECTS:

@@ -32,7 +32,7 @@ def main() -> None:
     options.add_argument(
         "--kafka", action="append", metavar="VERSION", help="only this release (repeatable); writes nothing"
     )
-    options.add_argument("--names", default="", metavar="TEXT", help="only traces whose names begin so; writes nothing")
+    options.add_argument("--names", default="", metavar="TEXT", help="only traces with this prefix; writes nothing")
     given = options.parse_args()
     rows = measure(given.kafka or list(RELEASES), given.names)
     if not given.kafka and not given.names:

@@ -1,4 +1,4 @@
-"""Plant mistakes into Kafka's classes, one at a time, and store how many random histories find each as a figure.
+"""Plant mistakes in Kafka's classes, one at a time, and store how many random histories find each as a figure.
 
 `python -m benchmarks.figures.sight --histories 300` takes about ten minutes.
 """
@@ -14,7 +14,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--kafka", default="4.4.0", metavar="VERSION")
     options.add_argument("--profile", default="mixed", metavar="NAME")
-    options.add_argument("--histories", type=int, default=300, metavar="N", help="how many are drawn at most")
+    options.add_argument("--histories", type=int, default=300, metavar="N", help="maximum number of histories")
     given = options.parse_args()
     plants = []
     for plant, found, why in measure(given.kafka, given.profile, given.histories):

@@ -2,10 +2,10 @@
 
 `python -m benchmarks.figures.versions`.
 
-A finding is searched at the sizes and budgets of its smallest violating run, with the rules of the version, and with
-all other findings repaired, so that a violation is its own. It takes some minutes. Writes
+Each finding is searched with the sizes and budgets of its smallest violating run and the rules of the version; all
+other findings are fixed, so that it causes any violation. It takes some minutes. Writes
 invariants/figures/versions.json, which docs/kafka/findings.md shows. `--losses` measures only the losses of each
-release if crashes keep the disk, which docs/kafka/losing-data.md shows.
+release if crashes preserve the disk, which docs/kafka/losing-data.md shows.
 """
 
 import argparse
@@ -48,7 +48,7 @@ REPAIRS: dict[str, int] = {
     "log_start_check": 1,
     "truncation_moves_checkpoint": 1,
 }
-"""The repair of each finding of a version, by constant."""
+"""The fix of each finding of a version, by constant."""
 OWN: dict[str, tuple[str, ...]] = {
     "HYP-2": ("fenced_before_registration",),
     "HYP-11": ("elr_judged_by",),
@@ -61,7 +61,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "B17": ("wait_needs_eligibility",),
     "B20": ("high_watermark_needs_min_isr",),
 }
-"""Constants of a finding besides the one that its entry names."""
+"""Constants of a finding other than the one that its entry names."""
 ABOUT_ELR = ("B20", "B21", "B22", "HYP-10", "HYP-11", "HYP-12", "HYP-14", "HYP-16", "HYP-17")
 """Findings that do not apply without eligible leader replicas."""
 RUNS = {
@@ -74,9 +74,9 @@ RUNS = {
 }
 """Runs to start from if the smallest shows too much or too little."""
 BESIDES: dict[str, dict[str, int]] = {"B19": {"min_isr": 2}}
-"""Additional constants: with min ISR 1, the last replica may be the only one that ever had a record."""
+"""Additional constants: with min ISR 1, only the last replica may ever have had a record."""
 EPOCHS = 6
-"""Minimum of leader epochs: some versions start more of them than others."""
+"""The minimum number of leader epochs: some versions start more of them than others."""
 ELR = "kafka-4.0 with ELR"
 COLUMNS: dict[str, dict[str, int]] = {}
 for _version in VERSIONS:
@@ -133,7 +133,7 @@ def row(entry: str) -> dict[str, Any]:
 
 
 def losses() -> list[dict[str, Any]]:
-    """Return for each release and min ISR the fewest faults that lose an acknowledged record if disks survive."""
+    """Return, for each release and min ISR, the fewest faults that lose an acknowledged record if disks survive."""
     rows = []
     for version in VERSIONS:
         for min_isr in (1, 2):
@@ -158,7 +158,7 @@ def main() -> None:
         "--only", action="append", metavar="ENTRY", help="only this entry (repeatable); writes nothing"
     )
     options.add_argument(
-        "--losses", action="store_true", help="only what each release loses where crashes leave the disk as it is"
+        "--losses", action="store_true", help="only what each release loses if crashes preserve the disk"
     )
     given = options.parse_args()
     if given.losses:

@@ -1,1 +1,1 @@
-"""Files and annotations for builds: JUnit XML, SARIF, and the annotations of a GitHub workflow."""
+"""Files and annotations for CI builds: JUnit XML, SARIF, and GitHub workflow annotations."""

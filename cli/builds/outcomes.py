@@ -1,6 +1,6 @@
-"""Outcomes for builds: passed, failed or not known, for each property. JUnit, SARIF and GitHub report the same.
+"""Outcomes for CI builds: each property passed, failed or is undecided. All formats report the same outcomes.
 
-An expected violation passes. Undetermined properties and unreached witnesses are errors: they are neither successes nor
+An expected violation passes. Undetermined properties and unreached witnesses count as errors, neither passed nor
 skipped.
 """
 
@@ -19,7 +19,7 @@ FAILING = ("violated",)
 
 
 class End(StrEnum):
-    """How a test case ended."""
+    """The end of a test case."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -41,14 +41,14 @@ class CheckedRun:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One test case: a property of a run, or the run as a whole, without `prop`."""
+    """One test case: a property of a run, or the whole run, without `prop`."""
 
     report: CheckedRun
     name: str
     end: End
     verdict: str
     message: str
-    """One line: the verdict, and the expected one if it differs."""
+    """One line: the verdict, and the expected verdict if it differs."""
     prop: Property | None = None
     steps: tuple[str, ...] = ()
     length: int = 0
@@ -93,7 +93,7 @@ def _describe(report: CheckedRun, item: Mapping[str, Any]) -> str:
         size = "a trace of" if Kind(item["kind"]).over_behaviours else "the shortest trace has"
         return f"{name} is violated{culprit}: {size} {counted(item['length'], 'state')}"
     if verdict == "unreached":
-        return f"{name} is unreached: the search is complete, and no state or step shows this witness"
+        return f"{name} is unreached: the search is complete, and no state or step satisfies this witness"
     if verdict == "undetermined":
         return f"{name} is undetermined: {report.data['why_stopped']}"
     if item["kind"] == "sometimes":
@@ -117,7 +117,7 @@ def _of_expectation(report: CheckedRun) -> Outcome:
 
 
 def _of_catalogue(report: CheckedRun) -> Iterator[Outcome]:
-    """Yield the test cases of a run of the catalogue: each property against its expectation, then the figures."""
+    """Yield the test cases of a catalogue run: each property against its expectation, then the pinned counts."""
     data = report.data
     wrong = End.FAILED if data["complete"] else End.ERROR
     rest = list(data["differences"])

@@ -1,7 +1,7 @@
-"""`--sarif FILE`: the Static Analysis Results Interchange Format 2.1.0, as code scanning reads it.
+"""`--sarif FILE`: findings in the Static Analysis Results Interchange Format 2.1.0, for code scanning.
 
-A rule is a guarantee, a result is a finding at the line of the property, and its code flow is the trace, each step at
-the line of its action. An expected verdict is not a result. An undetermined property is a result of kind `open`.
+Each guarantee is a rule. Each finding is a result at the property's line; its code flow is the trace, with each step at
+its action's line. Expected violations are not reported. An undetermined property is a result of kind `open`.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ def sarif(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str =
     places = {rule["id"]: number for number, rule in enumerate(rules)}
     results = [_result(item, places[_rule_id(item)]) for item in found if item.end is not End.PASSED]
     unknown = [f"{item.report.name}: {item.message}" for item in found if item.end is End.ERROR]
-    unknown += [f"{name} was not run: {why or 'the catalogue ended before'}" for name in not_run]
+    unknown += [f"{name} was not run: {why or 'the catalogue ended before it'}" for name in not_run]
     return _log(rules, results, unknown, complete=not unknown)
 
 
@@ -52,7 +52,7 @@ def _rule_id(item: Outcome) -> str:
 
 def _rule(item: Outcome) -> dict[str, Any]:
     if item.prop is None:
-        sentence = f"Runs of {item.report.found.name} find the pinned results."
+        sentence = f"Runs of {item.report.found.name} give the pinned results."
         return {"id": _rule_id(item), "name": item.name, "shortDescription": {"text": sentence}}
     entries = promises(item.prop)
     source = "; ".join(dict.fromkeys(entry.source for entry in entries)) or item.report.found.machine.source
@@ -152,16 +152,16 @@ def _audit_result(item: dict[str, Any], rule: int) -> dict[str, Any]:
 
 
 BUILD_RULES = {
-    "builds-differ": ("error", "A changed method is executed by a history after which the builds differ."),
-    "not-exercised": ("warning", "No history executes what has changed here."),
-    "one-way": ("warning", "A changed condition goes one way in all histories."),
+    "builds-differ": ("error", "A changed method is executed by a history after which the two builds differ."),
+    "not-exercised": ("warning", "No history executes this change."),
+    "one-way": ("warning", "A changed condition has the same value in all histories."),
 }
 
 
 def compare_sarif(data: dict[str, Any]) -> str:
-    """Return two builds compared: changed methods where they differ, and those that no history exercised, with lines.
+    """Return a comparison of two builds: changed methods that make them differ, and changed lines that no history runs.
 
-    Files are relative to Kafka's source tree if that is the current folder.
+    File paths are relative to Kafka's source tree if that is the current folder.
     """
     names = list(BUILD_RULES)
     rules = [

@@ -1,4 +1,4 @@
-"""Files that `check` writes for a build: test results and findings, annotations and a summary."""
+"""Files that `check` writes for a CI build: test results, findings, annotations and a summary."""
 
 import os
 import re
@@ -22,7 +22,7 @@ from fencepost.model.language.own_names import path_shown
 class Builds:
     """Files and annotations requested by options.
 
-    Annotations go to the stream of results, or to stderr if that is JSON.
+    Annotations go to stdout, or to stderr if stdout carries JSON.
     """
 
     junit: Path | None = None
@@ -54,11 +54,11 @@ class Builds:
 
 
 CONTROL = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML cannot hold."""
+"""Characters that are not allowed in XML."""
 
 
 def junit(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> str:
-    """Return the XML text. Runs that were not started are test suites with one error each."""
+    """Return the XML text. Each run that was not started becomes a test suite with one error."""
     root = ET.Element("testsuites", name="fencepost")
     total = dict.fromkeys(("tests", "failures", "errors"), 0)
     for report in reports:
@@ -74,7 +74,7 @@ def junit(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str =
     for name in not_run:
         suite = _suite(root, name, [End.ERROR], 0.0, total)
         case = ET.SubElement(suite, "testcase", classname=f"fencepost.{_dotless(name)}", name="verdict", time="0")
-        text = f"{name} was not run: {why or 'the catalogue ended before'}"
+        text = f"{name} was not run: {why or 'the catalogue ended before it'}"
         ET.SubElement(case, "error", type="undetermined", message=_clean(text)).text = _clean(text)
     root.attrib.update({name: str(count) for name, count in total.items()})
     ET.indent(root)
@@ -100,7 +100,7 @@ def _case(suite: ET.Element, item: Outcome, seconds: float) -> None:
 
 
 def _dotless(name: str) -> str:
-    """Return a name as one part of a class name: build servers split class names at dots."""
+    """Return a name without dots: build servers split class names at dots."""
     return _clean(name.replace(".", "_"))
 
 
@@ -109,10 +109,10 @@ def _clean(text: str) -> str:
 
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The environment variable that names the summary file of a step."""
+"""The environment variable that names a step's summary file."""
 _MARKS = {End.PASSED: "✅", End.FAILED: "❌", End.ERROR: "⚠️"}
 ROOM = 900_000
-"""Most bytes of a summary: GitHub refuses more than 1 MiB per step."""
+"""The maximum size of a summary in bytes: GitHub refuses more than 1 MiB per step."""
 
 
 def workflow_commands(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> str:
@@ -127,7 +127,7 @@ def workflow_commands(reports: Sequence[CheckedRun], not_run: Sequence[str] = ()
 
 
 def append_summary(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> None:
-    """Append the summary to the step's file, if running in a workflow; raise UsageError if it cannot be written."""
+    """Append the summary to the step's file when running in a workflow; raise UsageError if it cannot be written."""
     file = os.environ.get(SUMMARY)
     if not file:
         return

@@ -1,4 +1,4 @@
-"""`fencepost ablate`: which guarantees depend on which guards."""
+"""`fencepost ablate`: find the guards that each guarantee depends on."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ if TYPE_CHECKING:
 @options.constants_options
 @options.properties_option
 @option("--guard", "guards", multiple=True, metavar="NAME", help="Remove only this guard, such as 'follower-fetch 1'.")
-@option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row with this constant set to this value.")
-@options.workers_option("Rows at a time")
-@option("--budget", type=options.TIME, help="End each row after this time, such as 30s.")
-@option("--max-states", type=options.Count(1), help="End each row after N states.")
-@option("--memory", type=options.SIZE, help="Memory for all rows together, such as 8G.")
+@option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row in which this constant has this value.")
+@options.workers_option("Number of rows to search at the same time")
+@option("--budget", type=options.TIME, help="Stop each row after this time, such as 30s.")
+@option("--max-states", type=options.Count(1), help="Stop each row after N states.")
+@option("--memory", type=options.SIZE, help="Memory limit for all rows together, such as 8G.")
 @options.normalize_option
-@option("--checkpoint", metavar="DIR", help="Keep every finished row in this folder.")
-@option("--resume", is_flag=True, help="Take finished rows from the checkpoint.")
+@option("--checkpoint", metavar="DIR", help="Save every finished row in this folder.")
+@option("--resume", is_flag=True, help="Read finished rows from the checkpoint.")
 @option("--liveness", is_flag=True, help="Mark guards and settings that only leads-to properties depend on.")
-@option("--html", type=options.Writable(), help="Write the matrix to this file as a page; its cells open their traces.")
+@option("--html", type=options.Writable(), help="Write the matrix to this file as HTML; its cells open their traces.")
 @option("--trace", metavar="DIR", help="Write the trace of every violated cell into this folder.")
-@option("--master", metavar="URL", help="Explore rows on this Spark master: local[4], spark://host:port, ...")
-@option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g.")
+@option("--master", metavar="URL", help="Search the rows on this Spark master: local[4], spark://host:port, ...")
+@option("--conf", multiple=True, metavar="NAME=VALUE", help="A Spark setting, such as spark.executor.memory=4g.")
 @options.verbose_option
 @options.output_options
 def ablate(**given: Any) -> Exit:
     """Search PROTOCOL without each guard in turn, and with each switch flipped, and report violations.
 
-    A guard is needed if a property is violated without it; the shortest trace shows how. For any other guard it reports
-    the reason: others imply it, it never refuses, it only bounds the search, or more happens without a violation.
+    A guard is needed if a property is violated without it; the shortest trace shows how. For any other guard the
+    command reports why: others imply it, it never refuses, it only bounds the search, or removing it violates nothing.
 
-    Exit status: 0 every row is decided, 1 the whole protocol violates a property already,
-    2 bad input, 3 a row is undetermined.
+    Exit status: 0 every row is decided, 1 the unmodified protocol already violates a property, 2 bad input, 3 a row is
+    undetermined.
     """
     from fencepost.api.calls.ablate import ablate as ablated
 
@@ -90,11 +90,11 @@ def _also(question: Question, texts: Sequence[str]) -> dict[str, list[int]]:
 def _cluster(master: str | None, conf: Sequence[str], workers: int) -> Cluster | None:
     if master is None:
         if conf:
-            raise UsageError("--conf was given without Spark: add --master, such as --master 'local[4]'.")
+            raise UsageError("--conf applies to Spark: add --master, such as --master 'local[4]'.")
         return None
     if workers:
         raise UsageError(
-            "--workers cannot be combined with --master: Spark explores as many rows at a time as it has processors."
+            "--workers cannot be combined with --master: Spark searches as many rows at a time as it has processors."
         )
     from fencepost.explorers.spark.session import require_java
 
@@ -103,7 +103,7 @@ def _cluster(master: str | None, conf: Sequence[str], workers: int) -> Cluster |
 
 
 def _named_traces(data: Json, folder: Path) -> dict[Path, str]:
-    """Return the traces of violated cells by file, and put the file names into the cells."""
+    """Return the traces of violated cells by file name, and store the file names in the cells."""
     found = {}
     for row in data["rows"]:
         for prop, cell in row["cells"].items():
@@ -114,7 +114,7 @@ def _named_traces(data: Json, folder: Path) -> dict[Path, str]:
 
 
 def exit_of_matrix(data: Json) -> Exit:
-    """Return the exit status for a matrix: signals first, then the whole machine's violations, then undecided rows."""
+    """Return the exit status for a matrix: signals, then violations by the unmodified protocol, then undecided rows."""
     if ended_by_signal(data["why_stopped"]):
         return Exit.UNDETERMINED
     eventual = eventual_of(data)
@@ -127,8 +127,8 @@ def exit_of_matrix(data: Json) -> Exit:
 
 
 LONG = 120
-"""Most characters of a condition."""
-NUMBERS = "states of the shortest trace to a violation; ? where the search ended without a decision"
+"""The maximum length of a condition in characters."""
+NUMBERS = "number of states in the shortest trace to a violation; ? if the search ended without a decision"
 _STYLES = {
     "needed": "bold green",
     "undetermined": "bold yellow",
@@ -147,21 +147,21 @@ def headline(data: Json) -> str:
     words += f"{'is' if needed == 1 else 'are'} needed"
     words += f": a property is violated without {'it' if needed == 1 else 'each of them'}" if needed else ""
     cut = sum(row["purpose"] == "nothing-broke" and row["departure"] is not None for row in rows)
-    left = f", but without {cut} of them steps left a domain and were not followed" if cut else ""
-    return f"{words}; nothing broke without {idle}{left}." if idle else f"{words}."
+    left = f", but without {cut} of them some steps left a domain and were not followed" if cut else ""
+    return f"{words}; nothing was violated without {idle}{left}." if idle else f"{words}."
 
 
 def _whole(data: Json) -> list[str]:
-    """Return the properties that the whole protocol violates or leaves undetermined: rows say nothing about them."""
+    """Return the properties that the unmodified protocol violates or leaves undetermined; rows cannot judge these."""
     eventual = eventual_of(data)
     found = [
-        f"`{item['name']}` is violated by the whole protocol: {counted(item['length'], 'state')}"
+        f"`{item['name']}` is violated by the unmodified protocol: {counted(item['length'], 'state')}"
         for item in data["properties"]
         if item["length"] is not None and item["verdict"] == "violated"
     ]
-    found += [f"`{name}` is violated by the whole protocol" for name in eventual["violated"]]
+    found += [f"`{name}` is violated by the unmodified protocol" for name in eventual["violated"]]
     left = [name for name in eventual["asked"] if name not in {*eventual["holding"], *eventual["violated"]}]
-    return [*found, *(f"`{name}` is undetermined in the whole protocol" for name in left)]
+    return [*found, *(f"`{name}` is undetermined for the unmodified protocol" for name in left)]
 
 
 def print_matrix(
@@ -170,9 +170,7 @@ def print_matrix(
     data = made.to_dict()
     print_lines(console, headline(data), style="bold")
     for text in _whole(data):
-        print_lines(
-            console, f"{text}, so no row says anything about it.", style="bold red" if "violated" in text else "yellow"
-        )
+        print_lines(console, f"{text}, so no row can judge it.", style="bold red" if "violated" in text else "yellow")
     if verbose:
         print_lines(console, data["sentence"], style="dim")
     meanings = meaning_for(data)
@@ -194,7 +192,7 @@ def print_matrix(
         facts += [(name, some(_rows(rows))) for name, rows in found.items() if rows]
         cut = [row for row in data["rows"] if row["departure"] and row["purpose"] in SAFE]
         if cut:
-            facts.append(("left a domain", styled(f"{some(_rows(cut))}: such steps are not followed", "yellow")))
+            facts.append(("left a domain", styled(f"{some(_rows(cut))}: these steps are not followed", "yellow")))
         facts += [
             (name.replace("_", " "), styled(some(data["suspicions"][name]), "yellow"))
             for name in SUSPICIONS
@@ -217,7 +215,7 @@ def _rows(rows: Sequence[Json]) -> list[str]:
 
 
 def _print_suspicions(console: Console, found: dict[str, list[str]]) -> None:
-    """Print signs of a vacuous result: guards have their rows above."""
+    """Print signs of a vacuous result; guards already have rows of their own."""
     for name, meaning in SUSPICIONS.items():
         if found.get(name) and name != "idle":
             console.print()
@@ -249,14 +247,14 @@ def _found(row: Json) -> list[Any]:
         return [f"{row['distinct']:,} states", *_beyond(row)]
     if row["purpose"] == "implied":
         if row["refused"]:
-            return [f"first to refuse {row['refused']:,} times"]
+            return [f"refused first {row['refused']:,} times"]
         is_part = row["row"][-1:].isalpha()
-        return ["the same steps happen without it" if is_part else "guards before it refuse the same"]
-    return [f"refuses {row['alone']:,} steps alone", *_beyond(row)] if row["alone"] else []
+        return ["the same steps are possible without it" if is_part else "earlier guards already refuse these steps"]
+    return [f"{row['alone']:,} steps are refused only by this guard", *_beyond(row)] if row["alone"] else []
 
 
 def _beyond(row: Json) -> list[Any]:
-    """Return a note on omitted steps that left a domain: what follows them is unknown."""
+    """Return a note on steps that left a domain and were not followed."""
     if not row["departure"]:
         return []
     return [

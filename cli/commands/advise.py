@@ -1,4 +1,4 @@
-"""`fencepost advise`: the effect of a topic's settings on its records."""
+"""`fencepost advise`: how a topic's settings affect the safety of its records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STYLES = {"lost": "bold red", "leaderless": "red", "out": "red", "safe": "green"}
 SEEN = 3
-"""Most observations of an operation that are shown."""
+"""The maximum number of observations shown for an operation."""
 ON_OFF = Choice(["on", "off"])
 
 
@@ -37,25 +37,25 @@ ON_OFF = Choice(["on", "off"])
     "--kafka",
     default="",
     metavar="VERSION",
-    help="The release, such as 4.1.  [default: the newest release that Fencepost knows]",
+    help="The Kafka release, such as 4.1.  [default: the newest release that Fencepost supports]",
 )
 @option(
     "--acks",
     type=Choice(["all", "1", "0"]),
     default="all",
     show_default=True,
-    help="The acknowledgement that producers wait for.",
+    help="The producers' acks setting.",
 )
-@option("--elr", type=ON_OFF, help="Eligible leader replicas.  [default: as in new clusters of the release]")
+@option("--elr", type=ON_OFF, help="Eligible leader replicas.  [default: as in a new cluster of the release]")
 @option("--unclean-election", type=ON_OFF, help="unclean.leader.election.enable.  [default: off]")
-@option("--operation", default="", metavar="NAME", help="Answer about this operation alone, such as restart.")
-@option("--brokers", type=options.Count(1), help="Brokers of the cluster.  [default: any number]")
+@option("--operation", default="", metavar="NAME", help="Answer only for this operation, such as restart.")
+@option("--brokers", type=options.Count(1), help="Number of brokers in the cluster.  [default: any number]")
 @option(
     "--bootstrap-server", metavar="HOST:PORT", help="Read replicas, min ISR and unclean elections from this cluster."
 )
 @option("--topic", metavar="NAME", help="The topic whose settings are read.  [default: every topic]")
 @option("--topics", metavar="FILE", help="Take topics from this file, one per line: NAME REPLICAS MIN_ISR.")
-@option("--client-config", metavar="FILE", help="Settings of the client that reads them: NAME=VALUE lines.")
+@option("--client-config", metavar="FILE", help="Client settings for that cluster: NAME=VALUE lines.")
 @option("--trace", type=options.Writable(), help="Write the shortest history that loses a record to this file.")
 @options.verbose_option
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -63,9 +63,9 @@ def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exi
     """Explain what settings mean for records: the fewest crashes that lose one, applicable findings, and what to
     change.
 
-    The answer is looked up in measured tables; nothing is searched. Settings that were not searched are named.
+    The answer comes from measured tables; the command does not search. Unmeasured settings are reported as such.
 
-    Exit status: 0 the table has an answer, 2 bad input, 3 these settings were not searched, or a search did not end.
+    Exit status: 0 the table has an answer, 2 bad input, 3 these settings were not measured, or a search did not end.
     """
     operation = given["operation"]
     topics, read = _read(given)
@@ -99,14 +99,12 @@ def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exi
 
 
 def _read(given: dict[str, Any]) -> tuple[dict[str, TopicSettings], dict[str, str | None] | None]:
-    """Return the settings by topic, and where they were read; None for those of the command line."""
+    """Return the settings by topic and where they were read; None if they are given as options."""
     from fencepost.api.topics.topic_settings import TopicSettings, client_settings, settings_in, settings_of_topics
 
     server, topic, file = given["bootstrap_server"], given["topic"], given["topics"]
     if server is None and (topic is not None or given["client_config"] is not None):
-        raise UsageError(
-            "--topic and --client-config are about a cluster, and none was named: write --bootstrap-server too."
-        )
+        raise UsageError("--topic and --client-config need a cluster: add --bootstrap-server.")
     if server is None and file is None:
         unclean = given["unclean_election"] == "on"
         found = TopicSettings(given["replicas"] or 3, given["min_isr"] or 1, unclean, given["brokers"])
@@ -116,9 +114,7 @@ def _read(given: dict[str, Any]) -> tuple[dict[str, TopicSettings], dict[str, st
     own += [name for name in ("topics", "brokers") if server and given[name]]
     if own:
         wrong = " and ".join(f"--{name.replace('_', '-')}" for name in own)
-        raise UsageError(
-            f"{wrong} {'was' if len(own) == 1 else 'were'} given with {where}, which reads it: leave one of them out."
-        )
+        raise UsageError(f"{wrong} cannot be combined with {where}, which reads it: leave one of them out.")
     if file:
         listed = settings_in(Path(file))
         return {name: item._replace(brokers=given["brokers"]) for name, item in listed.items()}, {"file": file}
@@ -132,7 +128,7 @@ def _write(file: Path, data: Any) -> None:
     crashes = data["crashes"]
     if crashes is None or not crashes["front"]:
         raise UsageError(
-            "--trace was given, and no history that loses a record is known at these settings: leave it out."
+            "--trace was given, but no history that loses a record is known for these settings: leave it out."
         )
     made = history_of_faults({"protocol": "replication", "property": crashes["property"]}, crashes, crashes["front"][0])
     write_text(file, made.text)
@@ -171,12 +167,12 @@ def print_advice(
     console.print()
     print_lines(console, heading("Crashes that lose logs"))
     if read:
-        print_lines(console, "Release, acks and ELR are not read from there.", style="dim")
+        print_lines(console, "The release, acks and ELR are not read from there.", style="dim")
     crashes = data["crashes"]
     if crashes is None:
-        print_lines(console, f"Not searched: {data['why']}. This does not show that these settings are safe.")
+        print_lines(console, f"Not measured: {data['why']}. This does not show that these settings are safe.")
     else:
-        print_lines(console, f"By crashes alone an acknowledged record {crashes['outcome']}.")
+        print_lines(console, f"Crashes alone: an acknowledged record {crashes['outcome']}.")
         for lost, steps in zip(crashes["front"], crashes["told"], strict=True):
             print_lines(console, f"{advice_words.broken_by(lost)}:", indent=2)
             print_lines(console, *(f"{number}. {step}" for number, step in enumerate(steps, 1)), indent=4)

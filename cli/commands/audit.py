@@ -1,4 +1,4 @@
-"""`fencepost audit`: what a real cluster's metadata log shows, checked against the guarantees."""
+"""`fencepost audit`: a check of a real cluster's metadata log against the guarantees."""
 
 from typing import Any
 
@@ -13,47 +13,47 @@ from fencepost.kafka.audit.findings import SEVERITIES
 
 @options.command()
 @argument("paths", nargs=-1, required=True, metavar="PATH...")
-@option("--output", metavar="DIR", help="Keep records, histories and findings in this folder, as Parquet.")
+@option("--output", metavar="DIR", help="Save records, histories and findings in this folder, as Parquet.")
 @option("--resume", is_flag=True, help="Add to the audit in --output without reading its records again.")
 @option(
     "--severity",
     type=Choice(SEVERITIES),
     default="low",
     show_default=True,
-    help="Report findings as bad as this, or worse.",
+    help="Report findings of at least this severity.",
 )
 @option(
     "--within",
     type=options.TIME,
     default="60s",
-    help="A change within this time of another is suspicious.  [default: 60s]",
+    help="Report changes that follow each other within this time as suspicious.  [default: 60s]",
 )
 @option(
-    "--min-isr", type=options.Count(1), default=1, show_default=True, help="min.insync.replicas of server.properties."
+    "--min-isr", type=options.Count(1), default=1, show_default=True, help="min.insync.replicas in server.properties."
 )
-@option("--partition", metavar="TOPIC-NUMBER", help="Find in the model what its brokers must have done; needs --trace.")
+@option("--partition", metavar="TOPIC-NUMBER", help="Search the model for the brokers' steps; needs --trace.")
 @option(
     "--trace", type=options.Writable(), help="Write the history of --partition to this file, as a trace of the model."
 )
 @option("--until", type=IntRange(0), metavar="OFFSET", help="End that history at this offset.")
-@option("--kafka", metavar="VERSION", help="Decode with the classes of this release (default: the newest known).")
+@option("--kafka", metavar="VERSION", help="Decode with the classes of this release (default: the newest supported).")
 @option("--jars", metavar="DIR", help="Decode with the classes of the jars in this folder.")
 @options.spark_options
-@option("--html", type=options.Writable(), help="Write the report to this file, as a page with a timeline.")
+@option("--html", type=options.Writable(), help="Write the report to this file, as an HTML page with a timeline.")
 @option("--sarif", type=options.Writable(), help="Write the findings to this file, for dashboards.")
 @options.verbose_option
 @options.output_options
 def audit(paths: tuple[str, ...], **given: Any) -> Exit:
-    """Audit the metadata log of a Kafka cluster: which invariants were broken, and in which states records may be lost.
+    """Audit the metadata log of a Kafka cluster: report broken invariants, and states in which records can be lost.
 
-    PATH is a folder __cluster_metadata-0 of a controller, a folder that contains such folders at any depth, or a file
-    with the output of kafka-dump-log.sh --cluster-metadata-decoder, which is read without Java. Records are decoded by
-    Kafka's own classes, and every partition is followed: in this process, or on Spark if there are more than a million
-    or --master is given. Copies of brokers' disks, or of a partition's folder there, are compared too: which records
-    were acknowledged, where logs diverge, and what the leader lacks.
+    PATH is a controller's folder __cluster_metadata-0, a folder that contains such folders at any depth, or a file with
+    the output of kafka-dump-log.sh --cluster-metadata-decoder. Reading such a file does not need Java. Kafka's own
+    classes decode the records, and every partition is followed: in this process, or on Spark if there are more than a
+    million partitions or --master is given. Copies of brokers' disks, or of a partition's folders on them, are compared
+    too: which records were acknowledged, where the logs diverge, and which records the leader lacks.
 
-    Exit status: 0 nothing was found, 1 something was found, 2 bad input, 3 nothing was found, but parts could not be
-    read or not be found in the model, 4 internal error.
+    Exit status: 0 nothing was found, 1 something was found, 2 bad input, 3 nothing was found, but some parts could not
+    be read or reproduced in the model, 4 internal error.
     """
     from fencepost.api.calls.audit import audit as audited
 

@@ -1,4 +1,4 @@
-"""`fencepost catalogue`: the runs of the catalogue, each compared with its expected results."""
+"""`fencepost catalogue`: the runs of the catalogue, compared with their expected results."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ PROFILES = ", ".join(Profile)
 
 @command()
 @argument("protocols", nargs=-1, metavar="[PROTOCOL]...")
-@option("--profile", default=Profile.QUICK, show_default=True, metavar="NAME", help=f"Runs of this size: {PROFILES}.")
-@option("--pin", is_flag=True, help="Write counts, depths and lengths that the runs find into their files.")
-@option("-v", "--verbose", count=True, help="Show a row for each run, as it ends.")
+@option("--profile", default=Profile.QUICK, show_default=True, metavar="NAME", help=f"Runs in the profile: {PROFILES}.")
+@option("--pin", is_flag=True, help="Update the pinned counts, depths and trace lengths in the files of the runs.")
+@option("-v", "--verbose", count=True, help="Show a row for each run when it ends.")
 @search_options
 @build_options
 @output_options
 def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, verbose: int, **given: Any) -> Exit:
-    """Make the runs of the catalogue, for all or the named protocols, and compare each with its expected results.
+    """Run the catalogue, for all or the named protocols, and compare each result with the expected one.
 
-    A profile includes the runs of smaller profiles. Runs have their own constants and expected verdicts; --budget is
-    the total for all of them. `fencepost check` without a protocol does the same.
+    A profile includes the runs of the smaller profiles. Each run has its own constants and expected verdicts; --budget
+    limits the total time. `fencepost check` without a protocol does the same.
 
-    Exit status: 0 all runs as expected, 1 one was not, 2 bad input, 3 a run was cut short or not started, 4 internal
-    error.
+    Exit status: 0 all runs gave the expected results, 1 one did not, 2 bad input, 3 a run was cut short or not started,
+    4 internal error.
     """
     from fencepost.api.calls.catalogue import catalogue as run_catalogue
     from fencepost.api.calls.catalogue import choose_runs, profile_named
 
     if pin and not given["normalize"]:
-        raise UsageError("--pin was given with --no-normalize, which changes the states: leave one of them out.")
+        raise UsageError("--pin cannot be combined with --no-normalize, which changes states: leave one of them out.")
     chosen = choose_runs(profile_named(profile), protocols)
     limits, builds = limits_of(given), Builds.from_options(given)
     with Display(quiet=given["quiet"]) as display:
@@ -83,7 +83,7 @@ def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, verbose: int,
 
 
 def exit_of_runs(found: CatalogueResult) -> Exit:
-    """Return the exit status: failed if anything differs from the expectation, undetermined if something is missing."""
+    """Return the exit status: failed if any result differs from the expected one, undetermined if any is missing."""
     if found.differs:
         return Exit.FAILED
     return Exit.AS_EXPECTED if found.as_expected else Exit.UNDETERMINED
@@ -101,11 +101,11 @@ def _pin(found: CatalogueResult, *, to_stderr: bool) -> Exit:
 
 
 FOUND = 2 * max(len(item) for item in Verdict) + 4
-"""Width of the column with the expected and the found verdict."""
+"""Width of the column with the expected and found verdicts."""
 
 
 class RunTable:
-    """A table of runs. The names of constants are in a line above the rows that share them."""
+    """A table of runs. Constants are named once, on a line above the rows that share them."""
 
     def __init__(self, console: Console, chosen: tuple[Run, ...], display: Display) -> None:
         self.console, self.display = console, display
@@ -161,13 +161,13 @@ class RunTable:
                 self.row(self.by_name[item["run"]], item)
             self.console.print()
         if bad:
-            pins = "`--pin` writes counts, depths and lengths that changed into the files of these runs."
+            pins = "`--pin` updates the counts, depths and trace lengths in the files of these runs."
             print_lines(self.console, pins)
         if found.why_stopped:
             print_lines(self.console, f"Stopped: {found.why_stopped}.", style="yellow")
         distinct = sum(item["distinct"] for item in found.runs)
         seconds = sum(item["seconds"] for item in found.runs)
-        searched = f"{counted(distinct, 'state')} in {show_seconds(seconds)} of searching."
+        searched = f"{counted(distinct, 'state')} in {show_seconds(seconds)} of search time."
         print_lines(self.console, searched + (" `-v` shows a row for each run." if rows else ""), style="dim")
         print_lines(
             self.console,

@@ -29,15 +29,13 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 @argument("protocols", nargs=-1, metavar="[PROTOCOL_OR_FILE]...")
 @options.constants_options
 @options.properties_option
-@option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search with: {', '.join(ENGINES)}.")
+@option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search engine: {', '.join(ENGINES)}.")
 @options.spark_options
-@option(
-    "--partitions", type=options.Count(1, 1 << 20), help="Parts of a search on Spark.  [default: two per processor]"
-)
+@option("--partitions", type=options.Count(1, 1 << 20), help="Partitions on Spark.  [default: two per processor]")
 @option(
     "--handover",
     type=options.Count(1),
-    help="States in a level from which Spark takes over from the driver.  [default: 100,000]",
+    help="Expand levels of at least N states on Spark, smaller ones on the driver.  [default: 100,000]",
 )
 @options.search_options
 @option(
@@ -45,12 +43,12 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
     type=options.TIME,
     help="Then raise the bounds that were reached, one after the other, for this time in total, such as 10m.",
 )
-@option("--symmetry", is_flag=True, help="Search states once that differ only in which interchangeable thing is which.")
+@option("--symmetry", is_flag=True, help="Search states that differ only by swapping interchangeable values once.")
 @options.spill_option
 @options.cross_check_option
 @option("--deadlock", is_flag=True, help="Show a shortest trace to a state without a successor.")
-@option("--profile", metavar="NAME", help=f"As `fencepost catalogue`, of all or of the named protocols: {PROFILES}.")
-@option("--pin", is_flag=True, help="As `fencepost catalogue`: write what runs find into their files.")
+@option("--profile", metavar="NAME", help=f"Run the catalogue, for all or the named protocols: {PROFILES}.")
+@option("--pin", is_flag=True, help="With --profile: update the pinned results, as `fencepost catalogue --pin` does.")
 @options.expect_option()
 @option("--strict", is_flag=True, help="Treat warnings about the model as errors.")
 @option(
@@ -59,32 +57,30 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
     help="Write the trace of the first violation, or of the worst case, to this file.",
 )
 @option("--all-traces", is_flag=True, help="Show the trace of every violation in full.")
-@option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")
-@option("-v", "--verbose", count=True, help="Show everything, of the catalogue each run; -vv also compiling.")
-@option("--dump", metavar="STAGE", help=f"Print a stage of compiling and search nothing: {', '.join(STAGES)}.")
+@option("--coverage", is_flag=True, help="Show how often each action fired and how often each guard refused.")
+@option("-v", "--verbose", count=True, help="Show all details, and a row per catalogue run; -vv also compilation.")
+@option("--dump", metavar="STAGE", help=f"Print this stage of compilation without searching: {', '.join(STAGES)}.")
 @options.build_options
 @options.output_options
 def check(**given: Any) -> Exit:
     """Explore every reachable state of PROTOCOL and decide each property.
 
     PROTOCOL is a name that `fencepost list` shows, a Python file that defines MACHINE and PROPERTIES, or a run of the
-    catalogue (in quotes). Without PROTOCOL, or with --profile, this is `fencepost catalogue`: the runs of the catalogue
-    are compared with their pinned results.
+    catalogue (in quotes). Without PROTOCOL, or with --profile, this is `fencepost catalogue`, which compares the
+    catalogue's runs with their pinned results.
 
-    Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
-    3 undetermined or a witness not reached, 4 internal error.
+    Exit status: 0 as expected, 1 violated or not as expected, 2 bad input, 3 undetermined or a witness was not reached,
+    4 internal error.
     """
     if given["profile"] or not given["protocols"]:
         given["profile"] = given["profile"] or Profile.QUICK
         names = {item.name for item in catalogue.params}
-        options.refuse_beyond(names, given, "runs of the catalogue, which have their own constants and expectations")
+        options.refuse_beyond(names, given, "runs of the catalogue, which have fixed constants and expected results")
         chosen = {name: value for name, value in given.items() if name in names}
         end: Exit = get_current_context().invoke(catalogue, **chosen)
         return end
     if given["pin"]:
-        raise UsageError(
-            "--pin was given for a check of its own, and only runs of the catalogue have figures: add --profile ci."
-        )
+        raise UsageError("--pin updates the figures of catalogue runs, but this check is not one: add --profile ci.")
     if given["dump"]:
         return print_stage(given)
     return run_checks(given)
@@ -124,19 +120,19 @@ def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
     for name, value in refused.get(engine, {}).items():
         if value:
             how = "leave it out, or write --engine native" if engine == "plain" else instead.get(name, "leave it out")
-            raise UsageError(f"the {engine} engine does not know {name}: {how}.")
+            raise UsageError(f"the {engine} engine does not support {name}: {how}.")
     if engine != "spark":
         for name in ("master", "conf", "partitions", "handover"):
             if given[name]:
                 raise UsageError(
-                    f"--{name} applies to Spark, and the engine is {engine}: add --engine spark, or leave it out."
+                    f"--{name} applies to Spark, but the engine is {engine}: add --engine spark, or leave it out."
                 )
         return None
     cluster = options.cluster_of(given["master"], given["conf"], given["partitions"], given["handover"])
     if not cluster.is_local and not given["checkpoint"]:
         raise UsageError(
             f"with --master {given['master']} the executors keep their states in a folder that all of them can read: "
-            "write --checkpoint with such a folder, or a URL such as hdfs://host/folder."
+            "add --checkpoint with such a folder, or with a URL such as hdfs://host/folder."
         )
     return cluster
 
@@ -206,13 +202,13 @@ def _ends(result: CheckResult, expected: Verdict | None) -> Iterator[Exit]:
 def refusal(result: CheckResult) -> str:
     about = ", ".join(dict.fromkeys(item.about for item in result.warnings))
     return (
-        f"{result.protocol}: there are warnings about {about}, and with --strict a warning is an error: "
-        "fix the model, or leave --strict out."
+        f"{result.protocol}: there are warnings about {about}, and --strict treats warnings as errors: fix the model, "
+        "or leave --strict out."
     )
 
 
 def _write(result: CheckResult, file: Path, display: Display) -> tuple[dict[str, str], FencepostError | None]:
-    """Write the trace of the first violation or the deadlock; return the file by property, or the error."""
+    """Write the trace of the first violation or of the deadlock; return the file by property, or the error."""
     trace, own = result.trace or result.end, result.question.file
     try:
         display.note(options.save(trace, file, f" --model {own}" if own else ""))

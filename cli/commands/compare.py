@@ -1,4 +1,4 @@
-"""`fencepost compare`: the differences between two models."""
+"""`fencepost compare`: the differences between two models or two builds of Kafka."""
 
 from __future__ import annotations
 
@@ -27,47 +27,47 @@ if TYPE_CHECKING:
 @argument("b", metavar="[B]", default="")
 @option("--kafka", multiple=True, metavar="VERSION", help="Compare this release of Kafka (repeatable).")
 @option("--jars", multiple=True, metavar="DIR", help="Compare the jars in this folder (repeatable).")
-@option("--draws", type=options.Count(0), default=0, show_default=True, help="Draw N random histories, too.")
+@option("--draws", type=options.Count(0), default=0, show_default=True, help="Also run N random histories.")
 @option("--seed", type=options.Count(0), default=1, show_default=True, help="Draw others.")
 @option("--budget", type=options.TIME, metavar="TIME", help="Stop executing histories after this time, such as 10m.")
-@option("--output", metavar="DIR", help="Write the history after which builds differ into this folder, as a trace.")
-@option("--sarif", type=options.Writable(), help="Write what changed in builds to this file, for code scanning.")
+@option("--output", metavar="DIR", help="Write the history after which the builds differ to this folder, as a trace.")
+@option("--sarif", type=options.Writable(), help="Write what changed in the builds to this file, for code scanning.")
 @options.constants_options
 @option(
     "--on", "paths", multiple=True, metavar="FIELD", help="Compare only this field of the state, such as replica.log."
 )
-@option("--max-pairs", type=options.Count(1), default=MOST_PAIRS, help="Give up after N pairs of sets.")
+@option("--max-pairs", type=options.Count(1), default=MOST_PAIRS, help="Stop after N pairs of sets of states.")
 @options.workers_option()
-@option("--max-states", type=options.Count(1), help="Give up after N states on one side.")
-@option("--memory", type=options.SIZE, help="Give up before the states of one side need more than this, such as 4G.")
+@option("--max-states", type=options.Count(1), help="Stop after N states on one side.")
+@option("--memory", type=options.SIZE, help="Stop before one side's states need more memory than this, such as 4G.")
 @options.normalize_option
 @options.verbose_option
 @options.output_options
 def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
     """Compare two models, or two builds of Apache Kafka by the behaviour of their classes.
 
-    A and B are each one argument: a protocol, a Python file or one of its machines (FILE.py:NAME), a version, settings
-    NAME=VALUE, separated by blanks, such as "kip320 elr=on" kip279. A side without a protocol changes the other one:
-    fencepost compare replication kafka-4.0. Without B, a variant is compared with its base. --set, --version, --with
-    and --without apply to both sides, unless A or B overrides them. Both must have the same state.
+    Each of A and B is one argument: a protocol, a Python file or one of its machines (FILE.py:NAME), a version, and
+    settings NAME=VALUE, separated by spaces, such as "kip320 elr=on" kip279. A side that names no protocol modifies the
+    other side: fencepost compare replication kafka-4.0. Without B, a variant is compared with its base. --set,
+    --version, --with and --without apply to both sides, unless A or B overrides them. Both must have the same state.
 
-    They are compared by their guarantees, by everything that the protocol keeps (except budgets and ghosts), and by
-    what its clients can see; with --on, by the named fields.
+    Compared are their guarantees, all fields that the protocol stores (except budgets and ghosts), and everything that
+    its clients can observe; with --on, the named fields.
 
-    With --kafka and --jars, once each or one of them twice, two builds are compared, such as a release and that of your
-    pull request: fencepost compare --kafka 4.1.2 --jars DIR. Their class files show which methods differ. The histories
-    that execute one of these are executed on both builds, with --draws random ones too, and the first after which they
-    differ is shortened. A changed method that no history executes is named.
+    If --kafka and --jars are given twice in total, two builds are compared, such as a release and your pull request:
+    fencepost compare --kafka 4.1.2 --jars DIR. The class files show which methods differ. All histories that execute
+    one of these methods run on both builds, and with --draws so do random histories. The first history after which the
+    builds differ is shortened. Changed methods that no history executes are listed.
 
-    Exit status: 0 no difference, 1 there is one, 2 bad input (or no Java, no Maven, no such release), 3 undetermined,
-    or a changed method of a class that histories execute was not executed.
+    Exit status: 0 no difference, 1 there is a difference, 2 bad input (or no Java, no Maven, no such release), 3
+    undetermined, or a changed method was not executed although histories execute its class.
     """
     if given["kafka"] or given["jars"]:
         return _compare_builds(a, given)
     if given["sarif"]:
-        raise UsageError("--sarif was given without builds: write --kafka or --jars, twice in total.")
+        raise UsageError("--sarif applies to two builds: add --kafka or --jars, twice in total.")
     if not a:
-        raise UsageError("nothing to compare was given: write two models, or two builds by --kafka and --jars.")
+        raise UsageError("there is nothing to compare: name two models, or two builds with --kafka and --jars.")
     constants = options.parse_constants(common_machine(a, b), given["settings"], given["with_"], given["without"])
     names, version = "workers memory max_pairs max_states normalize", given["version"] or ""
     made = called(given, compared, names, a, b or None, constants=constants, version=version, on=paths)
@@ -79,7 +79,7 @@ STYLES = {True: "bold green", False: "bold red", None: "bold yellow"}
 BUILDS = {
     "same": ("no difference was found.", "bold green", Exit.AS_EXPECTED),
     "differs": ("they differ.", "bold red", Exit.FAILED),
-    "not-exercised": ("no difference was found, but not every change was tried.", "bold yellow", Exit.UNDETERMINED),
+    "not-exercised": ("no difference was found, but not every change was executed.", "bold yellow", Exit.UNDETERMINED),
 }
 
 
@@ -87,7 +87,7 @@ def _compare_builds(a: str, given: dict[str, Any]) -> Exit:
     from fencepost.api.calls.conform import compare_builds
 
     if a:
-        raise UsageError(f"{a!r} was given with --kafka or --jars: compare two models, or two builds.")
+        raise UsageError(f"{a!r} cannot be combined with --kafka or --jars: compare two models, or two builds.")
     made = called(given, compare_builds, "kafka jars draws seed budget output")
     if given["sarif"]:
         from fencepost.cli.builds.sarif import compare_sarif
@@ -128,7 +128,7 @@ def headline(data: CompareResult) -> str:
 
 
 def _gravest(data: CompareResult) -> tuple[Comparison, OnlyOneSide]:
-    """Return the difference to show: by clients' observations, or by the named fields."""
+    """Return the difference to show first: in the named fields, or in what clients observe."""
     found = [(item, only) for item in data.compared for only in (item.state, item.behaviour) if only is not None]
     return found[-1]
 
@@ -170,13 +170,13 @@ def print_compared(console: Console, data: CompareResult, *, verbose: bool = Tru
 
 
 def _shown(both: TwoVerdicts, verdict: str, states: int) -> str:
-    """Return a verdict with the length of its path; a witness that holds counts as reached."""
+    """Return a verdict with the length of its path; a witness that holds is called reached."""
     word = "reached" if verdict == "holds" and "unreached" in (both.a, both.b) else verdict or "not there"
     return f"{word} ({counted(states, 'state')})" if states else word
 
 
 def _named(side: Side) -> str:
-    """Return the name of a side: its protocol, and its variant if that adds something."""
+    """Return the name of a side: its protocol, and its variant if that says more."""
     return str(side.protocol) if side.variant == side.protocol else f"{side.protocol}, {side.variant}"
 
 
@@ -195,21 +195,21 @@ def _print_actions(console: Console, actions: ActionsDiffer) -> None:
             for condition in conditions:
                 print_lines(console, f"only {side} requires {condition}", indent=2)
         if item.effect:
-            print_lines(console, "its effect is written differently", indent=2)
+            print_lines(console, "its effect differs", indent=2)
 
 
 def _print_one_way(console: Console, item: Comparison) -> None:
     print_lines(console, joined(heading(item.title), ": ", (WORDS[item.same], STYLES[item.same])))
     print_lines(console, ", ".join(item.looked_at), style="dim")
     seen = item.seen
-    print_lines(console, f"{seen['a']:,} sights in A, {seen['b']:,} in B, {seen['both']:,} in both")
+    print_lines(console, f"{seen['a']:,} observations in A, {seen['b']:,} in B, {seen['both']:,} in both")
     if item.why:
         print_lines(console, f"Behaviours were not compared completely: {item.why}.", style="yellow")
     for only, words in (
-        (item.state, "the first state that looks like none of the other side"),
+        (item.state, "the first state that looks like no state of the other side"),
         (
             item.behaviour,
-            "the shortest behaviour that only this side has, though each of its states can be seen in both",
+            "the shortest behaviour that only this side has, although each of its states is visible on both",
         ),
     ):
         if only:

@@ -1,4 +1,4 @@
-"""`fencepost conform`: Kafka compared with the model by histories, checks, single changes, or real clients."""
+"""`fencepost conform`: a comparison of Kafka with the model by histories, checks, single changes, or real clients."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORDS = {
     "undetermined": "is undetermined: the comparison ended early.",
 }
 ROWS = 16
-"""Most lines of a first screen for one comparison."""
+"""The maximum number of lines for one comparison on a first screen."""
 COLOURS = {"conforms": "bold green", "differs": "bold red", "undetermined": "bold yellow"}
 PROTOCOL_OF_CLIENTS = "leader-discovery"
 BROKERS = "brokers"
@@ -36,14 +36,14 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 
 @options.command()
 @argument("protocol")
-@option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
-@option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
+@option("--kafka", metavar="VERSION", help="The Kafka release, such as 4.1.2; Maven downloads its jars.")
+@option("--jars", metavar="DIR", help="Use the jars in this folder, such as those of your own build.")
 @option(
     "--client",
     "clients",
     multiple=True,
     metavar="NAME==VERSION",
-    help="Play with a real client, such as librdkafka==2.6.1, or bisect a range, NAME==A..B (repeatable).",
+    help="Test a real client, such as librdkafka==2.6.1, or bisect a range, NAME==A..B (repeatable).",
 )
 @option("--bootstrap-server", metavar="HOST:PORT", help="Test the brokers of this cluster: PROTOCOL is `brokers`.")
 @options.constants_options
@@ -56,35 +56,35 @@ OWN = ("traces", "walks", "settings", "with_", "without")
     help="Play a story of docs/kafka/clients.md to the client (repeatable).",
 )
 @option("--walks", type=options.Count(1), help="Execute random walks instead of the whole state graph.")
-@option("--depth", type=options.Count(1), help="Steps of a walk at most: 40, or 30 with --client.")
-@option("--seed", type=int, default=1, show_default=True, metavar="N", help="Take other walks.")
+@option("--depth", type=options.Count(1), help="The maximum number of steps in a walk: 40, or 30 with --client.")
+@option("--seed", type=int, default=1, show_default=True, metavar="N", help="The seed of the random walks.")
 @option("--ablate", is_flag=True, help="Test whether the comparison notices each removed check and each changed rule.")
-@option("--refusals", type=options.Count(1), help="Try N steps that the model refuses on Kafka.")
+@option("--refusals", type=options.Count(1), help="On Kafka, try N steps that the model refuses.")
 @option(
-    "--changes", is_flag=True, help="Compare each change of the partition with Kafka's PartitionChangeBuilder alone."
+    "--changes", is_flag=True, help="Compare each change of the partition with Kafka's PartitionChangeBuilder only."
 )
-@option("--lines", is_flag=True, help="Count the lines of Kafka's classes that are executed (JaCoCo, by Maven).")
+@option("--lines", is_flag=True, help="Record which lines of Kafka's classes are executed (JaCoCo, through Maven).")
 @option("--budget", type=options.TIME, metavar="TIME", help="Stop after this time, such as 10m.")
-@options.workers_option("Processes that run Kafka's classes")
-@option("--output", metavar="DIR", help="Write each difference into this folder, as a trace that can be replayed.")
+@options.workers_option("Number of processes that run Kafka's classes")
+@option("--output", metavar="DIR", help="Write each difference to this folder, as a trace that can be replayed.")
 @options.verbose_option
 @options.output_options
 def conform(protocol: str, **given: Any) -> Exit:
-    """Execute what PROTOCOL allows on the classes of Apache Kafka, and compare the whole state after every step.
+    """Execute the steps that PROTOCOL allows on Apache Kafka's classes, and compare the whole state after every step.
 
-    With --client, histories of leader-discovery are played to real clients by a scripted cluster on 127.0.0.1, which
-    are judged by the rules of KIP-951 and KIP-320.
+    With --client, a scripted cluster on 127.0.0.1 plays histories of leader-discovery to real clients, which are judged
+    by the rules of KIP-951 and KIP-320.
 
-    With `brokers` and --bootstrap-server, the brokers of a cluster are queried for ends of epochs, other epochs and
-    fetches, on a topic that is created and removed. A cluster that is not on this machine is queried only after you
-    agree.
+    With `brokers` and --bootstrap-server, Fencepost creates a topic on a cluster and sends its brokers fetches, queries
+    for epoch end offsets, and requests with other epochs; then it removes the topic. If the cluster is not on this
+    machine, you are asked first.
 
     A controller and brokers of Kafka's classes, or nodes of its raft client, run in one Java process, without network
-    or threads. By default, walks that together take every transition of a small state graph are executed.
+    or threads. By default, the executed walks together take every transition of a small state graph.
 
     Exit status: 0 Kafka agrees with the model, 1 they differ, 2 bad input (or no Java, no Maven, no such release), 3
-    time ran out before the end. With --client: 0 every rule is kept, 1 one is broken every time its history is played,
-    3 one is broken sometimes, or a client could not be run.
+    the time limit was reached first. With --client: 0 the client keeps every rule, 1 it breaks a rule every time its
+    history is played, 3 it breaks one only sometimes, or could not be run.
     """
     with Display(quiet=given["quiet"]) as display:
         found = _compare(protocol, given, display)
@@ -112,7 +112,7 @@ def print_conform(console: Console, found: ConformResult, *, verbose: bool) -> N
 
 
 def _untried(run: Any) -> list[str]:
-    """Return the fault budgets that a comparison of histories leaves at 0, so that their steps are untested."""
+    """Return the fault budgets that a comparison leaves at 0, so that their steps are not tested."""
     if not hasattr(run, "constants") or not hasattr(run, "outcome"):
         return []
     from fencepost.explorers.evidence.faults import fault_kinds
@@ -132,36 +132,35 @@ def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformR
     if clients:
         if protocol != PROTOCOL_OF_CLIENTS:
             raise UsageError(
-                f"--client is for `{PROTOCOL_OF_CLIENTS}`, and {protocol!r} was given: real clients play its histories."
+                f"--client needs protocol `{PROTOCOL_OF_CLIENTS}`, not {protocol!r}: real clients play its histories."
             )
         others = ("kafka", "jars", "settings", "with_", "without", "ablate", "refusals", "changes", "lines")
         _refuse(
             given,
             others,
-            "--client goes with --walks, --depth, --seed, --trace, --story, --budget and --output: its histories come "
-            "from fixed machines. Leave out the others.",
+            "--client can be combined only with --walks, --depth, --seed, --trace, --story, --budget and --output, "
+            "because its histories come from fixed machines. Leave out the others.",
         )
         chosen = _taken(given, "walks", "depth", "seed", "traces", "stories", "budget", "output")
         return conform_clients(clients, progress=display, **chosen)
     if given["stories"]:
         raise UsageError(
-            "--story was given without --client: stories are played to real clients, such as --client java."
+            "--story needs --client, because stories are played to real clients: add a client, such as --client java."
         )
     release = {"kafka": given["kafka"], "jars": given["jars"], "version": given["version"] or "", "progress": display}
     if given["changes"]:
         _refuse(
             given,
             (*OWN, "ablate", "refusals", "lines", "output", "budget"),
-            "--changes chooses its images and constants itself: leave out all options except --kafka, --jars and "
-            "--json.",
+            "--changes chooses its own images and constants: leave out all options except --kafka, --jars and --json.",
         )
         return conform_changes(protocol, **release)
     if given["ablate"] or given["refusals"]:
         _refuse(
             given,
             (*OWN, "lines", "output", "budget"),
-            "--ablate and --refusals choose their histories, constants and limits themselves: leave out --trace, "
-            "--walks, --set, --with, --without, --lines, --output and --budget.",
+            "--ablate and --refusals choose their own histories, constants and limits: leave out --trace, --walks, "
+            "--set, --with, --without, --lines, --output and --budget.",
         )
         return conform_guards(protocol, **release, **_taken(given, "ablate", "refusals", "seed"))
     constants = parse_constants(binding(protocol).machine, given["settings"], given["with_"], given["without"])
@@ -182,16 +181,16 @@ def _ask_brokers(protocol: str, given: dict[str, Any], display: Display) -> Conf
     servers = given["bootstrap_server"]
     if protocol != BROKERS or not servers:
         raise UsageError(
-            "the brokers of a cluster are asked by `fencepost conform brokers --bootstrap-server HOST:PORT`, such as "
+            "to query a cluster's brokers, use `fencepost conform brokers --bootstrap-server HOST:PORT`, such as "
             "127.0.0.1:9092."
         )
     others = ("kafka", "jars", "clients", *OWN, "stories", "depth", "ablate", "refusals", "changes", "lines", "output")
-    why = "`brokers` goes with --bootstrap-server and --json: leave out the others."
+    why = "`brokers` can be combined only with --bootstrap-server and --json: leave out the other options."
     _refuse(given, (*others, "budget", "workers"), why)
     anywhere = not is_here(servers)
-    if anywhere and not (sys.stdin.isatty() and confirm(f"Make and remove a topic on {servers}?", err=True)):
+    if anywhere and not (sys.stdin.isatty() and confirm(f"Create and remove a topic on {servers}?", err=True)):
         raise UsageError(
-            f"{servers} is not on this machine, and the creation of a topic there was not confirmed on a terminal."
+            f"{servers} is not on this machine, and creating a topic there was not confirmed on a terminal."
         )
     return conform_brokers(servers, anywhere=anywhere, progress=display)
 

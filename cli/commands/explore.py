@@ -1,4 +1,4 @@
-"""`fencepost explore`: any protocol or trace step by step, in the browser."""
+"""`fencepost explore`: a protocol or trace in the browser, step by step."""
 
 import webbrowser
 
@@ -14,21 +14,21 @@ from fencepost.cli.views.console import Display, print_text
     type=IntRange(0, 65535),
     default=0,
     metavar="PORT",
-    help="The port on this machine; any free one if not given.",
+    help="The port on this machine; by default, any free one.",
 )
 @option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 def explore(what: str | None, port: int, no_browser: bool) -> Exit:
-    """Open PROTOCOL, an archived trace or a trace file in the browser: see a state, take any step, go back.
+    """Open PROTOCOL, an archived trace or a trace file in the browser: look at a state, take any step, go back.
 
-    The page shows why an action cannot happen, and whether each property holds. It is served on this machine only,
-    until Ctrl-C, and requests nothing from elsewhere. Pyodide is installed from npm the first time.
+    The page shows why an action is not enabled, and whether each property holds. It is served only on this machine,
+    until you press Ctrl-C, and makes no requests to other hosts. Pyodide is installed from npm on first use.
 
     Exit status: 0 ended by Ctrl-C, 2 bad input, or Pyodide is not available.
     """
     from fencepost.api.calls.explore import explore as serve
 
     def ready(url: str) -> None:
-        print_text(f"{url}\nCtrl-C ends it.\n")
+        print_text(f"{url}\nPress Ctrl-C to stop.\n")
         if not no_browser:
             webbrowser.open(url)
 

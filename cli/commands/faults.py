@@ -1,4 +1,4 @@
-"""`fencepost faults`: the fewest faults that violate a property, and the faults that settings tolerate."""
+"""`fencepost faults`: the fewest faults that violate a property, and the faults that each setting tolerates."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ if TYPE_CHECKING:
 @options.command()
 @argument("protocol", metavar="PROTOCOL_OR_FILE")
 @options.constants_options
-@option("--property", "prop", required=True, metavar="NAME", help="The property that the faults must break.")
+@option("--property", "prop", required=True, metavar="NAME", help="The property that the faults should violate.")
 @option(
     "--kind", "kinds", multiple=True, metavar="NAME", help="Count this kind of fault (default: all that can happen)."
 )
 @option("--cost", "costs", multiple=True, metavar="KIND=N", help="Cost of a fault of this kind.  [default: 1]")
 @option("--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; several grids are combined.")
-@option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search with: {', '.join(ENGINES)}.")
+@option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search engine: {', '.join(ENGINES)}.")
 @options.workers_option()
-@option("--budget", type=options.TIME, help="End each search after this time.")
-@option("--max-states", type=options.Count(1), help="End each search after N states.")
-@option("--memory", type=options.SIZE, help="End a search before its states need more than this, such as 8G.")
+@option("--budget", type=options.TIME, help="Stop each search after this time.")
+@option("--max-states", type=options.Count(1), help="Stop each search after N states.")
+@option("--memory", type=options.SIZE, help="Stop a search before its states need more memory than this, such as 8G.")
 @options.compact_option
 @options.normalize_option
-@option("--checkpoint", metavar="DIR", help="Keep every finished setting in this folder.")
-@option("--resume", is_flag=True, help="Take finished settings from the checkpoint.")
-@option("--trace", metavar="DIR", help="Write the trace of every minimal set of faults into this folder.")
+@option("--checkpoint", metavar="DIR", help="Save every finished setting in this folder.")
+@option("--resume", is_flag=True, help="Read finished settings from the checkpoint.")
+@option("--trace", metavar="DIR", help="Write the trace of every minimal set of faults to this folder.")
 @options.verbose_option
 @options.output_options
 def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: Any) -> Exit:
-    """Find the fewest faults, in total and by kind, that break a property of PROTOCOL.
+    """Find the fewest faults, in total and by kind, that violate a property of PROTOCOL.
 
-    Faults are the budgets of the protocol's state, such as crashes and fences. The constants limit how many of each are
-    tried. Uncounted kinds may happen as often as their constants allow.
+    Faults are the budgets in the protocol's state, such as crashes and fences. The constants limit how many faults of
+    each kind are tried. Faults of uncounted kinds may happen as often as the constants allow.
 
-    Exit status: 0 found, or nothing breaks the property up to the constants, 2 bad input,
-    3 a search ended without a decision.
+    Exit status: 0 found, or no allowed number of faults violates the property, 2 bad input, 3 a search ended without a
+    decision.
     """
     from fencepost.api.calls.faults import faults as counted
 
@@ -72,13 +72,13 @@ def _costs(costs: tuple[str, ...]) -> dict[str, int]:
     for text in costs:
         name, _, value = text.partition("=")
         if not value.isdigit():
-            raise UsageError(f"--cost was given {text!r}: write KIND=N with a whole number, such as --cost crashes=2.")
+            raise UsageError(f"--cost {text!r}: write KIND=N with a whole number, such as --cost crashes=2.")
         found[name.strip().replace("-", "_")] = int(value)
     return found
 
 
 SETTINGS = 12
-"""Most settings on a first screen."""
+"""The maximum number of settings on a first screen."""
 
 
 def headline(data: Json, properties: Iterable[Property]) -> str:
@@ -89,7 +89,7 @@ def headline(data: Json, properties: Iterable[Property]) -> str:
         where = f"in {len(broken)} of {len(points)} settings; {name_of(least['setting'])} "
         return violation(properties, name, f"{where if len(points) > 1 else ''}with {breaks_with(least)}")
     if any(point["undetermined"] for point in points) or not points:
-        return f"Undetermined: no tried combination of faults breaks `{name}`, and not all could be tried."
+        return f"Undetermined: no tried combination of faults violates `{name}`, but not all could be tried."
     settings = f", in all {len(points)} settings" if len(points) > 1 else ""
     return f"`{name}` tolerates {tolerated(points[0])}{settings}."
 
@@ -102,7 +102,7 @@ def print_faults(
     verbose: bool = True,
     quiet: bool = False,
 ) -> None:
-    """Print the faults that each setting tolerates, and those that violate the property.
+    """Print the faults that each setting tolerates, and the faults that violate the property.
 
     `properties` default to the shipped ones.
     """
@@ -129,11 +129,11 @@ def print_faults(
             words = f"Undetermined: {where}{words_of(item['faults'], point['kinds'])}: {item['why']}."
             print_lines(console, words, style="yellow")
     for left in data["refused"]:
-        print_lines(console, f"{name_of(left['constants'])}: left out, {left['why']}", style="dim")
+        print_lines(console, f"{name_of(left['constants'])}: left out, because {left['why']}", style="dim")
     if data["not_run"]:
         print_lines(console, f"Partial. Not run: {', '.join(data['not_run'])}.", style="yellow")
     fewer = any(point.get("fewer") for point in data["grid"]) and not (verbose or quiet)
-    print_answer(console, _facts(data, verbose=verbose), hint="why fewer faults were tried too" if fewer else "")
+    print_answer(console, _facts(data, verbose=verbose), hint="why smaller numbers were searched too" if fewer else "")
 
 
 def _style(data: Json) -> str:
@@ -151,8 +151,8 @@ def _facts(data: Json, *, verbose: bool) -> Iterator[tuple[str, str]]:
     fewer = {name: why for point in data["grid"] for name, why in point.get("fewer", {}).items()}
     if fewer and verbose:
         apart = "; ".join(f"{name}: {why}" for name, why in fewer.items())
-        yield "each", f"fewer were searched too, as more may not cover them ({apart})"
+        yield "each", f"smaller numbers were searched too, because larger ones may not cover them ({apart})"
     omission = sum(point["omission"] for point in data["grid"])
     searches, states = (sum(point[name] for point in data["grid"]) for name in ("searches", "states"))
-    together = f"{counted(searches, 'search', 'searches')} of {counted(states, 'state')} together"
+    together = f"{counted(searches, 'search', 'searches')} of {counted(states, 'state')} in total"
     yield "reach", f"{together}{left_out(omission)}"

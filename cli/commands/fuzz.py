@@ -21,31 +21,31 @@ ENDS = {
 }
 COLOURS = {"unknown": "bold red", "known": "bold yellow", "nothing": "bold green", "undetermined": "bold yellow"}
 SHOWN = 13
-"""Most steps on the first screen."""
+"""The maximum number of steps on the first screen."""
 
 
 @command()
-@option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
-@option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
+@option("--kafka", metavar="VERSION", help="The Kafka release, such as 4.1.2; Maven downloads its jars.")
+@option("--jars", metavar="DIR", help="Use the jars in this folder, such as those of your own build.")
 @option("--histories", type=Count(1), help="Stop after N histories.  [default: 1000]")
 @option("--budget", type=TIME, metavar="TIME", help="Stop after this time, such as 10m.")
-@option("--seed", type=Count(0), default=1, show_default=True, help="Begin with this seed.")
+@option("--seed", type=Count(0), default=1, show_default=True, help="The first seed.")
 @option(
     "--profile", default="mixed", metavar="NAME", show_default=True, help="disks, crashes, operators, all, or mixed."
 )
-@option("--replay", metavar="FILE", help="Replay one history that --output has written.")
-@option("--output", metavar="DIR", help="Write the shortest histories into this folder, as scripts and as Parquet.")
+@option("--replay", metavar="FILE", help="Replay a history that --output wrote.")
+@option("--output", metavar="DIR", help="Write the shortest histories to this folder, as scripts and as Parquet.")
 @output_options
 def fuzz(**given: Any) -> Exit:
-    """Draw random histories of a controller and brokers of Apache Kafka's classes, and check them after every step.
+    """Run random histories on a controller and brokers made of Apache Kafka's classes, and check them after every step.
 
-    No model guides them. One Java process holds the classes, without network and threads: clients write, followers
-    fetch, requests are late, directories fail, brokers crash and restart from their files, operators intervene. A
-    history has so few faults that no acknowledged record may be lost. A violation is shortened to the fewest steps, and
-    replayed with the repair of each known finding, which identifies it.
+    No model guides the histories. One Java process runs the classes, without network or threads: clients write,
+    followers fetch, requests are delayed, directories fail, brokers crash and restart from their files, and operators
+    intervene. The number of faults per history is limited so that no acknowledged record may be lost. A violation is
+    shortened to the fewest steps. To identify it, the shortened history is replayed with the fix of each known finding.
 
-    Exit status: 0 no violation, or known findings only, 1 a violation that no known finding explains, 2 bad input (or
-    no Java, no Maven, no such release), 3 too few histories in the time for a statement.
+    Exit status: 0 no violation, or only known findings, 1 a violation that no known finding explains, 2 bad input (or
+    no Java, no Maven, no such release), 3 too few histories ran within the time limit to draw a conclusion.
     """
     from fencepost.api.calls.fuzz import fuzz as draw
 
@@ -80,5 +80,5 @@ def _print_alarm(alarm: Alarm) -> None:
     left = len(steps) - SHOWN
     shown = steps if left <= 0 else steps[-SHOWN:]
     if left > 0:
-        print_lines(console, f"... {left} steps before: --output DIR writes them all", indent=2)
+        print_lines(console, f"... {left} earlier steps: --output DIR writes them all", indent=2)
     print_rows(console, [(str(n), styled(words(step.text))) for n, step in shown], indent=2)

@@ -22,20 +22,20 @@ FORMATS = ("dot", "graphml")
     "--property",
     "prop",
     metavar="NAME",
-    help="Mark the states that violate this property, or where it begins and ends.",
+    help="Mark the states that violate this property, or in which its conditions hold.",
 )
 @option(
     "--format", "form", default=FORMATS[0], show_default=True, metavar="NAME", help=f"One of: {', '.join(FORMATS)}."
 )
-@option("--max-states", type=Count(1), default=MOST, show_default=True, help="Refuse a larger graph.")
+@option("--max-states", type=Count(1), default=MOST, show_default=True, help="Refuse larger graphs.")
 @normalize_option
 @option("--output", type=Writable(), help="Write to this file instead of stdout.")
 def graph(prop: str | None, form: str, max_states: int, output: Path | None, **given: Any) -> Exit:
     """Write every reachable state of PROTOCOL and every step between them.
 
     A state is labelled with the fields that differ between states, a step with its action. Initial states have the
-    attribute `initial`. With --property, a state has the attribute `mark`: `violated`, or, for a property of whole
-    behaviours, `when` and `then`.
+    attribute `initial`. With --property, states have the attribute `mark`: `violated` for a property of states; `when`
+    and `then` for a property of whole behaviours.
 
     Exit status: 0 written, 2 bad input, or more states than --max-states.
     """

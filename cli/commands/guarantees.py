@@ -1,4 +1,4 @@
-"""`fencepost guarantees`: the guarantees with their sources and verdicts, and the tables of measured figures."""
+"""`fencepost guarantees`: the guarantees with their sources and verdicts, and tables of measured figures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def print_settled(console: Console) -> None:
     )
     console.print()
     print_lines(
-        console, "`fencepost check` runs a selection of these; `--profile ci` all that fit into a build.", style="dim"
+        console, "`fencepost check` runs some of these, and `--profile ci` all that are quick enough.", style="dim"
     )
 
 
@@ -63,7 +63,7 @@ def print_entry(console: Console, entry: Entry) -> None:
             console.print(f"    {trace}", soft_wrap=True)
         if any(case.expect == "holds" for case in cases) and (found := reached_by(run)) is not None:
             bounds = " ".join(f"{name}={value}" for name, value in found.items() if value)
-            words = f"holds below the bounds that were reached: {bounds}" if bounds else "no guard's bound was reached"
+            words = f"holds within the bounds that were reached: {bounds}" if bounds else "no guard's bound was reached"
             print_lines(console, words, style="yellow" if bounds else "dim", indent=4)
     console.print()
 
@@ -88,18 +88,16 @@ def _expected(case: Case) -> str:
 @command()
 @argument("names", metavar="[ID]...", nargs=-1)
 @option("--json", "as_json", is_flag=True, help="Print the whole catalogue as JSON.")
-@option("--table", metavar="NAME", help="Print a table of the documentation, as Markdown.")
+@option("--table", metavar="NAME", help="Print a table of the documentation as Markdown.")
 def guarantees(names: tuple[str, ...], as_json: bool, table: str | None) -> Exit:
-    """Show the guarantees, bugs, hypotheses and questions that runs of the catalogue have settled.
+    """Show the guarantees, bugs, hypotheses and questions that the catalogue's runs have settled.
 
-    With IDs, show these entries with every run that decides them, and all its constants.
+    With IDs, show these entries with all the runs that decide them, and all constants of these runs.
     """
     asked = {"IDs": bool(names), "--json": as_json, "--table": table is not None}
     given = [name for name, is_given in asked.items() if is_given]
     if len(given) > 1:
-        raise UsageError(
-            f"{' and '.join(given)} were given together, but each is a command of its own: write one of them."
-        )
+        raise UsageError(f"{' and '.join(given)} cannot be combined: use one of them.")
     if names:
         for entry in find_entries(*names):
             print_entry(results(), entry)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @argument("protocol", required=False, metavar="[PROTOCOL_OR_FILE]")
 @option("--json", "as_json", is_flag=True, help="Print one protocol, or all of them, as JSON.")
 def list_protocols(protocol: str | None, as_json: bool) -> Exit:
-    """Show the protocols; with PROTOCOL its constants, versions, actions and properties."""
+    """List the protocols; with PROTOCOL, list its constants, versions, actions and properties."""
     chosen = listed(protocol or "")
     if as_json:
         print_json(chosen.to_dict())
@@ -41,7 +41,7 @@ def print_all(console: Console, chosen: list[Protocol]) -> None:
         if item.machine.versions:
             print_lines(console, f"versions: {', '.join(v.name for v in item.machine.versions)}", style="dim", indent=2)
     console.print()
-    print_lines(console, "`fencepost list PROTOCOL` explains each of these; `fencepost check PROTOCOL` checks it.")
+    print_lines(console, "`fencepost list PROTOCOL` explains them; `fencepost check PROTOCOL` checks the protocol.")
 
 
 def print_one(console: Console, item: Protocol) -> None:
@@ -57,7 +57,7 @@ def print_one(console: Console, item: Protocol) -> None:
     _part(console, "Actions", [(_call(action), "", action.sentence) for action in machine.actions])
     _part(console, "Properties", [(prop.name, str(prop.kind), prop.sentence) for prop in item.properties])
     named = [(prop.name, str(prop.kind), prop.sentence) for prop in item.on_request]
-    _part(console, "Properties that are checked if they are named (--property)", named)
+    _part(console, "Properties that are checked only if named (--property)", named)
 
 
 def _part(console: Console, title: str, rows: list[tuple[str, str, str]]) -> None:

@@ -1,4 +1,4 @@
-"""`fencepost mcp`: tools for agents over the standard streams."""
+"""`fencepost mcp`: tools for agents over stdio."""
 
 from fencepost.cli.commands.options import command
 from fencepost.cli.status import Exit
@@ -8,11 +8,10 @@ from fencepost.cli.status import Exit
 def mcp() -> Exit:
     """Serve check, explain, why_not, compare, advise and audit as tools for agents (Model Context Protocol, stdio).
 
-    Name `fencepost mcp` as a server in the settings of your client. Answers are short and name their evidence, and
-    searches end after some seconds. It needs `pip install "fencepost[mcp]"`.
+    Add `fencepost mcp` as a server to the settings of your client. Answers are short and cite their evidence; each
+    search ends after a few seconds. This needs `pip install "fencepost[mcp]"`.
 
-    \b
-    Exit status: 0 the client closed the streams, 2 the library mcp is not installed.
+    \b Exit status: 0 the client closed the streams, 2 the mcp library is not installed.
     """
     from fencepost.api.calls.agents import mcp as serve
 

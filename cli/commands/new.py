@@ -10,16 +10,16 @@ from fencepost.cli.views.console import print_text
 @command()
 @argument("name", metavar="NAME")
 def new(name: str) -> Exit:
-    """Write a small running model to NAME.py and a test of it to test_NAME.py, in this folder.
+    """Write a small working model to NAME.py and its test to test_NAME.py, in this folder.
 
-    It has messages, a value that may be NONE, a budget of faults, and properties of every kind: edit it into your own
-    model.
+    The model has messages, a value that may be NONE, a fault budget, and properties of every kind: edit it into your
+    own.
 
-    Exit status: 0 written, 2 bad input, or files of these names exist.
+    Exit status: 0 written, 2 bad input, or a file with one of these names exists.
     """
     model, test = written(name)
     print_text(
-        f"{model}: a model; `fencepost check {model}` checks it\n"
-        f"{test}: its tests; `{pytest_command(test)}` runs them, after `python -m pip install pytest`\n"
+        f"{model}: a model; `fencepost check {model}` checks it\n{test}: its tests; `{pytest_command(test)}` runs "
+        "them, after `python -m pip install pytest`\n"
     )
     return Exit.AS_EXPECTED

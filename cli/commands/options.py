@@ -1,6 +1,6 @@
-"""Options that several commands share, and types of values.
+"""Options that several commands share, and the types of their values.
 
-Constants as typed (`--set NAME=VALUE`, `--with` and `--without` a switch) become values here.
+The module also converts typed constants (`--set NAME=VALUE`, `--with` and `--without` a switch) to values.
 """
 
 import re
@@ -30,7 +30,7 @@ OPPOSITE = {"true": "false", "false": "true", "on": "off", "off": "on"}
 def parse_constants(
     machine: Machine, settings: Iterable[str], switched_on: Iterable[str] = (), switched_off: Iterable[str] = ()
 ) -> dict[str, int]:
-    """Return constants by name; raise UsageError for an unknown name, and for a constant with two values."""
+    """Return constants by name; raise UsageError for an unknown name, or for a constant that is given two values."""
     given: dict[str, tuple[str, int]] = {}
     for text in settings:
         name, value = parse_setting(machine, "--set", text)
@@ -48,14 +48,14 @@ def _parse_switch(machine: Machine, option: str, text: str) -> str:
     if mark and name in known:
         word = value.lower() if option == ON else OPPOSITE.get(value.lower(), "")
         instead = {"true": ON, "on": ON, "false": OFF, "off": OFF}.get(word, option)
-        raise UsageError(f"{option} {text}: a switch is given without a value: write {instead} {name}.")
+        raise UsageError(f"{option} {text}: a switch takes no value: write {instead} {name}.")
     if name in declared and name not in known:
         raise UsageError(
             f"{option} {text}: constant {name!r} is not a switch but a number or a choice: "
             f"write --set {name}={value or 'VALUE'}."
         )
     if name not in known:
-        listed = f"Switches are: {', '.join(known)}." if known else "It has none."
+        listed = f"Switches are: {', '.join(known)}." if known else "The protocol has no switches."
         raise UsageError(
             f"{option} {text}: protocol {machine.name!r} has no switch {name!r}.{nearest(name, known)} {listed}"
         )
@@ -84,7 +84,7 @@ GROUPS = {
 }
 """Headings of `--help` and their options."""
 MANY = 12
-"""Fewest options for which `--help` has groups."""
+"""The number of options from which `--help` groups them."""
 
 
 class Grouped(click.Command):
@@ -116,9 +116,7 @@ class Count(click.IntRange):
             found = NUMBER.fullmatch(value.replace("_", ""))
             number = Decimal(found[1]) * THOUSANDS[found[2].lower()] if found else Decimal("0.5")
             if number != int(number):
-                raise UsageError(
-                    f"{_named(param)} was given {value!r}: write a whole number, such as 20000, 20k or 1e6."
-                )
+                raise UsageError(f"{_named(param)} {value!r}: write a whole number, such as 20000, 20k or 1e6.")
             value = int(number)
         return super().convert(value, param, ctx)
 
@@ -127,7 +125,7 @@ class Count(click.IntRange):
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
-    """A value that a function reads from the text of an option."""
+    """A value that a function parses from the text of an option."""
 
     def __init__(self, name: str, read: Callable[[str, click.Parameter | None], Any]) -> None:
         self.name, self.read = name, read
@@ -140,7 +138,7 @@ def _sample(text: str, param: click.Parameter | None) -> Any:
     if text == "all":
         return EVERY
     if NUMBER.fullmatch(text.replace("_", "")) is None:
-        raise UsageError(f"{_named(param)} was given {text!r}: write a number of states, or all.")
+        raise UsageError(f"{_named(param)} {text!r}: write a number of states, or all.")
     return Count(0).convert(text, param, None)
 
 
@@ -148,8 +146,7 @@ def _verdict(text: str, _: click.Parameter | None) -> Verdict:
     known = [str(item) for item in Verdict]
     if text not in known:
         raise UsageError(
-            f"--expect was given {text!r}, which is not a verdict.{nearest(text, known)} "
-            f"Verdicts are: {', '.join(known)}."
+            f"--expect: there is no verdict {text!r}.{nearest(text, known)} Verdicts are: {', '.join(known)}."
         )
     return Verdict(text)
 
@@ -157,11 +154,11 @@ def _verdict(text: str, _: click.Parameter | None) -> Verdict:
 TIME = Parsed("time", lambda text, param: parse_duration(text, _named(param)) if text else None)
 SIZE = Parsed("size", lambda text, param: parse_size(text, _named(param)) if text else None)
 SAMPLE, EXPECTED = Parsed("N|all", _sample), Parsed("verdict", _verdict)
-"""A length of time in seconds, an amount of memory in bytes, a number of states or all of them, a verdict."""
+"""A duration in seconds, an amount of memory in bytes, a number of states (or all), and a verdict."""
 
 
 OUTPUTS = "fencepost.outputs"
-"""Key under which click stores the output files named by a command's options."""
+"""The key under which click's context stores the output files of a command."""
 
 
 class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
@@ -171,10 +168,10 @@ class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the new
 
     def __init__(self, *, programs: bool = False) -> None:
         self.programs = programs
-        """Whether a Python file may be replaced."""
+        """Whether an existing Python file may be replaced."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path; raise UsageError if it cannot be written or if a file would be lost."""
+        """Return the path; raise UsageError if it cannot be written, or if writing it would destroy another file."""
         option, path = _named(param), Path(value)
         target = path.resolve()
         if not self.programs:
@@ -183,15 +180,15 @@ class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the new
         outputs = ctx.meta.setdefault(OUTPUTS, {}) if ctx is not None else {}
         other = outputs.setdefault(target, option)
         if other != option and (target.is_file() or not target.exists()):
-            raise UsageError(f"{other} and {option} name the same file, {value}. Name another file for one of them.")
+            raise UsageError(f"{other} and {option} name the same file, {value}. Choose another file for one of them.")
         return path
 
 
 def refuse_program(option: str, value: Path) -> None:
-    """Raise UsageError if an option names a Python file that already exists, under any name."""
+    """Raise UsageError if an option names an existing Python file, under any name."""
     target = value.resolve()
     if target.suffix == ".py" and target.exists():
-        raise UsageError(f"{option} names {value}, a Python file that exists already. Name another file.")
+        raise UsageError(f"{option} names {value}, a Python file that already exists. Choose another file.")
 
 
 def _named(param: click.Parameter | None) -> str:
@@ -209,7 +206,7 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], C
 
 constants_options = together(
     click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a constant."),
-    click.option("--version", metavar="NAME", help="Take the constants of a named version, such as a Kafka release."),
+    click.option("--version", metavar="NAME", help="Use the constants of a named version, such as a Kafka release."),
     click.option("--with", "with_", multiple=True, metavar="SWITCH", help="Turn a switch on."),
     click.option("--without", multiple=True, metavar="SWITCH", help="Turn a switch off."),
 )
@@ -222,18 +219,18 @@ normalize_option = click.option(
 compact_option = click.option(
     "--compact",
     is_flag=True,
-    help="Keep 64-bit fingerprints instead of states; prints the probability of missing a state.",
+    help="Store 64-bit fingerprints instead of states; prints the probability of missing a state.",
 )
 spark_options = together(
     click.option("--master", metavar="URL", help="Spark master: local[2], spark://host:port, ...  [default: local[*]]"),
     click.option(
-        "--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g."
+        "--conf", multiple=True, metavar="NAME=VALUE", help="A Spark setting, such as spark.executor.memory=4g."
     ),
 )
 verbose_option = click.option("-v", "--verbose", count=True, help="Show everything.")
 output_options = together(
     click.option("--json", is_flag=True, help="Print JSON."),
-    click.option("--quiet", is_flag=True, help="Print results only, without notes, legends and progress."),
+    click.option("--quiet", is_flag=True, help="Print only results, without notes, legends and progress."),
 )
 
 
@@ -241,7 +238,7 @@ def workers_option(what: str = "Threads", most: int = 1024) -> Callable[[Any], A
     return click.option(
         "--workers",
         type=Count(1, most),
-        help=f"{what}; all processors if not given.",
+        help=f"{what}; by default, all processors.",
         callback=lambda _, __, value: value or 0,
     )
 
@@ -256,28 +253,28 @@ search_options = together(
     click.option(
         "--memory",
         type=SIZE,
-        help="End before the states need more memory than this, such as 8G.  [default: 80 % of what is available]",
+        help="Stop before the states need more memory than this, such as 8G.  [default: 80 % of the available memory]",
     ),
-    click.option("--budget", type=TIME, help="End after this time of searching, such as 10m."),
-    click.option("--max-depth", type=Count(1), help="End after N levels."),
-    click.option("--max-states", type=Count(1), help="End after N states."),
-    click.option("--stop-on-violation", is_flag=True, help="End after the level of the first violation."),
+    click.option("--budget", type=TIME, help="Stop after this search time, such as 10m."),
+    click.option("--max-depth", type=Count(1), help="Stop after N levels."),
+    click.option("--max-states", type=Count(1), help="Stop after N states."),
+    click.option("--stop-on-violation", is_flag=True, help="Stop after the level of the first violation."),
     normalize_option,
     click.option(
         "--checkpoint",
         metavar="DIR",
-        help="Keep an unfinished search in this folder, so that --resume can continue it.",
+        help="Save an unfinished search in this folder, so that --resume can continue it.",
     ),
     click.option("--resume", is_flag=True, help="Continue from the checkpoint."),
 )
 spill_option = click.option(
-    "--spill", metavar="DIR", help="Keep parents and levels under way in this folder instead of in memory."
+    "--spill", metavar="DIR", help="Keep parents and unfinished levels in this folder instead of in memory."
 )
 cross_check_option = click.option(
     "--cross-check",
     type=SAMPLE,
-    help="Expand N stored states again with the plain semantics: a number, or all.  [default: as many as fit "
-    "into a tenth of the time]",
+    help="Expand N stored states again with the plain semantics: a number, or all.  [default: as many as fit into a "
+    "tenth of the time]",
 )
 LIMITS = (
     *("workers", "compact", "memory", "budget", "max_depth", "max_states"),
@@ -285,27 +282,27 @@ LIMITS = (
 )
 """The parameters that `search_options` passes to a check."""
 build_options = together(
-    click.option("--junit", type=Writable(), help="Write JUnit XML to this file: a test case for each property."),
+    click.option("--junit", type=Writable(), help="Write JUnit XML to this file, with a test case for each property."),
     click.option(
         "--sarif",
         type=Writable(),
         help="Write SARIF 2.1.0 to this file: each violation with its trace, for code scanning.",
     ),
-    click.option("--github", is_flag=True, help="Annotate a GitHub workflow and write its step's summary."),
+    click.option("--github", is_flag=True, help="Annotate a GitHub workflow and write its step summary."),
 )
 
 
 def limits_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the limits of a search as arguments of a check; raise UsageError if its checkpoint could not be saved."""
+    """Return the search limits as arguments of a check; raise UsageError if the checkpoint could not be saved."""
     if given["resume"] and not given["checkpoint"]:
-        raise UsageError("--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume.")
+        raise UsageError("--resume needs a checkpoint to continue from: write --checkpoint DIR --resume.")
     if given["checkpoint"] and "://" not in given["checkpoint"]:
         make_sure_folder(Path(given["checkpoint"]))
     return {name: given[name] for name in LIMITS}
 
 
 def refuse_beyond(own: Collection[str | None], given: Mapping[str, Any], why: str) -> None:
-    """Raise UsageError if the current command got an option that is not among its `own` here."""
+    """Raise UsageError if the current command was given an option that is not in `own`."""
     context = click.get_current_context()
     for param in context.command.params:
         if param.name not in own and given[str(param.name)] not in (None, (), param.get_default(context)):
@@ -328,7 +325,7 @@ class Target:
         return cls(**{name: given.pop(name) for name in ("protocol", "settings", "version", "with_", "without")})
 
     def question(self, properties: Sequence[str] = (), *, walks: bool = False) -> Question:
-        """Return the question; with `walks`, which are finite, without properties of behaviours unless named."""
+        """Return the question. With `walks`, omit unnamed properties of behaviours, because walks are finite."""
         subject = find_subject(self.protocol)
         values = parse_constants(subject.protocol.machine, self.settings, self.with_, self.without)
         return ask(subject, constants=values, version=self.version or "", only=properties, walks=walks)
@@ -348,7 +345,7 @@ class Target:
 def save(trace: Counterexample | None, file: Path, model: str) -> str:
     """Write a trace, if there is one, and return a note on it; `model` is the option for a protocol in a file."""
     if trace is None:
-        return f"nothing is violated: {file} was not written"
+        return f"nothing is violated, so {file} was not written"
     trace.save(file)
     return f"the trace of {trace.prop or 'the deadlock'} is in {file}: `fencepost replay {file}{model}` replays it"
 
@@ -363,11 +360,11 @@ def cluster_of(
     from fencepost.explorers.spark.session import HANDOVER, Cluster
 
     if master and not SPARK_URL.fullmatch(master):
-        raise UsageError(f"--master was given {master!r}: write local[N], spark://host:port, k8s://... or yarn.")
+        raise UsageError(f"--master {master!r}: write local[N], spark://host:port, k8s://... or yarn.")
     pairs = []
     for text in conf:
         name, mark, value = text.partition("=")
         if not mark or not name.startswith("spark."):
-            raise UsageError(f"--conf was given {text!r}: write a setting of Spark, such as spark.executor.memory=4g.")
+            raise UsageError(f"--conf {text!r}: write a Spark setting, such as spark.executor.memory=4g.")
         pairs.append((name, value))
     return Cluster(master or "", tuple(pairs), partitions or 0, handover or HANDOVER)

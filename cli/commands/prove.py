@@ -53,19 +53,18 @@ if TYPE_CHECKING:
     "--unbounded",
     multiple=True,
     metavar="NAMES",
-    help="Leave these without a bound: constants such as max_leader_epoch, or a domain such as epoch "
-    "(comma-separated).",
+    help="Remove the bounds of these: constants such as max_leader_epoch, or a domain such as epoch (comma-separated).",
 )
-@option("--int64", multiple=True, metavar="NAMES", help="The same, up to the greatest number of 64 bits.")
+@option("--int64", multiple=True, metavar="NAMES", help="The same, up to the largest 64-bit number.")
 @option(
     "--havoc-loops",
     is_flag=True,
-    help="Assume that loops made endless by --unbounded write any value, instead of refusing them.",
+    help="Assume that loops made unbounded by --unbounded write any value, instead of refusing them.",
 )
-@option("--k", type=options.Count(1, 50), default=1, show_default=True, help="Induction over N steps.")
+@option("--k", type=options.Count(1, 50), default=1, show_default=True, help="Use induction over N steps.")
 @option("--depth", type=options.Count(0, 200), help="No induction: check every run of N steps.")
 @option("--every-state", is_flag=True, help="No induction: check every state of the domains, reachable or not.")
-@option("--timeout", default="60s", show_default=True, metavar="TIME", help="Time limit of each question to z3.")
+@option("--timeout", default="60s", show_default=True, metavar="TIME", help="Time limit of each z3 query.")
 @options.workers_option("Processes", 256)
 @option("--strengthen", is_flag=True, help="Search for lemmas that make the properties inductive.")
 @option(
@@ -73,21 +72,21 @@ if TYPE_CHECKING:
     default="30s",
     show_default=True,
     metavar="TIME",
-    help="Time to search for a state that breaks the induction; 0s for none.",
+    help="Time limit for finding a reachable state that breaks the induction; 0s to skip the search.",
 )
 @options.expect_option()
 @option("--trace", type=options.Writable(), help="Write the step that breaks the induction, or the run, to this file.")
-@option("--cache/--no-cache", default=True, help="Reuse earlier proofs of the same text.  [default: on]")
+@option("--cache/--no-cache", default=True, help="Reuse proofs of identical text.  [default: on]")
 @options.verbose_option
 @options.output_options
 def prove(**given: Any) -> Exit:
-    """Prove properties of PROTOCOL by induction: they hold initially, and every step keeps them.
+    """Prove properties of PROTOCOL by induction: they hold initially, and every step preserves them.
 
-    Constants named by --unbounded have any value; all others keep theirs. Without PROTOCOL, the proofs of the catalogue
-    are made, and their twins with a broken rule, which must fail.
+    Constants named by --unbounded may have any value; all others keep theirs. Without PROTOCOL, prove the catalogue's
+    theorems, and check that each proof fails if one of the protocol's rules is broken.
 
-    Exit status: 0 proved, 1 violated or not as expected, 2 bad input,
-    3 undetermined: no induction, or z3 timed out, 4 internal error.
+    Exit status: 0 proved, 1 violated or not as expected, 2 bad input, 3 undetermined: not inductive, or z3 timed out, 4
+    internal error.
     """
     from fencepost.api.calls.prove import look_for_z3
     from fencepost.api.calls.prove import prove as proved
@@ -95,7 +94,7 @@ def prove(**given: Any) -> Exit:
     look_for_z3()
     if given["protocol"] is None:
         own = ("timeout", "reach", "workers", "cache", "json", "quiet")
-        options.refuse_beyond(own, given, "the catalogue, whose proofs have settings of their own")
+        options.refuse_beyond(own, given, "the proofs of the catalogue, which have fixed settings")
         return _prove_catalogue(given)
     expected = given["expect"]
     target = options.Target.from_options(given)
@@ -134,7 +133,7 @@ def _prove_catalogue(given: dict[str, Any]) -> Exit:
 
 def print_row(row: dict[str, Any]) -> None:
     console, twin = results(), row["twin"]
-    took = f"  {show_seconds(row['seconds'])}{', kept from before' if row['cached'] else ''}"
+    took = f"  {show_seconds(row['seconds'])}{', from the cache' if row['cached'] else ''}"
     console.print(joined((row["name"], "bold"), "  ", verdict_text(Verdict(row["verdict"])), took))
     print_lines(console, row["says"], style="dim", indent=2)
     if row["why"]:
@@ -143,7 +142,7 @@ def print_row(row: dict[str, Any]) -> None:
     fails = f"fails, as it must: {broken}" if twin["fails_as_expected"] else "does not fail as it must"
     facts: list[tuple[str, Text | str]] = [("unbounded", row["unbounded"]), ("bounded", row["bounded"])]
     if row["havoc_loops"]:
-        facts.append(("loops", f"anything after those of {', '.join(row['havoc_loops'])}"))
+        facts.append(("loops", f"any values after the loops of {', '.join(row['havoc_loops'])}"))
     facts.append(("with", ", ".join(row["lemmas"]) or "no lemma"))
     style = "" if twin["fails_as_expected"] else "bold red"
     facts.append(("twin", styled(f"without “{twin['rule']}” it {fails}", style)))
@@ -164,7 +163,7 @@ def print_summary(made: TheoremsResult) -> None:
 
 
 SHOWN = 6
-"""The most moves listed if many break an induction."""
+"""The maximum number of listed moves if many break an induction."""
 
 
 def verdict_sentence(report: proof_report.ProveResult) -> str:
@@ -175,7 +174,7 @@ def verdict_sentence(report: proof_report.ProveResult) -> str:
     worst = next((item for item in proof.findings if item.verdict is proof.verdict), None)
     if worst is None or proof.verdict is Verdict.PROVED:
         names = listed([f"`{item.name}`" for item in proof.findings])
-        them = "it holds initially, and every step keeps it" if len(proof.findings) == 1 else "they hold together"
+        them = "it holds initially, and every step preserves it" if len(proof.findings) == 1 else "they hold together"
         return f"Proved: {names}. {them[0].upper()}{them[1:]}; the method is {proof.method}."
     if proof.verdict is Verdict.VIOLATED:
         return f"`{worst.name}` is violated: {worst.why.removeprefix('violated by ')}."
@@ -193,9 +192,9 @@ def print_report(
     strengthened: bool = False,
     verbose: bool = True,
 ) -> None:
-    """Print the verdict on each property, its limits, the step that breaks the induction, and what to do about it.
+    """Print the verdict on each property, its limits, the step that breaks the induction, and possible next commands.
 
-    `command(option)` is the same command with one more option; `strengthened` says whether lemmas have been searched
+    `command(option)` returns the same command with one more option; `strengthened` says whether lemmas were searched
     for.
     """
     proof, style = report.proof, verdict_style(report.proof.verdict)
@@ -212,7 +211,7 @@ def print_report(
     if report.lemmas:
         console.print()
         proves = any(item.verdict is Verdict.PROVED for item in proof.findings)
-        what = "together with what is proved" if proves else "by themselves; not enough to prove the property"
+        what = "together with the proved properties" if proves else "on their own, but not enough to prove the property"
         console.print(heading(f"Lemmas that are inductive {what}"))
         print_lines(console, *report.lemmas, indent=2)
     if proof.broken:
@@ -245,13 +244,13 @@ def _facts(report: proof_report.ProveResult, *, verbose: bool) -> Iterator[tuple
 
 
 def _reachable(report: proof_report.ProveResult) -> str:
-    return report.reachable or "no search looked for it, and it may be one that no behaviour reaches"
+    return report.reachable or "no search looked for it, so it may be unreachable"
 
 
 def _print_broken(console: Console, report: proof_report.ProveResult) -> None:
     proof = report.proof
     console.print()
-    console.print(heading("What breaks the induction, the smallest counterexample first"))
+    console.print(heading("What breaks the induction, smallest counterexample first"))
     rows = [(item.move, ", ".join(item.broken)) for item in proof.broken[:SHOWN]]
     print_rows(console, rows, indent=2)
     if len(proof.broken) > SHOWN:
@@ -263,7 +262,7 @@ def _print_broken(console: Console, report: proof_report.ProveResult) -> None:
     console.print()
     console.print(heading(f"{report.summary}: from a state in which all of them hold"))
     if proof_report.values_text(report):
-        print_lines(console, f"Constants that may have any value, here: {proof_report.values_text(report)}.")
+        print_lines(console, f"Values here of the unbounded constants: {proof_report.values_text(report)}.")
     print_lines(console, f"This state: {_reachable(report)}.")
     trace, path = proof_report.pair_trace(report)
     from fencepost.counterexamples.history import states_text
@@ -272,14 +271,14 @@ def _print_broken(console: Console, report: proof_report.ProveResult) -> None:
 
 
 def _print_next(console: Console, command: Callable[[str], str], *, strengthened: bool) -> None:
-    """Print the next commands to try: a broken induction says nothing about reachable behaviours."""
-    looks = "--strengthen found none that is enough: "
+    """Print the next commands to try if an induction breaks, which does not show that a violation is reachable."""
+    looks = "--strengthen found no lemmas that are enough: "
     if not strengthened:
-        looks = f"`{command('--strengthen')}` looks for such lemmas; or "
+        looks = f"`{command('--strengthen')}` searches for one; or "
     print_lines(
         console,
         "",
-        "An induction that breaks is not a violation: it lacks a lemma, which excludes the state before the step. "
-        f"{looks}write a condition that excludes it as an @always property, and name both with --property. "
+        "A failed induction is not a violation: it may lack a lemma that excludes the state before the step. "
+        f"{looks}write the lemma as an @always property, and name both with --property. "
         f"`{command('--depth=10')}` checks every run of 10 steps from an initial state.",
     )

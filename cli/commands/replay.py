@@ -1,4 +1,4 @@
-"""`fencepost replay` and `fencepost show`: counterexamples in files."""
+"""`fencepost replay`, `fencepost show` and `fencepost shrink`: counterexamples in files."""
 
 import os
 import sys
@@ -24,7 +24,7 @@ from fencepost.counterexamples.trace import Trace
 from fencepost.model.language.errors import FencepostError, UsageError, require_known
 
 TEXT, KAFKA_TEST = "text", "kafka-test"
-MODEL_HELP = "The Python file that defines the trace's protocol, if it is your own."
+MODEL_HELP = "The Python file that defines the trace's protocol, if you wrote it."
 
 
 @command()
@@ -32,10 +32,9 @@ MODEL_HELP = "The Python file that defines the trace's protocol, if it is your o
 @option("--rewrite", is_flag=True, help="Write the states again; keep header and actions.")
 @option("--model", metavar="FILE.py", help=MODEL_HELP)
 def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
-    """Replay the trace in FILE and check that it ends as it claims.
+    """Replay the trace in FILE and check that it ends as the file claims.
 
-    Exit status: 0 all replay, 2 a file is not a trace or a step cannot be taken,
-    4 internal error.
+    Exit status: 0 all traces replay, 2 a file is not a trace or a step cannot be taken, 4 internal error.
     """
     ends, console = [], results()
     for file in files:
@@ -47,7 +46,7 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
             ends.append(status)
             continue
         ends.append(Exit.AS_EXPECTED)
-        shown = f"{made.trace.finding}: a trace of {counted(made.path.length, 'state')}, as it says"
+        shown = f"{made.trace.finding}: a trace of {counted(made.path.length, 'state')}, as the file says"
         console.print(
             f"{file}: {made.trace.protocol.name}: {shown}" + ("; states rewritten" if rewrite else ""), soft_wrap=True
         )
@@ -70,19 +69,19 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
 )
 @option("--output", type=Writable(programs=True), help="Write the result to this file instead of printing it.")
 @option("--model", metavar="FILE.py", help=MODEL_HELP)
-@option("--kafka", metavar="VERSION", help="The release for a kafka-test (default: the newest known).")
+@option("--kafka", metavar="VERSION", help="The release for a kafka-test (default: the newest supported).")
 def show(file: str, form: str, output: Path | None, model: str | None, kafka: str | None) -> Exit:
-    """Show the trace in FILE step by step, with what each step changed.
+    """Show the trace in FILE step by step, with the changes of each step.
 
-    As a diagram, a page or data, with --format: mermaid (a sequence diagram), html (a page to click through), itf (JSON
-    for Apalache's and Quint's viewers), pytest (a test to paste), kafka-test (a JUnit test of a leader's `Partition` or
-    of the controller: for a variant it passes on a release and fails with the change, for a finding with a known repair
-    the reverse).
+    --format writes it in another form: mermaid (a sequence diagram), html (a page to click through), itf (JSON for
+    Apalache's and Quint's viewers), pytest (a test to paste), or kafka-test (a JUnit test of a leader's `Partition` or
+    of the controller). For a variant of a protocol, a kafka-test passes on the release and fails with the change; for a
+    finding with a known fix, it fails on the release and passes with the fix.
     """
     known = (TEXT, *FORMATS, KAFKA_TEST)
     require_known((form,), known, "there is no format", "Formats are")
     if kafka is not None and form != KAFKA_TEST:
-        raise UsageError(f"--kafka is for --format {KAFKA_TEST}, and the format is {form}. Leave it out.")
+        raise UsageError(f"--kafka applies to --format {KAFKA_TEST}, but the format is {form}. Leave it out.")
     if output:
         _refuse_loss(output, form, file, model)
     made = replayed(file, model=model)
@@ -99,16 +98,16 @@ def show(file: str, form: str, output: Path | None, model: str | None, kafka: st
 
 
 def _refuse_loss(output: Path, form: str, trace: str, model: str | None) -> None:
-    """Raise UsageError if an output would replace the trace, its model, or a program other than a test."""
+    """Raise UsageError if an output would replace the trace, its model, or a program that is not a test."""
     if form != "pytest":
         refuse_program("--output", output)
     for name in filter(None, (trace, model)):
         if Path(name).exists() and output.exists() and output.samefile(name):
-            raise UsageError(f"--output names {output}, which is the file that is read. Name another file.")
+            raise UsageError(f"--output names {output}, which is the input file. Choose another file.")
 
 
 def _rendered(made: ReplayResult, form: str, model: str | None, written: Path | None) -> str:
-    """Return a trace in a format; a page takes a moment, since its steps are taken again under every other setting."""
+    """Return a trace in a format; a page takes a moment, because its steps are replayed under every other setting."""
     with (
         Display(quiet=False) as display,
         display.busy("searching for settings that prevent it") if form == "html" else nullcontext(),
@@ -132,18 +131,17 @@ BUDGET, MEMORY = "60s", "2G"
 @command()
 @argument("file", metavar="FILE")
 @option("--trace", "output", type=Writable(), help="Write the shortened trace to this file, which may be FILE itself.")
-@option("--budget", type=TIME, default=BUDGET, show_default=True, help="Time limit, compilation not counted.")
+@option("--budget", type=TIME, default=BUDGET, show_default=True, help="Time limit, not counting compilation.")
 @option("--memory", type=SIZE, default=MEMORY, show_default=True, help="Memory limit for the states of one search.")
 @workers_option()
 @option("--model", metavar="FILE.py", help=MODEL_HELP)
 @output_options
 def shrink(file: str, output: Path | None, model: str | None, **given: Any) -> Exit:
-    """Shorten the trace in FILE: fewer steps, smaller constants, and a search for an even shorter one.
+    """Shorten the trace in FILE: take fewer steps and smaller constants, and search for an even shorter trace.
 
-    Sizes and budgets, such as the number of brokers, are lowered; switches, versions and other choices stay as they
-    are.
+    Sizes and budgets, such as the number of brokers, are lowered; switches, versions and other choices do not change.
 
-    Exit status: 0 shortened, or found to be shortest within the reported limits; 2 FILE is not a trace or does not
+    Exit status: 0 shortened, or shown to be shortest within the reported limits; 2 FILE is not a trace or does not
     replay, 4 internal error.
     """
     shrunk = called(given, shortened, "budget memory workers", replayed(file, model=model))

@@ -23,13 +23,11 @@ COLOURS = {
 
 @command()
 @argument("name", required=False)
-@option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
-@option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
-@option("--control", is_flag=True, help="Leave out what the finding needs; then nothing may be lost.")
-@option("--repaired", is_flag=True, help="Run Kafka with the repair of the finding; then nothing may be lost.")
-@option(
-    "--repair", multiple=True, metavar="NAME", help="Run Kafka with only this repair of a finding that has several."
-)
+@option("--kafka", metavar="VERSION", help="The Kafka release, such as 4.1.2; Maven downloads its jars.")
+@option("--jars", metavar="DIR", help="Use the jars in this folder, such as those of your own build.")
+@option("--control", is_flag=True, help="Leave out the trigger of the finding; then nothing may be lost.")
+@option("--repaired", is_flag=True, help="Run Kafka with the fix of the finding; then nothing may be lost.")
+@option("--repair", multiple=True, metavar="NAME", help="Run Kafka with only this fix, if the finding has several.")
 @option(
     "--expect",
     type=Choice(["lost", "out", "leaderless", "kept"]),
@@ -37,19 +35,19 @@ COLOURS = {
 )
 @option("--budget", type=TIME, metavar="TIME", help="Stop after this time.  [default: 170s]")
 @option("--port", type=IntRange(1024, 65_000), metavar="N", help="The first port of the cluster.  [default: 19200]")
-@option("--output", metavar="DIR", help="Keep logs, settings and disks of all nodes in this folder, for an audit.")
+@option("--output", metavar="DIR", help="Keep the logs, settings and disks of all nodes in this folder, for an audit.")
 @output_options
 def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: Any) -> Exit:
-    """Reproduce the finding NAME on a cluster of Apache Kafka on this machine, and report what was lost.
+    """Reproduce the finding NAME on an Apache Kafka cluster on this machine, and report which records were lost.
 
-    One controller and some brokers start as processes on 127.0.0.1, with their files in a temporary folder. A proxy
-    delays messages where the story needs it; the operator's commands are Kafka's own. Finally the acknowledged records
-    are compared with the readable ones, and brokers that cannot come back are named. Without NAME the findings are
+    A controller and some brokers start as processes on 127.0.0.1, with their files in a temporary folder. A proxy
+    delays messages if the story needs it; operators' commands are Kafka's own tools. Finally, the readable records are
+    compared with the acknowledged ones, and brokers that cannot restart are named. Without NAME, the findings are
     listed.
 
     Exit status: 0 the verdict is as expected (a record is lost, a broker stays out, or a partition stays without a
-    leader; with --control, with --repaired and on releases that are known to be safe, nothing is), 1 it is not, 2 bad
-    input (or no Java, no Maven, a port in use), 3 the story did not finish in time.
+    leader; with --control, with --repaired and on releases known to be safe, none of these), 1 it is not, 2 bad input
+    (or no Java, no Maven, a port in use), 3 the story did not finish in time.
     """
     from fencepost.api.calls.conform import list_findings
     from fencepost.api.calls.conform import reproduce as play
@@ -90,7 +88,7 @@ class _Story(Watch):
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP end the command as Ctrl-C does, so that nothing is left running."""
+    """Make SIGTERM and SIGHUP end the command as Ctrl-C does, so that no process is left running."""
 
     def end(number: int, _: object) -> NoReturn:
         raise KeyboardInterrupt(signal.Signals(number).name)

@@ -38,7 +38,7 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
             type=options.Count(1, 1_000_000),
             default=DEPTH,
             show_default=True,
-            help="Maximum steps of a walk.",
+            help="The maximum number of steps in a walk.",
         ),
         option("--seed", type=options.Count(0), default=0, show_default=True, help="Seed of the random walks."),
         option(
@@ -46,7 +46,7 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
             "weights",
             multiple=True,
             metavar="ACTION=W",
-            help="Choose actions by weight (1 for all others).",
+            help="Choose actions by weight (default 1).",
         ),
     )
 
@@ -56,12 +56,12 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
 @options.constants_options
 @options.properties_option
 @walk_options("Walks.")
-@option("--budget", type=options.TIME, help="Start no further walks after this time, such as 10m.")
+@option("--budget", type=options.TIME, help="Start no walks after this time, such as 10m.")
 @options.workers_option()
-@option("--stop-on-violation", is_flag=True, help="End soon after the first violation.")
+@option("--stop-on-violation", is_flag=True, help="Stop soon after the first violation.")
 @options.normalize_option
 @options.expect_option(FOUND)
-@option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the shown trace.  [default: on]")
+@option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the trace that is shown.  [default: on]")
 @option("--trace", type=options.Writable(), help="Write the trace of the gravest violation to this file.")
 @option("--coverage", is_flag=True, help="Show how often each action fired.")
 @options.verbose_option
@@ -69,12 +69,11 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
 def simulate(**given: Any) -> Exit:
     """Take random walks through PROTOCOL and check its properties along them.
 
-    Every step is drawn from the enabled ones, all equally likely, or by action with --weight. A walk ends after --depth
-    steps, or where no action is enabled. Protocol, constants, weights, seed and number determine a walk. What no walk
-    violated is not-found: walks never show that something holds.
+    Each step is drawn from the enabled ones: uniformly, or by action with --weight. A walk ends after --depth steps, or
+    when no action is enabled. Protocol, constants, weights, seed and number determine a walk. A property that no walk
+    violated is reported as not-found: walks never show that a property holds.
 
-    Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
-    3 nothing was found, 4 internal error.
+    Exit status: 0 as expected, 1 violated or not as expected, 2 bad input, 3 nothing was found, 4 internal error.
     """
     target, expected = options.Target.from_options(given), given["expect"]
     question, file = target.question(given["properties"], walks=True), given["trace"]
@@ -102,9 +101,7 @@ def _command_for(target: options.Target, given: dict[str, Any], prop: str) -> st
 def weight_of(text: str) -> tuple[str, int]:
     name, mark, value = text.partition("=")
     if not (mark and name and value.isascii() and value.isdigit()):
-        raise UsageError(
-            f"--weight was given {text!r}: write ACTION=W with a whole number, such as --weight leader-write=3."
-        )
+        raise UsageError(f"--weight {text!r}: write ACTION=W with a whole number, such as --weight leader-write=3.")
     return name, int(value)
 
 
@@ -134,7 +131,7 @@ def print_sample(
     coverage: bool = False,
     quiet: bool = False,
 ) -> None:
-    """Print the answer of one simulation; `command(property)` shows the trace of another violation."""
+    """Print the result of one simulation; `command(property)` shows the trace of another violation."""
     style = verdict_style(sample.verdict)
     guarantees = [item for item in sample.properties if item.result.kind is not Kind.SOMETIMES]
     many = bool(sample.trace) and len(guarantees) > 1
@@ -148,7 +145,7 @@ def print_sample(
         print_lines(console, f"Partial: {sample.why_stopped}.", style="yellow")
     if verbose:
         print_lines(console, machine.sentence, style="dim")
-    hint = "" if verbose or quiet else "sentences, statistics, and every step of a trace in full"
+    hint = "" if verbose or quiet else "sentences, statistics, and the full trace"
     print_answer(console, _facts(sample, verbose=verbose), hint=hint)
     if coverage or verbose:
         rows = [(styled("fired", "bold"), styled("action", "bold"))]

@@ -11,16 +11,16 @@ from fencepost.cli.status import Exit
     "--output",
     required=True,
     metavar="DIR",
-    help="Build the site in this folder: new, empty, or with a site to be replaced.",
+    help="Build the site in this folder: new, empty, or an older site.",
 )
-@option("--docs", default="docs", show_default=True, metavar="DIR", help="Take the pages from this clone of Fencepost.")
+@option("--docs", default="docs", show_default=True, metavar="DIR", help="Folder with the pages, docs in a clone.")
 @option("--workers", type=Count(1), default=2, show_default=True, help="Number of processes that draw traces.")
 @option("--quiet", is_flag=True, help="Do not show progress.")
 def site(output: str, docs: str, workers: int, quiet: bool) -> Exit:
-    """Build a static site that any file server can serve, and that makes no requests elsewhere.
+    """Build a static site that any file server can serve, and that makes no requests to other hosts.
 
-    It has every protocol with its actions and guards, every guarantee with its runs and traces, findings, settings, the
-    documentation, and an explorer that runs the models in the browser.
+    The site contains every protocol with its actions and guards, every guarantee with its runs and traces, findings,
+    settings, the documentation, and an explorer that runs the models in the browser.
     """
     from fencepost.site.build import build_site
 

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 @options.command()
 @argument("protocol", metavar="PROTOCOL_OR_FILE")
-@option("--grid", multiple=True, metavar="NAME=V,V,...", help="Walk with each of these values; several are combined.")
+@option("--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; several grids are combined.")
 @options.constants_options
 @options.properties_option
-@walk_options("Walks in each cell.")
+@walk_options("Number of walks in each cell.")
 @option(
-    "--output", metavar="DIR", help="Keep the walks there, as Parquet: a folder, or a URL that all executors can read."
+    "--output", metavar="DIR", help="Save the walks here, as Parquet: a folder, or a URL that all executors can read."
 )
 @option("--resume", is_flag=True, help="Add to the walks in --output without repeating them.")
 @options.spark_options
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 @options.normalize_option
 @options.expect_option(FOUND)
 @option(
-    "--trace", metavar="DIR", help="Write a trace for each violated property, from its smallest cell, into this folder."
+    "--trace", metavar="DIR", help="Write a trace for each violated property, from its smallest cell, to this folder."
 )
 @option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the traces.  [default: on]")
-@option("--html", type=options.Writable(), help="Write the report to this file, as a page with a heat map.")
+@option("--html", type=options.Writable(), help="Write the report to this file, as an HTML page with a heat map.")
 @option("--coverage", is_flag=True, help="Show how often each action fired in each cell.")
 @options.output_options
 def sweep(**given: Any) -> Exit:
     """Take random walks through PROTOCOL with every combination of the grid's values, and report violations.
 
-    The walks of a cell are those of `fencepost simulate` with its constants and the same seed. A cell without a
-    violation is safe only as far as it was searched.
+    Each combination is a cell. Its walks are the ones that `fencepost simulate` takes with the same constants and seed.
+    A cell without a violation is safe only as far as it was searched.
 
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 nothing was found, 4 internal error.
@@ -76,14 +76,14 @@ def sweep(**given: Any) -> Exit:
 
 
 FEW = 100
-"""Fewest states for a meaningful estimate."""
+"""The minimum number of states for a meaningful estimate."""
 
 
 def print_sweep(console: Console, data: Json, *, coverage: bool, output: str | None = None) -> None:
     print_lines(console, f"{data['protocol']}  {data['verdict']}")
     print_bare(console, _table(data))
     for left in data["refused"]:
-        print_lines(console, f"{_setting(left['constants'])}: left out, {left['why']}", style="dim")
+        print_lines(console, f"{_setting(left['constants'])}: left out, because {left['why']}", style="dim")
     unsafe = [cell for cell in data["cells"] if cell.get("smallest_unsafe")]
     if unsafe:
         print_lines(console, "", "Frontier: the smallest cells in which a walk violated a property.")
@@ -105,7 +105,7 @@ def print_sweep(console: Console, data: Json, *, coverage: bool, output: str | N
     if never:
         print_lines(console, "", styled(f"never happened in any cell: {', '.join(never)}", "yellow"))
     rate = data["steps"] / data["seconds"] if data["walked_now"] and data["seconds"] else 0
-    kept = f"; {data['walks'] - data['walked_now']:,} were there before" if data["walks"] > data["walked_now"] else ""
+    kept = f"; {data['walks'] - data['walked_now']:,} were already saved" if data["walks"] > data["walked_now"] else ""
     print_lines(
         console,
         "",
@@ -114,7 +114,7 @@ def print_sweep(console: Console, data: Json, *, coverage: bool, output: str | N
         + (f"; {rate * data['walked_now'] / max(1, data['walks']):,.0f} steps a second" if rate else ""),
     )
     if not data["complete"]:
-        rest = f"; the same command with {'' if output else '--output DIR, then '}--resume walks the rest"
+        rest = f"; the same command with {'' if output else '--output DIR, then '}--resume takes the remaining walks"
         words = f"ended early: {data['why_stopped']}{rest}"
         if data["why_stopped"].startswith(WRONG):
             words = data["why_stopped"]
@@ -141,7 +141,7 @@ def _table(data: Json) -> Table:
 
 
 def about(distinct: int) -> str:
-    """Return an estimate from a sixteenth of the states seen, or a bound for few states."""
+    """Return an estimate from a sixteenth of the states seen; for few states, an upper bound."""
     return f"~{distinct:,}" if distinct >= FEW else f"< {FEW}"
 
 
@@ -189,7 +189,7 @@ def page(data: Json) -> str:
 
 
 def maps_of(data: Json) -> list[HeatMap]:
-    """Return a heat map for each combination of the values of the third axis and those after it."""
+    """Return a heat map for each combination of values of the third and later axes."""
     axes = list(data["axes"].items())
     none: tuple[str, list[Value]] = ("", [""])
     (across, columns), (down, rows) = [*axes[:2], none, none][:2]
@@ -213,7 +213,7 @@ def _square(cell: Json | None, why: str) -> Square:
     if cell is None:
         return Square("refused", "", why, 0.0)
     if not cell["walks"]:
-        return Square("unknown", "?", "not walked yet", 0.0)
+        return Square("unknown", "?", "no walks yet", 0.0)
     kinds = (f"{it['property']}: {it['walks']:,} walks, shortest {it['length']} states" for it in cell["violations"])
     title = "\n".join([f"{cell['walks']:,} walks", *kinds])
     if not cell["violations"]:

@@ -1,4 +1,4 @@
-"""`fencepost vacuity`: properties never violated, actions never taken and guards never needed, as measured."""
+"""`fencepost vacuity`: properties never violated, actions never taken, and guards never needed in any measurement."""
 
 from __future__ import annotations
 
@@ -23,26 +23,24 @@ if TYPE_CHECKING:
 
 @command()
 @argument("names", metavar="[PROTOCOL]...", nargs=-1)
-@option("--row", metavar="GUARD", help="Show what was measured without this guard, or with a setting such as elr=off.")
-@option("--trace", metavar="FILE", help="With --row: write its shortest history to this file, as a trace.")
+@option("--row", metavar="GUARD", help="Show the measurements without this guard, or with a setting such as elr=off.")
+@option("--trace", metavar="FILE", help="With --row: write its shortest violating history to this file.")
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 @option("--quiet", is_flag=True, help="Print only protocols with something to report.")
 def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json: bool, quiet: bool) -> Exit:
-    """For each PROTOCOL (default: all), list properties that no variant violates and guards that nothing needs.
+    """For each PROTOCOL (default: all), list properties that no variant violates and guards that no property needs.
 
-    It lists properties that no run of the catalogue and no row of a measured matrix violates, witnesses that no run
-    reaches, actions that never happen, and guards that no property depends on. Nothing is searched: for other
+    The list has properties that no run of the catalogue and no row of a measured matrix violates, witnesses that no run
+    reaches, actions that never happen, and guards that no property depends on. The command does not search: for other
     constants, or your own protocol, `fencepost ablate` reports the same for one matrix.
 
-    Exit status: 0 every guarantee that holds failed in some variant, 1 one did not, 2 bad input, 3 a matrix is stale:
-    the protocol has changed since.
+    Exit status: 0 every guarantee that holds is violated in some variant, 1 one is not, 2 bad input, 3 a matrix is
+    stale because the protocol has changed.
     """
     if row is not None:
         return _show_row(measured_row(names, row), trace, as_json=as_json)
     if trace:
-        raise UsageError(
-            "--trace was given without --row, and only a row has a history: write --row GUARD --trace FILE."
-        )
+        raise UsageError("--trace needs --row, because only a row has a history: write --row GUARD --trace FILE.")
     found = find_suspicions(*names)
     if as_json:
         print_json(found.to_dict())
@@ -60,7 +58,7 @@ def _show_row(found: MeasuredRow, trace: str | None, *, as_json: bool) -> Exit:
         history = found.history
         if history is None:
             raise UsageError(
-                f"{found.row!r} of {found.protocol} has no history, as nothing was violated: leave --trace out."
+                f"nothing was violated in {found.row!r} of {found.protocol}, so it has no history: leave --trace out."
             )
         write_text(Path(trace), history.text)
     if as_json:
@@ -98,7 +96,7 @@ def _print(console: Console, data: dict[str, Any], *, old: bool) -> None:
     if old:
         words = "The figures are stale: the protocol has changed since they were measured."
         print_lines(console, words, style="bold yellow", indent=2)
-    for name, text in {**SUSPICIONS, "guarantees": "guarantees that hold, and that nothing was seen to break"}.items():
+    for name, text in {**SUSPICIONS, "guarantees": "guarantees that hold, and that nothing violated"}.items():
         label = TELLS.get(name, text)
         looked_at = data["bases"] if name in ("dead", "idle") else data["runs"] or name != "unreached"
         shown = ", ".join(data[name]) or ("none" if looked_at else "not examined")

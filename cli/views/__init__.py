@@ -1,1 +1,1 @@
-"""Views: pages and tables for a terminal, and progress while a command runs."""
+"""Views: pages and tables for a terminal, and the progress of a running command."""

@@ -1,4 +1,4 @@
-"""Report of an audit, for operators of Kafka who do not know the model."""
+"""The report of an audit, written for Kafka operators who do not know the model."""
 
 from __future__ import annotations
 
@@ -22,26 +22,25 @@ if TYPE_CHECKING:
 
 STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "dim"}
 EACH = 3
-"""Most findings of each sort; all are in the JSON and the Parquet files."""
+"""The maximum number of findings shown for each sort; the JSON and Parquet files have all of them."""
 LEGEND = (
-    "Times are UTC. ISR: the in-sync replicas. ELR: eligible leader replicas, which may "
-    "lead without loss although they are not in sync. "
-    "Min ISR: the number of replicas that must be in sync for acks=all. Epoch: the leader epoch, which rises with each "
-    "election."
+    "Times are UTC. ISR: the in-sync replicas. ELR: eligible leader replicas, which can become leader without losing "
+    "records although they are not in sync. Min ISR: the number of replicas that must be in sync for acks=all. "
+    "Epoch: the leader epoch, which increases with each election."
 )
 KINDS = (
-    "A violation: the controller broke one of its own rules. An exposure: Kafka's rules allow it, but "
-    "records can be lost from there, or were."
+    "A violation: the controller broke one of its own rules. An exposure: Kafka's rules allow this, but records can "
+    "be lost in such a state, or were lost."
 )
 LIMITS = (
-    "Not in the metadata log, and so not seen by the audit: the contents of replicas' logs without a given "
-    "copy, refused requests, disk failures, and everything older than its first offset and oldest snapshot."
+    "The metadata log does not contain, so the audit cannot see: the contents of replica logs (except given copies), "
+    "refused requests, disk failures, and anything older than its first offset and oldest snapshot."
 )
 ELECTED = {"elr": " from the ELR", "unclean": " uncleanly", "last-known": " as the last known leader"}
 SORTS = 5
-"""Most sorts of findings on a first screen."""
+"""The maximum number of sorts of findings on a first screen."""
 PARTITIONS = 20
-"""The most partitions whose copies are shown; all are in the JSON."""
+"""The maximum number of partitions whose copies are shown; the JSON contains all."""
 
 
 def print_screen(console: Console, data: dict[str, Any]) -> None:
@@ -66,7 +65,7 @@ def print_screen(console: Console, data: dict[str, Any]) -> None:
         advice = [it["look"] for it in sorts if lost and it["sort"].startswith("records-")] or advice
         facts.append(("to do", advice[0] if advice else sorts[0]["look"]))
     else:
-        facts.append(("looked for", "broken rules of the controller, and states from which its rules can lose records"))
+        facts.append(("looked for", "broken rules of the controller, and states in which its rules allow record loss"))
         facts.append(("not seen", LIMITS.partition(": ")[2]))
     facts += [("unread" if note["unread"] else "note", note["text"]) for note in data["notes"][:2]]
     facts.append(("reach", describe_coverage(data)))
@@ -194,7 +193,7 @@ def _replicas(console: Console, item: dict[str, Any]) -> None:
         text = f"epoch {one['epoch']}, from offset {one['first']:,}: {text}, on {listed(one['brokers'])}"
         print_lines(console, text, indent=2)
     for one in item["parts"]:
-        where = f"  not everywhere: {span(one['first'], one['last'])}: "
+        where = f"  not on all copies: {span(one['first'], one['last'])}: "
         print_hanging(console, where, ", ".join(one["copies"]))
     for text in lost_of(item):
         print_hanging(console, styled("  the leader lacks: ", "bold"), text)
@@ -205,7 +204,7 @@ def _looked_for(console: Console, data: dict[str, Any]) -> None:
     elr = {True: "on", False: "off", None: "not known"}[release["elr"]]
     known = [(release["supported"], "controllers support metadata.version"), (release["metadata_version"], "it is at")]
     levels = "".join(f", {words} {level}" for level, words in known if level is not None)
-    console.print(heading(f"What was looked for (rules of {release['version']}{levels}; ELR {elr})"))
+    console.print(heading(f"Rules that were checked (rules of {release['version']}{levels}; ELR {elr})"))
     for it in data["looked_for"]:
         found = f"found {it['count']:,}" if it["count"] else it["why_not"] or "not found"
         head = styled(f"  {found}  ", "bold" if it["count"] else "")
@@ -243,16 +242,16 @@ def lines_of(history: dict[str, Any]) -> list[dict[str, Any]]:
     made += [_gap({**before, "time": history["end"]["time"]}, *gap) for gap in gaps]
     end = history["end"]
     known = not gaps and before["election"] not in ("unjudged", "deleted")
-    words = "as the log ends" if known else "the topic is deleted"
+    words = "at the end of the log" if known else "the topic is deleted"
     if not known and (gaps or before["election"] == "unjudged"):
-        words = "as the log ends: not known"
+        words = "at the end of the log: unknown"
     made.append({**end, "state": _state(before) if known else ("",) * 6, "told": words, "marked": False})
     return made
 
 
 def _gap(step: dict[str, Any], first: int, last: int) -> dict[str, Any]:
     which = f"offset {first:,} is" if first == last else f"offsets {first:,} to {last:,} are"
-    words = f"{which} damaged or missing: what was changed there is not known"
+    words = f"{which} damaged or missing: changes there are unknown"
     return {"time": step["time"], "offset": first, "state": ("?",) * 6, "told": words, "marked": False}
 
 
@@ -267,10 +266,10 @@ def _state(step: dict[str, Any]) -> tuple[str, ...]:
 def describe_step(before: dict[str, Any] | None, step: dict[str, Any]) -> str:
     if step["election"] in ("unjudged", "deleted"):
         has = f"; the record itself has {step['why']}" if step["why"] else ""
-        return f"not judged: the state before is not known{has}" if step["election"] == "unjudged" else "deleted"
+        return f"not judged: the previous state is unknown{has}" if step["election"] == "unjudged" else "deleted"
     words = []
     if before is None:
-        words.append({"created": "created", "snapshot": "as a snapshot has it"}.get(step["election"], ""))
+        words.append({"created": "created", "snapshot": "as in a snapshot"}.get(step["election"], ""))
     else:
         if step["replicas"] != before["replicas"] or step["adding"] != before["adding"]:
             under_way = step["adding"] or step["removing"]
@@ -291,7 +290,7 @@ def describe_step(before: dict[str, Any] | None, step: dict[str, Any]) -> str:
 
 
 def _reason(left: list[int], why: str | None) -> str:
-    """Return why brokers left, in parentheses; without their names if the reason is the same for all."""
+    """Return in parentheses why brokers left, without their names if the reason is the same for all."""
     if not why:
         return ""
     mine = f"{listed(left)}: "
@@ -306,18 +305,18 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
     console.print(heading(f"{trace['partition']} in the model"))
     print_lines(
         console,
-        f"The record from offset {trace['first']:,} to {trace['last']:,} is possible by the rules of "
-        f"{trace['version']}: {trace['recorded']} states of the controller, with the "
-        f"brokers' steps in between, found by search, {trace['states']} states ({trace['searched']:,} were examined).",
+        f"The rules of {trace['version']} allow the record from offset {trace['first']:,} to {trace['last']:,}: it "
+        f"consists of {trace['recorded']} states of the controller. A search found brokers' steps between them; the "
+        f"trace has {trace['states']} states ({trace['searched']:,} were examined).",
         indent=2,
     )
     if trace["left_out"]:
-        print_lines(console, f"Earlier history is left out: {trace['left_out']}.", indent=2)
+        print_lines(console, f"Earlier history is omitted: {trace['left_out']}.", indent=2)
     if trace["next"] is not None:
         print_lines(
             console,
-            f"No path leads to offset {trace['next']:,} among them: the brokers did something "
-            "that was not tried, or that the model lacks. The trace ends before it.",
+            f"No path among them leads to offset {trace['next']:,}: the brokers took a step that was not tried, or "
+            "that the model lacks. The trace ends before it.",
             indent=2,
         )
     brokers = ", ".join(f"{number} is broker {broker}" for number, broker in enumerate(trace["brokers"]))
@@ -327,14 +326,14 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
     if trace["broken"]:
         print_lines(
             console,
-            "This is one of possibly many histories: the controller's steps "
-            "are recorded, those of brokers and clients in between are assumed. On it:",
+            "There may be many such histories: the controller's steps are recorded, but the steps of brokers and "
+            "clients between them are assumed. In this one:",
             indent=2,
         )
     for item in trace["broken"]:
         words = f"{item['sentence']} ({item['property']})"
         print_hanging(console, styled(f"  violated from step {item['step']} on: ", "bold"), words)
-    print_lines(console, f"See it with: fencepost show {trace['file']}", indent=2)
+    print_lines(console, f"To see it, run: fencepost show {trace['file']}", indent=2)
 
 
 def _rest(console: Console, data: dict[str, Any]) -> None:
@@ -342,13 +341,13 @@ def _rest(console: Console, data: dict[str, Any]) -> None:
         console.print()
         print_lines(console, *ranked(data))
     lines = [note["text"] for note in data["notes"]]
-    lines += [f"offsets {first:,} to {last:,} are in no file" for first, last in data["gaps"]]
+    lines += [f"no file contains offsets {first:,} to {last:,}" for first, last in data["gaps"]]
     differ, unjudged = data["disagreements"], data["unjudged"]
     if differ["count"]:
-        first = f"the first {differ['offset']:,}: the newer epoch counts"
-        lines.append(f"files disagree about {differ['count']:,} offsets, {first}")
+        first = f"the first is {differ['offset']:,}: the newer epoch was used"
+        lines.append(f"files differ at {counted(differ['count'], 'offset')}, {first}")
     if unjudged:
-        lines.append(f"{counted(unjudged, 'change')} of partitions whose state before is in no file: not judged")
+        lines.append(f"not judged: {counted(unjudged, 'change')} of partitions whose previous state is in no file")
     if lines:
         console.print()
         console.print(heading("The log itself"))
@@ -357,7 +356,7 @@ def _rest(console: Console, data: dict[str, Any]) -> None:
 
 COLOURS = {"critical": "#b71c1c", "high": "#e65100", "medium": "#f9a825", "low": "#90a4ae"}
 LINES = 40
-"""The most partitions with their own line, the worst first."""
+"""The maximum number of partitions with their own line, the worst first."""
 
 
 def look_for_plotly() -> None:
@@ -392,7 +391,7 @@ def _found(data: dict[str, Any], sort: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def timeline(data: dict[str, Any]) -> str:
-    """Return the timeline as HTML, including the library: a line for each partition, a mark for each finding."""
+    """Return the timeline as HTML with the library: a line for each partition, a mark for each finding."""
     import plotly.graph_objects as go
 
     if not data["findings"]:

@@ -1,6 +1,6 @@
 """The consoles: results on stdout, in colour if the terminal supports it, and progress on stderr.
 
-Progress is live only on a terminal.
+Live progress appears only on a terminal.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 GAP = 2
-"""Blanks between two columns."""
+"""The number of spaces between two columns."""
 NARROWEST = 24
 """Minimum width of a paragraph, even on a narrower terminal."""
 COLOURS = {"red": "color(160)", "green": "color(28)", "yellow": "color(130)", "cyan": "color(31)"}
-"""The colours, by numbers that all terminals show alike: readable on black and on white."""
+"""The colours, by numbers that look alike on all terminals: readable on black and on white."""
 _STYLES = {
     Verdict.HOLDS: "green",
     Verdict.PROVED: "green",
@@ -47,13 +47,13 @@ _STYLES = {
 
 
 SCREEN = 80
-"""Maximum width of a first screen: that of a usual terminal."""
+"""The maximum width of a first screen: 80 columns, as in a usual terminal."""
 
 
 def results(*, must_be_read: bool = False, narrow: bool = False) -> Console:
-    """Return the console for results, `narrow` for a first screen. Rich reads NO_COLOR itself.
+    """Return the console for results; if `narrow`, as wide as a first screen. Rich reads NO_COLOR itself.
 
-    If the reader is gone, the rest is discarded, and the exit status stays that of the result; with `must_be_read`,
+    If the reader is gone, the remaining output is discarded and the exit status does not change; with `must_be_read`,
     BrokenPipeError is raised.
     """
     from rich.console import Console
@@ -74,7 +74,7 @@ def theme() -> Theme:
 
 
 def _reader_gone() -> NoReturn:
-    """End the command as usual; Rich would end it with the status of a violation."""
+    """End the command as usual, because Rich would exit with the status of a violation."""
     raise BrokenPipeError
 
 
@@ -89,7 +89,7 @@ def print_json(data: Mapping[str, object]) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print text on stdout; if the reader is gone, the rest is discarded."""
+    """Print text on stdout; if the reader is gone, discard the rest."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -103,7 +103,7 @@ def print_lines(console: Console, *lines: Text | str, style: str = "", indent: i
 
 
 def print_rows(console: Console, rows: Sequence[Sequence[Text | str]], *, indent: int = 0) -> None:
-    """Print rows of columns, each as wide as its widest cell; the last column wraps within itself."""
+    """Print rows of columns, each as wide as its widest cell; text in the last column wraps."""
     cells = [[_text(item) for item in row] for row in rows]
     widths = [max(item.cell_len for item in column) for column in zip(*cells, strict=True)]
     for *first, last in cells:
@@ -173,13 +173,13 @@ def print_trace(console: Console, trace: Trace, path: Path) -> None:
 
 
 PERIOD = 0.125
-"""Seconds between two updates; faster ones are not readable."""
+"""The minimum time between two updates in seconds; faster ones are unreadable."""
 BARS = "▁▂▃▄▅▆▇█"
 MOST_BARS = 40
 
 
 class Display(Watch):
-    """Notes and, on a terminal, one block of lines that is updated in place."""
+    """Notes, and on a terminal one block of lines that is updated in place."""
 
     def __init__(self, *, quiet: bool) -> None:
         self.quiet = quiet
@@ -241,7 +241,7 @@ class Display(Watch):
         return self._telling(lambda done, steps, seconds: walks_text(title, done, walks, steps, seconds))
 
     def _telling(self, draw: Callable[..., Text]) -> Callable[..., None] | None:
-        """Return a callback that shows `draw` of its arguments now and then; None without a live block."""
+        """Return a callback that draws its arguments with `draw` at intervals, or None without a live block."""
 
         def tell(*arguments: Any) -> None:
             now = time.monotonic()
@@ -258,13 +258,13 @@ class Display(Watch):
 
 
 def called(given: Mapping[str, Any], call: Callable[..., R], names: str, *what: Any, **more: Any) -> R:
-    """Call a function of the library with the options of these names, and show its progress."""
+    """Call a library function with the named options of the command, and show its progress."""
     with Display(quiet=given["quiet"]) as display:
         return call(*what, progress=display, **{name: given[name] for name in names.split()}, **more)
 
 
 def show(given: Mapping[str, Any], made: Any, view: Callable[..., None], *of_json: Any, **more: Any) -> None:
-    """Print an answer as JSON, or by a view: one screen, or everything if `verbose`."""
+    """Print an answer as JSON, or with a view: one screen, or all details if `verbose`."""
     if given["json"]:
         print_json(made.to_dict(*of_json))
     else:
@@ -272,7 +272,7 @@ def show(given: Mapping[str, Any], made: Any, view: Callable[..., None], *of_jso
 
 
 class Busy:
-    """A spinner with the current work and its duration: Rich draws it several times a second."""
+    """A spinner with the current activity and its duration, which Rich draws several times a second."""
 
     def __init__(self, text: str, began: float) -> None:
         from rich.spinner import Spinner
@@ -304,7 +304,7 @@ def walks_text(title: str, done: int, walks: int, steps: int, seconds: float) ->
 
 
 def sparkline(levels: list[int]) -> str:
-    """Return a bar per level (the last ones if there are many), its height showing the level's size."""
+    """Return a bar for each level (the last ones if there are many), whose height shows the level's size."""
     shown = levels[-MOST_BARS:]
     top = max(shown, default=0) or 1
     return "".join(BARS[(len(BARS) - 1) * size // top] for size in shown)

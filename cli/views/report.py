@@ -38,14 +38,14 @@ INDENT = 2
 KINDS = {
     Kind.ALWAYS: "must hold in every reachable state",
     Kind.STEP: "must hold in every step from one state to the next",
-    Kind.SOMETIMES: "a witness, which some reachable state or step must show",
-    Kind.LEADS_TO: "must come eventually, in every fair behaviour",
-    Kind.AT_MOST: "must come at a limited cost, in every fair behaviour",
+    Kind.SOMETIMES: "a witness, which some reachable state or step must satisfy",
+    Kind.LEADS_TO: "must eventually happen in every fair behaviour",
+    Kind.AT_MOST: "must happen at a limited cost in every fair behaviour",
 }
 PARENT, SPARK_PARENT = 4, 8
-"""Bytes per state for its predecessor."""
+"""The size in bytes of a state's link to its predecessor."""
 MANY = 10_000
-"""Fewest states for which memory per state is meaningful: with fewer, most of it is merely reserved."""
+"""The minimum number of states for a meaningful memory figure per state: with fewer, most memory is only reserved."""
 
 
 def print_page(
@@ -59,7 +59,7 @@ def print_page(
     quiet: bool = False,
     expected: Verdict | None = None,
 ) -> None:
-    """Print the answer to one check, after a rule if it is not the first: one screen, or everything if `verbose`."""
+    """Print the answer to one check, after a rule if it is not the first: one screen, or all details if `verbose`."""
     if not first:
         console.print()
         console.rule(result.protocol, style="dim")
@@ -103,7 +103,7 @@ def _print_steps(console: Console, trace: Counterexample, what: str) -> None:
 
 
 def print_traces(console: Console, result: CheckResult) -> None:
-    """Print the path to each violation, each path once, and the path to the deadlock if requested."""
+    """Print the path to each violation, identical paths once, and the path to the deadlock if requested."""
     shown: dict[Path, str] = {}
     for trace, what in _ways(result):
         path = trace.path
@@ -116,7 +116,7 @@ def print_traces(console: Console, result: CheckResult) -> None:
 
 
 def _ways(result: CheckResult) -> Iterator[tuple[Counterexample, str]]:
-    """Yield paths with their titles: the gravest violation first, the others in order, then worst cases."""
+    """Yield paths with their titles: the gravest violation first, then the others in order, then worst cases."""
     violated = [item for item in result.properties if item in result.violated]
     for item in sorted(violated, key=lambda item: item is not gravest(result)):
         yield result.traces[item.name], f"{item.name} is violated"
@@ -132,9 +132,9 @@ def _size(trace: Counterexample) -> str:
     if path.loop is None:
         of_behaviours = prop is not None and prop.kind.over_behaviours
         return f"{'a trace of' if of_behaviours else 'the shortest trace has'} {counted(path.length, 'state')}"
-    end = f"a loop from the {_nth(path.loop + 1)} on"
+    end = f"a loop that starts at the {_nth(path.loop + 1)}"
     if path.loop == path.length - 1:
-        end = "at whose end everything may stop"
+        end = "at the end of which the system may stop"
     return f"a trace of {counted(path.length, 'state')}, {end}"
 
 
@@ -155,7 +155,7 @@ def print_verdict(console: Console, result: CheckResult, expected: Verdict | Non
     if expected is not None and result.verdict is not expected:
         print_lines(console, f"Expected {expected}, found {result.verdict}.", style="bold red")
     if not result.complete:
-        rest = "The states beyond were not visited, so no property is reported as holding."
+        rest = "States further on were not visited, so no property is reported as holding."
         print_lines(console, f"Partial: {result.why_stopped}. {rest}", style="yellow")
 
 
@@ -184,7 +184,7 @@ def print_properties(console: Console, result: CheckResult, *, legend: bool = Tr
 
 
 def _shared_fairness(question: Question) -> str:
-    """Return the fairness that all properties of behaviours share, if there are several with the same."""
+    """Return the fairness assumption of all properties of behaviours, if there are several that share it."""
     texts = [item.eventual.fairness_text for item in question.properties if item.eventual is not None]
     return texts[0] if len(texts) > 1 and len(set(texts)) == 1 else ""
 
@@ -213,7 +213,7 @@ def _cost(item: PropertyResult) -> str:
 
 
 def _found(item: PropertyResult, *, exact: bool) -> tuple[Text, str]:
-    """Return the verdict and the length of the shortest trace; a witness counts as reached."""
+    """Return the verdict and the length of the shortest trace; a witness that holds is called reached."""
     if item.path is None:
         doubtful = not exact and item.verdict in (Verdict.HOLDS, Verdict.UNREACHED)
         return verdict_text(item.verdict), ", up to fingerprint collisions" if doubtful else _cost(item)
@@ -235,8 +235,8 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
         return
     yield "states", f"{result.distinct:,} distinct, {result.generated:,} generated, depth {result.depth}"
     if result.symmetry:
-        shown = f"{result.symmetry} are interchangeable, as the model declares and its text shows"
-        yield "symmetry", f"{shown}: a canonical state stands for all that differ only in which is which"
+        shown = f"{result.symmetry} are interchangeable: the model declares it, and its source was checked"
+        yield "symmetry", f"{shown}: one canonical state represents all that differ only by swapping them"
     if result.cross_check is not None:
         yield "cross-check", str(result.cross_check)
     workers = f" with {counted(result.workers, 'worker')}" if result.workers else ""
@@ -245,12 +245,12 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
     yield "time", f"{seconds}{workers} ({result.engine} engine): {found}, {made}"
     yield "memory", _memory(result)
     if result.omission:
-        chance = f"probability that one was omitted at most {result.omission:.1e}"
-        yield "compact", f"states kept as 64-bit fingerprints; {chance}"
+        chance = f"a state was missed with probability at most {result.omission:.1e}"
+        yield "compact", f"states stored as 64-bit fingerprints; {chance}"
     if result.deadlocks:
         hint = "" if result.deadlock else "; --deadlock shows the path to one"
         ends = f"{counted(result.deadlocks, 'state')} without a successor"
-        yield "ends", f"{ends}, normal where budgets are used up{hint}"
+        yield "ends", f"{ends}, normal when budgets are used up{hint}"
     yield from _bounds(result)
     dead = [name for name, fired in result.fired.items() if not fired]
     if dead:
@@ -261,7 +261,7 @@ def _compiling(result: Result, *, verbose: bool) -> Iterator[tuple[str, str]]:
     for number, item in enumerate(result.compiled if verbose else ()):
         took = f"{show_seconds(item.seconds)}, {show_size(item.memory)} at most in the process that compiled"
         when = " while the search continued" if number else ""
-        yield "compiled", f"{item.tier} code: " + ("kept from an earlier time" if item.kept else f"in {took}{when}")
+        yield "compiled", f"{item.tier} code: " + ("read from the cache" if item.kept else f"in {took}{when}")
 
 
 def _bounds(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
@@ -271,7 +271,7 @@ def _bounds(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
     if reached:
         yield "bounds reached", styled("; ".join(Cuts(item).sentence for item in reached), "yellow")
     if off:
-        yield "switched off", f"{'; '.join(Cuts(item).sentence for item in off)}: what needs more was left out"
+        yield "switched off", f"{'; '.join(Cuts(item).sentence for item in off)}: steps beyond that were left out"
     if beyond:
         words = f"{', '.join(beyond.values())}: so far"
         if result.complete:
@@ -304,7 +304,7 @@ def print_coverage(console: Console, result: Result) -> None:
     for name, fired in result.fired.items():
         rows.append((styled(f"{fired:,}"), styled(name, "bold" if fired else "bold yellow")))
     print_numbers(console, rows)
-    rows = [(styled("refused", "bold"), styled("guard, where those before it let pass", "bold"))]
+    rows = [(styled("refused", "bold"), styled("guard, when earlier guards allow the step", "bold"))]
     action = ""
     for guard in result.guards:
         if guard.action != action:
@@ -314,7 +314,7 @@ def print_coverage(console: Console, result: Result) -> None:
     print_numbers(console, rows)
     idle = [guard for guard in result.guards if not guard.refused]
     if idle:
-        words = "refused nothing that the guards before it allowed: idle under these constants."
+        words = "refused nothing that earlier guards allowed: idle under these constants."
         print_lines(console, f"{counted(len(idle), 'guard')} {words}", style="yellow")
 
 
@@ -326,7 +326,7 @@ def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> 
     for item in growth.steps:
         found = f"{item.distinct:,} states, {show_seconds(item.seconds)}"
         mark = "; " if item.why_stopped else ": "
-        changed = f"{mark}another verdict on {', '.join(item.changed)}" if item.changed else ""
+        changed = f"{mark}different verdict on {', '.join(item.changed)}" if item.changed else ""
         begun = f"unfinished after {found}: " if item.distinct else ""
         end = f"{begun}{item.why_stopped}{changed}" if item.why_stopped else f"{found}{changed}"
         print_lines(console, f"{in_values({name: item.cell[name] for name in raised})}: {end}", indent=2)
@@ -346,18 +346,18 @@ def _lines(growth: Growth, unshared: Container[str]) -> Iterator[tuple[str, Text
             other = in_values({name: change.cell[name] for name in raised})
             yield item.name, styled(f"{same}; {change.verdict} with {other}", "yellow")
     if growth.settled:
-        yield "settled", f"not reached any more: {beyond_bounds({name: name for name in growth.settled}, unshared)}"
+        yield "settled", f"no longer reached: {beyond_bounds({name: name for name in growth.settled}, unshared)}"
     for name in growth.open:
         why = growth.not_raised.get(name)
         yield "still reached", f"{name}: {why}" if why else name
     if growth.switched_off:
         yield "switched off", f"{', '.join(growth.switched_off)}: a bound of 0 is not raised"
-    why = f"unfinished: {growth.why_stopped}" if growth.why_stopped else "nothing is left to raise"
-    yield "growth", f"{why} ({show_seconds(growth.seconds)} in all)"
+    why = f"unfinished: {growth.why_stopped}" if growth.why_stopped else "no bound is left to raise"
+    yield "growth", f"{why} ({show_seconds(growth.seconds)} in total)"
 
 
 def beyond_bounds(shown: Mapping[str, str], unshared: Container[str]) -> str:
-    """Return the statement about larger values of bounds that were not reached; `shown` has the results by name."""
+    """Return the sentence on larger values of bounds that were not reached; `shown` maps names to their results."""
     free = [text for name, text in shown.items() if name in unshared]
     read = [text for name, text in shown.items() if name not in unshared]
     words = [NeverMatters(free).sentence] if free else []

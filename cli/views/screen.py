@@ -1,4 +1,4 @@
-"""First screens: the verdict in one sentence, the facts behind it, and the trace of the gravest violation."""
+"""First screens: a one-sentence verdict, the facts behind it, and the trace of the gravest violation."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 FEW = 8
-"""Up to this many constants are shown in full; of more, those that differ from the declared ones."""
+"""Up to this many constants, all are shown; of more, only those that differ from the declared ones."""
 ROWS = 4
-"""Most violations with a row each; more become one paragraph."""
+"""The maximum number of violations with a row each; if there are more, they share a paragraph."""
 NAMES = 20
-"""The most names in a paragraph."""
+"""The maximum number of names in a paragraph."""
 STEPS = 12
-"""Number of a trace's steps that are shown, the last ones."""
+"""The number of a trace's last steps that are shown."""
 
 
 def gravest(result: CheckResult) -> PropertyResult | None:
-    """Return the violation to show first: a loss before an inner invariant, then the shortest trace."""
+    """Return the violation to show first: lost records before other violations, then the shortest trace."""
     by_name = {prop.name: prop for prop in result.question.properties}
     return min(result.violated, key=lambda item: gravity(by_name[item.name]), default=None)
 
@@ -41,7 +41,7 @@ def headline(result: CheckResult) -> str:
     base = result.question.protocol.machine.base
     words = (verdict_sentence(result), *_counts(result))
     if result.base is Base.SAME and base is not None:
-        words = (f"The variant does nothing here: the verdict is that of its base {base.name}.", *words)
+        words = (f"The variant has no effect here: the verdict is that of its base {base.name}.", *words)
     return " ".join(words)
 
 
@@ -58,7 +58,7 @@ def verdict_sentence(result: CheckResult) -> str:
     missing = _named(result, Verdict.UNREACHED)
     if missing:
         names = ", ".join(f"`{item.name}`" for item in missing[:3]) + (", ..." if len(missing) > 3 else "")
-        return f"No reachable state or step shows {names}{doubt}."
+        return f"No reachable state or step satisfies {names}{doubt}."
     word = "canonical state" if result.symmetry else "state"
     searched = f"all {counted(result.distinct, word)} were searched"
     if result.omission or result.distinct == 1:
@@ -81,7 +81,7 @@ def _all(number: int, one: str, many: str) -> str:
 
 
 def _counts(result: CheckResult) -> Iterator[str]:
-    """Yield the rest of the headline: how much is violated, and which findings explain it."""
+    """Yield the rest of the headline: how many properties are violated, and which findings explain the violations."""
     guarantees, violated = _guarantees(result), result.violated
     if result.violated and len(guarantees) > 1:
         because = "; ".join(_because(result))
@@ -111,7 +111,7 @@ def _because(result: CheckResult) -> Iterator[str]:
         yield Prevents(f"repairing {finding}", traces).sentence
     version = result.question.version
     if explained and not version.endswith(REPAIRED):
-        yield f'`version="{version}{REPAIRED}"` checks it repaired'
+        yield f'`version="{version}{REPAIRED}"` checks it with the fix'
 
 
 def _guarantees(result: CheckResult) -> list[PropertyResult]:
@@ -127,7 +127,7 @@ def _named(result: CheckResult, verdict: Verdict) -> list[PropertyResult]:
 
 
 def plain_notes(result: CheckResult) -> list[str]:
-    """Return the notes for a first screen: those on this search and on a user's own machine."""
+    """Return the notes for a first screen: notes on this search and on the user's own machine."""
     machine = result.question.protocol.machine
     if result.question.file and machine.base is None:
         return list(result.notes)
@@ -203,7 +203,7 @@ def checked(question: Question, *, normalize: bool = True) -> str:
 
 
 def constants_text(machine: Machine, constants: Constants, version: str, name: str, off: str = "") -> str:
-    """Return a name with the constants that differ from the version or the declared ones; with all if they are few."""
+    """Return a name with the constants that differ from the version or the declared ones, or with all if few."""
     declared = machine.constants.declared()
     usual = dict(machine.version(version).values) if version else {}
     shown = {item: f"{item}={str(value).lower()}" for item, value in constants.shown.items()}
@@ -248,14 +248,14 @@ def print_steps(
     print_lines(console, title, style="bold")
     if first:
         inside = loop is not None and loop < first
-        again = f"; from step {(loop or 0) + 1} on they are repeated for ever" if inside else ""
+        again = f"; from step {(loop or 0) + 1} on the steps repeat forever" if inside else ""
         print_lines(console, f"{counted(first, 'earlier step')}: `-v`{again}", style="dim", indent=5)
     for number, text in enumerate(texts[first:], first + 1):
         if loop == number - 1:
             print_lines(console, "from here on, forever:", style="dim", indent=5)
         _print_cut(console, f"{number:>3}  {text}")
     if loop == len(texts):
-        print_lines(console, "Nothing happens any more.", style="dim", indent=5)
+        print_lines(console, "Nothing more happens.", style="dim", indent=5)
     if culprit:
         _print_cut(console, f"     violated for {culprit}", "dim")
 

@@ -1,1 +1,1 @@
-"""The explorer: any protocol step by step in the browser, by the plain semantics. Standard library only."""
+"""The explorer: any protocol, step by step in the browser, under the plain semantics."""

@@ -1,7 +1,7 @@
-"""States computed in advance, around a path, for pages without an engine; equal ones are stored once.
+"""States near a path, computed in advance for pages without an engine; equal states are stored once.
 
-A trace's page has the states within two steps of its path, to explore from there. A story is an archived trace in an
-engineer's words, with the same steps under the fix; the files are in `tours/`.
+A trace's page contains the states within two steps of its path, for exploration. A story is an archived trace in an
+engineer's words, with the same steps under the fix; stories are files in `tours/`.
 """
 
 import json
@@ -26,15 +26,15 @@ from fencepost.model.language.interpreter import Path as History
 from fencepost.model.language.records import Key
 
 MOST = 3_000_000
-"""Most characters of a book."""
+"""The maximum number of characters in a book."""
 
 
 class Book:
-    """Numbered states, each with the arrivals of its steps: a successor, and the changes of the step.
+    """Numbered states, each with the arrivals of its steps; an arrival is a successor with the changes of the step.
 
-    Several steps may lead to one state with different changes, so those are stored with the arrival. States of the path
-    come first, then those one step away, in full; those two steps away are shown without their steps. A full book ends
-    earlier, and says which states have unknown successors.
+    Steps with different changes may lead to the same state, so changes are stored with the arrival. States on the path
+    come first, then states one step away, in full; states two steps away are shown without their steps. A full book
+    ends early, and records which states have unknown successors.
     """
 
     def __init__(self, setting: Setting, most: int = MOST) -> None:
@@ -92,7 +92,7 @@ class Book:
         return self.numbers[key]
 
     def _kept(self, value: Any) -> Any:
-        """Return a value with the items of each list replaced by their numbers among the texts."""
+        """Return a value in which the items of each list are replaced by their numbers among the texts."""
         if isinstance(value, list):
             return [self._number(json.dumps(item)) for item in value]
         return self._number(json.dumps(value))
@@ -117,9 +117,9 @@ class Book:
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = ("book.js", "past.js", "render.js", "embedded.js")
 MOST_STATES = 2_500_000
-"""Characters of states; with the rest, a page stays below 3 MB."""
+"""The number of characters of states; with everything else, a page stays below 3 MB."""
 MODULE = re.compile(r"^import .*;\n|^export ", re.MULTILINE)
-"""Module syntax, which has no place inside a page."""
+"""Module syntax, which is invalid inside a page."""
 
 
 def section(trace: Trace, path: History) -> str:
@@ -135,7 +135,7 @@ def section(trace: Trace, path: History) -> str:
     style = (STATIC / "explore.css").read_text(encoding="utf-8")
     script = "\n".join(MODULE.sub("", (STATIC / name).read_text(encoding="utf-8")) for name in SCRIPTS)
     ends = sum(state["ends"] for state in book.states)
-    told = f"{len(book.states)} states are in this file; at {ends} of them it ends."
+    told = f"This file contains {len(book.states)} states; it ends at {ends} of them."
     return f"""<style>
 {style}</style>
 <section id="explore" aria-labelledby="explore-heading">
@@ -165,7 +165,7 @@ explore({data});
 
 
 def framed(page: str) -> str:
-    """Return a page for a notebook, in a frame of its own."""
+    """Return a page in its own frame, for a notebook."""
     return f'<iframe title="Explorer" srcdoc="{escape(page)}" style="width: 100%; height: 46rem; border: 0"></iframe>'
 
 
@@ -174,7 +174,7 @@ FOLDER = Path(__file__).parent / "tours"
 
 @dataclass(frozen=True)
 class Story:
-    """One file: `steps` has a table for each step of the trace, and `order` the steps taken with the fix, from 1."""
+    """One story file: `steps` has a table for each step of the trace, `order` the steps taken with the fix, from 1."""
 
     name: str
     data: Mapping[str, Any]
@@ -193,7 +193,7 @@ class Story:
 
     @cached_property
     def repaired(self) -> Setting:
-        """The setting with the fix, and the steps taken then; if the story stops, the last one is refused."""
+        """The setting with the fix and its steps; if the story stops, the last step is refused."""
         repair, steps = self.data["repair"], self.broken.link.steps
         taken = tuple(steps[number - 1] for number in self.order)
         return set_up(replace(self.broken.link, constants={**self.broken.link.constants, **repair["set"]}, steps=taken))
@@ -205,7 +205,7 @@ class Story:
 
     @property
     def stops(self) -> bool:
-        """Whether the fix refuses the last of its steps."""
+        """Whether the fix refuses its last step."""
         return bool(self.data["repair"].get("stops"))
 
     @property
@@ -224,9 +224,7 @@ class Story:
         except DisabledError as error:
             why = refusal(setting, step, error)
             return {"action": step.action.label, "guard": why.decided or why.guard, "values": why.values}
-        raise ModelError(
-            f"story {self.name}: the repair does not refuse `{setting.link.steps[-1]}`: leave `stops` out."
-        )
+        raise ModelError(f"story {self.name}: the fix does not refuse `{setting.link.steps[-1]}`: leave `stops` out.")
 
     def page(self) -> dict[str, Any]:
         repair, steps = self.data["repair"], self.data["steps"]

@@ -18,7 +18,7 @@ TRACE, STORY = "trace", "story"
 KEYS = (VERSION, START, REMOVED, STEPS, TRACE)
 BETWEEN_STEPS, BETWEEN_GUARDS = ";", ","
 PLAIN = "=;,:{}[]"
-"""Characters of steps that a link keeps unescaped: browsers leave them alone behind `#`."""
+"""The characters of steps that a link keeps unescaped: browsers do not change them after `#`."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def link(
 ) -> str:
     """Return the part of an address after `explore/` that opens a protocol after these steps.
 
-    `removed` are guards by name, such as `follower-fetch 1`. Raises UsageError for unknown names.
+    `removed` lists guards by name, such as `follower-fetch 1`. Raises UsageError for unknown names.
     """
     machine = named_protocol(protocol).machine
     declared, shown = machine.constants.declared(), dict[str, str]()
@@ -64,7 +64,7 @@ def link(
 
 
 def differing(machine: Machine, shown: Mapping[str, object], version: str = "") -> dict[str, str]:
-    """Return the constants, as in JSON, that differ from a version, or else from the machine's defaults."""
+    """Return the constants, as in JSON, that differ from a version or, without one, from the machine's defaults."""
     base = dict(machine.version(version).values) if version else {}
     found = {}
     for name, item in machine.constants.declared().items():
@@ -93,8 +93,8 @@ def read(text: str) -> Link:
         if key not in declared:
             known = [*declared, *KEYS]
             raise UsageError(
-                f"the link sets {key!r}, which protocol {name!r} does not have.{nearest(key, known)} Constants are: "
-                f"{', '.join(declared)}."
+                f"the link sets {key!r}, which is not a constant of protocol {name!r}.{nearest(key, known)} Constants "
+                f"are: {', '.join(declared)}."
             )
     return Link(
         name,

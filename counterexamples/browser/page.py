@@ -1,6 +1,6 @@
-"""The explorer as files: the page, our sources as one archive, states computed in advance, and Pyodide.
+"""The files of the explorer: the page, Fencepost's sources as one archive, states computed in advance, and Pyodide.
 
-Pyodide, the Python of browsers, comes from npm; it is verified, and cached by its version.
+Pyodide, a Python for browsers, comes from npm; it is verified and cached by version.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ WAIT = 300
 
 
 def copy_pyodide(folder: Path) -> None:
-    """Copy Pyodide into a folder; raise UsageError in one sentence if it cannot be had."""
+    """Copy Pyodide into a folder; raise UsageError in one sentence if it is not available."""
     folder.mkdir(parents=True, exist_ok=True)
     source = find_pyodide()
     for name in FILES:
@@ -50,7 +50,7 @@ def copy_pyodide(folder: Path) -> None:
 
 
 def find_pyodide() -> Path:
-    """Return a folder with these files: FENCEPOST_PYODIDE, the cache, or a fresh installation from npm."""
+    """Return a folder with these files: FENCEPOST_PYODIDE, the cache, or a new installation from npm."""
     named = os.environ.get(NAMED)
     if named:
         _require_pyodide(Path(named), f"{NAMED} names another folder with the npm package pyodide {VERSION}, or none")
@@ -63,12 +63,12 @@ def find_pyodide() -> Path:
 
 def _install(kept: Path) -> None:
     otherwise = (
-        f"Install Node.js with npm and a way to its registry, or name a folder with the package: {NAMED}=FOLDER."
+        f"Install Node.js with npm and access to its registry, or name a folder with the package: {NAMED}=FOLDER."
     )
     npm = shutil.which("npm")
     if npm is None:
         raise UsageError(
-            f"the explorer needs Pyodide {VERSION}, which is not in the cache, and npm is missing. {otherwise}"
+            f"the explorer needs Pyodide {VERSION}, which is not in the cache, and npm is not installed. {otherwise}"
         )
     with tempfile.TemporaryDirectory() as aside:
         options = "--no-save --no-audit --no-fund --ignore-scripts --prefix"
@@ -84,10 +84,10 @@ def _install(kept: Path) -> None:
             failed = str(error)
         if failed:
             raise UsageError(
-                f"the explorer needs Pyodide {VERSION}, and npm could not install it: {failed}. {otherwise}"
+                f"the explorer needs Pyodide {VERSION}, but npm could not install it: {failed}. {otherwise}"
             )
         source = Path(aside) / "node_modules" / "pyodide"
-        _require_pyodide(source, "npm's registry gives another package under this version: report it")
+        _require_pyodide(source, "npm's registry returned a different package for this version: report it")
         kept.mkdir(mode=0o700, exist_ok=True)
         for name in FILES:
             write_file(kept / name, (source / name).read_bytes())
@@ -96,7 +96,7 @@ def _install(kept: Path) -> None:
 def _require_pyodide(folder: Path, otherwise: str) -> None:
     wrong = next((name for name in FILES if not _is_right(folder / name)), None)
     if wrong:
-        raise UsageError(f"{folder / wrong} is not that of Pyodide {VERSION}: {otherwise}.")
+        raise UsageError(f"{folder / wrong} does not belong to Pyodide {VERSION}: {otherwise}.")
 
 
 def _is_right(file: Path) -> bool:
@@ -119,15 +119,15 @@ MODULES = {
     "explorers": ("__init__", "running/__init__", "running/files"),
     "explorers.program": None,
 }
-"""The modules that the browser loads, by package; None means all of them."""
+"""The modules that the browser loads, by package; None stands for all of them."""
 BEGINNING = (1980, 1, 1, 0, 0, 0)
-"""The time of every file in the archive, so that the same sources give the same bytes."""
+"""The modification time of every file in the archive, so that equal sources give equal bytes."""
 
 
 def write(folder: Path, site: dict[str, Any] | None = None) -> None:
-    """Write the complete explorer into a folder; raise UsageError if Pyodide cannot be had.
+    """Write the complete explorer to a folder; raise UsageError if Pyodide is not available.
 
-    `site` has the relative addresses of the home page, protocols and properties, if the explorer is part of a site.
+    `site` contains the relative addresses of the home page, protocols and properties, if there is a site.
     """
     folder.mkdir(parents=True, exist_ok=True)
     copy_pyodide(folder / "pyodide")
@@ -160,7 +160,7 @@ def archive(file: Path) -> None:
 
 
 def first(name: str) -> dict[str, Any]:
-    """Return a protocol's initial states at its default constants, shown until the engine is loaded."""
+    """Return a protocol's initial states under its default constants, which are shown until the engine is loaded."""
     setting = set_up(Link(name))
     book = Book(setting)
     book.history(setting.initial(), ())

@@ -1,4 +1,4 @@
-"""Why a step is disabled: the guard that refuses it, the deciding part, and the values in that part."""
+"""The reasons why a step is disabled: the guard that refuses it, the deciding part, and the values in that part."""
 
 import ast
 import copy
@@ -19,13 +19,13 @@ from fencepost.model.language.records import Record, Scalar, declared_class, fie
 from fencepost.model.language.trees import code_of, expression_of
 
 NOT_IN_FLIGHT = "no such message is in flight"
-NO_ROOM, WRONG = "a value would be out of its domain", "the model raises an error"
+NO_ROOM, WRONG = "a value would leave its domain", "the model raises an error"
 
 
 class Refusal(NamedTuple):
-    """A guard by its number in the action (-1: no guard), its condition, the deciding part, and the values read in it.
+    """A guard by its number in the action (-1 for none), its condition, the deciding part, and the values read there.
 
-    `bound` is the constant of a guard that is not a rule of the protocol, but a bound of the run.
+    `bound` is the constant of a guard that is a bound of the run rather than a rule of the protocol.
     """
 
     number: int
@@ -36,9 +36,9 @@ class Refusal(NamedTuple):
 
 
 def refusal(setting: Setting, step: Step, error: FencepostError, *, explained: bool = True) -> Refusal:
-    """Return why a step was refused, from the error that refused it; without `explained` only by which guard.
+    """Return why a step was refused, from the error that refused it; without `explained`, only the guard.
 
-    Call it at once: the values are in a state that is reused.
+    Call this immediately: the state with the values is reused.
     """
     number = number_of(setting, step.action, error)
     if number < 0:
@@ -57,7 +57,7 @@ def refusal(setting: Setting, step: Step, error: FencepostError, *, explained: b
 
 
 def number_of(setting: Setting, item: Action, error: FencepostError) -> int:
-    """Return which guard of an action refused; -1 without one."""
+    """Return the number of the guard of an action that refused, or -1 if none did."""
     return setting.guards.refused(item, error) if isinstance(error, DisabledError) else -1
 
 
@@ -85,7 +85,7 @@ def _read_by(parts: list[tuple[str, dict[str, Any]]]) -> list[str]:
 
 
 class _Numbers(ast.NodeTransformer):
-    """Scope in which names become numbers."""
+    """A scope in which names become numbers."""
 
     def __init__(self, numbers: dict[str, int]) -> None:
         self.numbers = numbers
@@ -104,9 +104,9 @@ class Place(NamedTuple):
 
 
 def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
-    """Yield the values that a condition reads, as `name=value`: fields with their domain's names, and plain numbers.
+    """Yield the values that a condition reads as `name=value`: fields with their domain's names, and plain numbers.
 
-    Values that the condition did not reach are left out.
+    Values that the condition did not evaluate are left out.
     """
     for place in _places(condition):
         shown = None
@@ -139,7 +139,7 @@ def _places(condition: str) -> tuple[Place, ...]:
 
 
 def _shown(place: Place, names: dict[str, Any]) -> str | None:
-    """Return the value of a place as text; None unless it is a single value and not obvious from the text."""
+    """Return the value of a place as text, or None unless it is a single value that its text does not reveal."""
     value = eval(place.code, names)  # noqa: S307 (the model's own text)
     if not isinstance(value, int) or isinstance(value, IntEnum):
         return None

@@ -26,11 +26,11 @@ from fencepost.model.language.errors import UsageError, nearest
 HOST = "127.0.0.1"
 PREFIX = "explorer-"
 LOCAL = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
-"""Hosts in request headers that mean this machine, directly or through a tunnel."""
+"""Host headers that mean this machine, directly or through a tunnel."""
 
 
 class Handler(SimpleHTTPRequestHandler):
-    """Serve files with the types that browsers require of modules and WebAssembly, without logging."""
+    """A handler that serves files with the types that browsers require for modules and WebAssembly, without logging."""
 
     extensions_map = SimpleHTTPRequestHandler.extensions_map | {
         ".mjs": "text/javascript",
@@ -42,13 +42,13 @@ class Handler(SimpleHTTPRequestHandler):
         """Suppress the log of requests."""
 
     def send_head(self) -> Any:
-        """Start the answer; an invalid file name is not found.
+        """Start the response; an invalid file name is reported as not found.
 
-        A request to another host is refused: a foreign site may have made its name resolve to this machine (DNS
+        A request to another host is refused, because a foreign site may make its name resolve to this machine (DNS
         rebinding).
         """
         if not all(LOCAL.fullmatch(asked) for asked in self.headers.get_all("Host", [])):
-            self.send_error(HTTPStatus.FORBIDDEN, explain=f"The explorer answers as {HOST} and localhost only")
+            self.send_error(HTTPStatus.FORBIDDEN, explain=f"The explorer answers requests to {HOST} and localhost only")
             return None
         try:
             return super().send_head()
@@ -57,12 +57,12 @@ class Handler(SimpleHTTPRequestHandler):
             return None
 
     def list_directory(self, path: Any) -> None:  # noqa: ARG002 (as its base has it)
-        """Answer that a folder is not a file."""
+        """Respond that a folder is not a file."""
         self.send_error(HTTPStatus.NOT_FOUND)
 
 
 class Server(ThreadingHTTPServer):
-    """Server of several files at a time, which ignores browsers that disconnect."""
+    """A server of several files at a time, which ignores disconnecting browsers."""
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Report a failure, unless the client has disconnected."""
@@ -77,8 +77,8 @@ def server(folder: Path, port: int = 0) -> Iterator[ThreadingHTTPServer]:
         made = Server((HOST, port), partial(Handler, directory=str(folder)))
     except OSError as error:
         raise UsageError(
-            f"port {port} of {HOST} cannot be used: {error.strerror}. Give another `port=`, or none for any that is "
-            "free."
+            f"port {port} of {HOST} cannot be used: {error.strerror}. Choose another `port=`, or leave it out to use "
+            "any free port."
         ) from None
     with made:
         yield made
@@ -98,23 +98,22 @@ def address(what: str | None) -> str:
             return links.link_of_trace(name)
         if file.suffix == ".py":
             raise UsageError(
-                f"{what} is a Python file, and the explorer has the protocols of `fencepost list` alone. For a model "
-                "of your own, "
-                f"`fencepost check {what}` finds a history, and `fencepost show` makes a page of its trace."
+                f"{what} is a Python file, but the explorer supports only the protocols of `fencepost list`. For your "
+                f"own model, `fencepost check {what}` finds a history, and `fencepost show` makes a page of its trace."
             )
         return str(described(read(file).trace)["link"])
     if (ARCHIVE / f"{name}.trace").is_file() and what == Path(what).name:
         return links.link_of_trace(name)
     known = [*PROTOCOLS, *(item.stem for item in ARCHIVE.glob("*.trace"))]
     raise UsageError(
-        f"there is no protocol, no archived trace and no file {what!r}.{nearest(what, known)} "
-        "Give a protocol of `fencepost list`, or the path of a trace file."
+        f"there is no protocol, archived trace or file {what!r}.{nearest(what, known)} Choose a protocol of "
+        "`fencepost list`, or the path of a trace file."
     )
 
 
 @contextmanager
 def prepared() -> Iterator[Path]:
-    """Hold a folder with the page, rebuilt only if its sources have changed; no other process removes it."""
+    """Hold a folder with the page, rebuilt only if its sources have changed; other processes do not remove it."""
     kept = cache_folder()
     folder = kept / f"{PREFIX}{_digest()}"
     while (held := lock_folder(folder, shared=True)) is None:
@@ -124,7 +123,7 @@ def prepared() -> Iterator[Path]:
 
 
 def _make(folder: Path) -> None:
-    """Write the page aside, remove unused older ones, and rename it unless it exists."""
+    """Write the page to a temporary folder, remove unused older ones, and rename it unless it exists."""
     aside = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
         page.write(aside)

@@ -1,5 +1,5 @@
-"""The page's requests to the engine, JSON both ways: open a link, take a step, explain a refusal, read or write a
-trace.
+"""Requests of the page to the engine, with JSON in both directions: open a link, take a step, explain a refusal, read
+or write a trace.
 """
 
 import json
@@ -20,7 +20,7 @@ from fencepost.model.language.records import Key
 
 
 class Opened:
-    """One open setting. A state's number stays valid while the setting is open."""
+    """An open setting. A state's number stays valid while the setting is open."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -38,7 +38,7 @@ class Opened:
         if not 0 <= state < len(self.keys):
             raise UsageError(
                 f"state {state} is not one of the {len(self.keys)} that were opened here: reload the page, whose "
-                "address holds the history."
+                "address contains the history."
             )
         return self.keys[state]
 
@@ -52,7 +52,7 @@ class Opened:
         except DisabledError:
             why = next(item for item in refusals(setting, before, taken.action.label) if item["step"] == shown)
             values = f" ({', '.join(why['values'])})" if why["values"] else ""
-            raise UsageError(f"`{step}` cannot happen here: the guard `{why['guard']}` refuses it{values}.") from None
+            raise UsageError(f"`{step}` is not possible here: the guard `{why['guard']}` refuses it{values}.") from None
         return self.shown(came.after, before, came) | {"step": shown}
 
     def refusals(self, state: int, action: str) -> View:
@@ -66,12 +66,12 @@ class Opened:
         name = next((name for wanted in (VIOLATED, REACHED) for name, status in told.items() if status == wanted), None)
         if name is None and any(item["can"] for item in shown["actions"]):
             raise UsageError(
-                "a trace ends in a violated property, a reached witness or a deadlock, and this state shows none of "
-                "them: continue, or copy the link, which holds every history."
+                "a trace must end in a violated property, a reached witness or a deadlock, but this state shows none "
+                "of them: continue, or copy the link, which can hold any history."
             )
         if len(setting.removed) > 1:
             raise UsageError(
-                "a trace is without one guard at most, and this history without several: copy the link instead."
+                "a trace can omit at most one guard, but this history omits several: copy the link instead."
             )
         prop = setting.protocol.select((name,))[0] if name else None
         title = f"{setting.protocol.name}: {name or 'deadlock'}, by hand"
@@ -82,7 +82,7 @@ class Opened:
         }
 
     def measure(self, traces: Iterable[Trace]) -> View:
-        """Add archived traces under the same constants: the distance to a violation is known along them."""
+        """Add archived traces under the same constants, along which the distance to a violation is known."""
         for trace in traces:
             self._measure(trace)
         return {"far": {number: self.far[key] for key, number in self.numbers.items() if key in self.far}}
@@ -99,7 +99,7 @@ class Opened:
         return Path(keys[0], tuple(steps), tuple(keys)), shown
 
     def _measure(self, trace: Trace) -> None:
-        """Record for each state of a trace the number of steps to its violation: archived traces are shortest."""
+        """Record for each state of a trace the number of steps to its violation; archived traces are shortest."""
         setting, prop = self.setting, trace.prop
         if (
             prop is None
@@ -123,17 +123,17 @@ class Opened:
 
 
 MOST = 30
-"""Number of settings that stay open; the oldest is closed for a new one."""
+"""The number of settings that stay open; when it is exceeded, the oldest is closed."""
 
 
 class Session:
-    """One page. Each request about a state names the setting by its link, so requests may come in any order."""
+    """One page. Each request about a state names the setting by its link, so requests may arrive in any order."""
 
     def __init__(self) -> None:
         self.opened: dict[str, Opened] = {}
 
     def answer(self, text: str) -> str:
-        """Answer one request; an error is also an answer, with the message as `error`."""
+        """Answer one request; for an error, the answer has its message under `error`."""
         question = json.loads(text)
         asked: dict[str, Callable[..., Any]] = {
             "open": self.open,
@@ -169,14 +169,14 @@ class Session:
 
     def _at(self, base: str) -> Opened:
         if base not in self.opened:
-            raise UsageError(f"{base} is not open any more: open the link of this page again.")
+            raise UsageError(f"{base} is no longer open: open the link of this page again.")
         return self.opened[base]
 
 
 def described(trace: Trace) -> View:
     if not trace.normalize:
         raise UsageError(
-            "the trace has `normalize: off`, and the explorer merges states that cannot be distinguished: leave the "
+            "the trace has `normalize: off`, but the explorer merges states that cannot be distinguished: leave the "
             "line out."
         )
     told = {

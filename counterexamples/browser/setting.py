@@ -21,7 +21,7 @@ from fencepost.model.language.records import Key
 from fencepost.model.language.trees import source_lines
 
 SPENDS = re.compile(r"\bbudget\.")
-"""Marks the text of an action that a budget limits."""
+"""Marks in the text of an action that a budget limits."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Setting:
 
     @cached_property
     def taken_out(self) -> tuple[Guard, ...]:
-        """The removed guards: a guard as a whole if all of its parts are."""
+        """The removed guards: a guard is listed as one if all of its parts are removed."""
         return _taken_out(self.protocol.machine, self.removed)
 
     def guard_name(self, item: Action, number: int) -> str:
-        """Return the name under which a guard is removed, given its index among those left; empty if it has no name."""
+        """Return the name under which a guard is removed, given its index among those left; empty without one."""
         if number < 0:
             return ""
         out = {guard.number for guard in self.taken_out if guard.action == item.label and not guard.part}
@@ -64,7 +64,7 @@ class Setting:
         if found is None:
             raise UsageError(
                 f"{self.link.start!r} is not an initial state: a guard of {item.label!r} refuses it. Choose another "
-                "one."
+                "initial state."
             )
         return found
 
@@ -102,7 +102,7 @@ def of_trace(trace: Trace) -> Setting:
 
 
 def _taken_out(machine: Machine, removed: tuple[Guard, ...]) -> tuple[Guard, ...]:
-    """Return the removed guards. A whole guard replaces its parts if it is named too, or if all of them are."""
+    """Return the removed guards. A guard replaces its parts if it is named too, or if all of its parts are named."""
     found: list[Guard] = []
     every = guards(machine) if removed else ()
     for whole in (item for item in every if not item.part):
@@ -121,7 +121,7 @@ def link_of(trace: Trace) -> Link:
 
 
 def fault_of(item: Action) -> str:
-    """Return `fault` or `operator` for an action that spends a budget; an empty string for the protocol's own."""
+    """Return `fault` or `operator` for an action that spends a budget; an empty string for other actions."""
     if not SPENDS.search("".join(source_lines(item.function)[0])):
         return ""
     return "operator" if "operator" in item.name.split("_") else "fault"

@@ -20,16 +20,16 @@ from fencepost.model.language.records import Key
 View = dict[str, Any]
 VIOLATED, HOLDS, REACHED, NOT_HERE = "violated", "holds", "reached", "not here"
 NO_STEP, WHOLE, WRONG = "no step yet", "whole behaviours", "raises an error"
-"""Verdicts on a property in one state; a state does not decide a property of behaviours."""
+"""The verdicts on a property in one state; a state does not decide a property of behaviours."""
 
 PARAMETERS = {
-    "kept": "how many records of its log it still has afterwards",
+    "kept": "how many records remain in its log afterwards",
     "checkpoint": "the high watermark that it had written to disk",
     "index": "up to which image of the controller's log",
     "electors": "who votes for it",
-    "loses": "whether it loses what it had not flushed",
-    "arrives": "whether the answer arrives",
-    "target": "the replicas that there should be",
+    "loses": "whether it loses what was not flushed",
+    "arrives": "whether the response arrives",
+    "target": "the intended replicas",
     "members": "the replicas that it asks to remove from the ISR",
 }
 """Parameter names that need an explanation."""
@@ -44,9 +44,9 @@ def view(
     explained: bool = False,
     acts: bool = True,
 ) -> View:
-    """Return a state; `came` is the step from `before` that led there, whose changes are highlighted.
+    """Return a state; `came` is the step from `before` that led to it, whose changes are highlighted.
 
-    With `explained` each refusing guard shows its values; without `acts` actions are left out.
+    If `explained`, each guard that fails is shown with its values; if not `acts`, actions are left out.
     """
     found = itself(setting, key, explained=explained, acts=acts) | arrival(setting, key, before, came)
     return found | {"properties": found["properties"] + found.pop("of_step")}
@@ -106,7 +106,7 @@ def _refused(setting: Setting, item: Action, why: Refusal) -> View:
 
 
 def refusals(setting: Setting, key: Key, label: str) -> list[View]:
-    """Return why each step of an action is disabled, those that get furthest first."""
+    """Return why each step of an action is disabled, starting with the steps that pass the most guards."""
     item = setting.plain.machine.action(label)
     found = [
         (step, refusal(setting, step, error))
@@ -177,5 +177,5 @@ def about(setting: Setting) -> View:
 
 
 def mark_of(constants: Constants) -> str:
-    """Return a short digest of constants, by which traces under the same ones are found."""
+    """Return a short digest of constants, which identifies traces under equal constants."""
     return hashlib.sha256(json.dumps(dict(constants.values)).encode()).hexdigest()[:12]

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from fencepost.counterexamples.replay import Replay
 
 FORMATS = {
-    "mermaid": "a sequence diagram, which GitHub and others draw",
-    "itf": "JSON of the Informal Trace Format, which Apalache's and Quint's viewers read",
+    "mermaid": "a sequence diagram, which GitHub and others render",
+    "itf": "JSON in the Informal Trace Format, which Apalache's and Quint's viewers read",
     "pytest": "a test to paste",
     "html": "one self-contained page to click through",
 }
-"""Formats besides text for a terminal."""
+"""The formats other than text for a terminal."""
 _MODULES = {"pytest": "pasted"}
-"""Modules whose names differ from their formats."""
+"""The modules whose names differ from their formats."""
 
 
 def render(form: str, made: Replay, model: str = "") -> str:

@@ -1,7 +1,7 @@
-"""A trace as one self-contained page: a space-time diagram to click or step through, each state as pictures.
+"""A trace as one self-contained page: a space-time diagram to click or step through, with each state as pictures.
 
-The page loads nothing else: it contains its style and script. Without a script it shows every step at once. In the
-diagram time goes down, with a lane for every party and messages as slanted arrows; coordinates are in pixels.
+The page contains its style and script, and loads nothing else. Without a script it shows every step at once. In the
+diagram, time runs downwards, with a lane per party and messages as slanted arrows; coordinates are in pixels.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 LABELS, LANE, ROW, TOP = 290, 140, 40, 46
 """Width of the actions' column, distance between lanes and between steps, height of the lanes' names."""
 GAP = 13
-"""Distance of an arrow from the middle of a step's disc."""
+"""The distance of an arrow from the centre of a step's disc."""
 
 
 class Disc(NamedTuple):
-    """A step at its party."""
+    """A step, at its party."""
 
     step: int
     x: float
@@ -49,7 +49,7 @@ class Disc(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """A message or a signal: from step `start` to step `end`, where it is drawn as arrived."""
+    """A message or a signal from step `start` to step `end`, at which it is drawn as arrived."""
 
     kind: str
     start: int
@@ -63,7 +63,7 @@ class Arrow(NamedTuple):
 
 @dataclass(frozen=True)
 class Drawing:
-    """Everything that is drawn."""
+    """All elements of a diagram."""
 
     width: int
     height: int
@@ -96,7 +96,7 @@ def drawing(history: story.Story) -> Drawing:
 
 
 class _Drawing:
-    """Coordinates in one drawing."""
+    """The coordinates in one drawing."""
 
     def __init__(self, history: story.Story, count: int) -> None:
         self.history, self.count = history, count
@@ -105,7 +105,7 @@ class _Drawing:
         return LABELS + LANE * (place + 0.5)
 
     def x(self, lane: Lane | None) -> float:
-        """Return the x coordinate of a party's lane; the last one is for everything else."""
+        """Return the x coordinate of a party's lane; the last lane is for everything else."""
         return self.at(self.count - 1 if lane is None else lane.place)
 
     def y(self, step: int) -> int:
@@ -229,9 +229,9 @@ def _content(made: Replay, history: story.Story) -> dict[str, Any]:
 def _ending(made: Replay) -> tuple[str, str]:
     trace = made.trace
     if trace.kafka:
-        return "Difference", f"After these steps Kafka {trace.kafka} does not do what the model does."
+        return "Difference", f"After these steps, Kafka {trace.kafka} behaves differently from the model."
     if trace.recorded:
-        return "Record", "What the controller did is recorded. The other steps are supposed: they make it possible."
+        return "Record", "The controller's steps are recorded. The others are assumed."
     return "Deadlock", "No action is enabled in the last state."
 
 

@@ -1,7 +1,7 @@
 """A trace in the Informal Trace Format (Apalache's ADR-015), which Apalache, Quint and their viewers read.
 
 Numbers are big integers, as Apalache writes them; NONE is -1. Enum members and flags are strings and booleans, sets are
-sets, arrays are lists counted from 0, a log ends at its end, and a bag maps each message to how often it is in flight.
+sets, arrays are lists counted from 0, a log stops at its end, and a bag maps each message to how often it is in flight.
 """
 
 import json
@@ -19,9 +19,9 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nested, Record, Scalar, fields
 
 ACTION = "mbt::actionTaken"
-"""Variable in which Quint and tools that replay traces look for the action before a state."""
+"""The variable in which Quint and tools that replay traces look for the action before a state."""
 CONSTANT = "c::"
-"""Prefix of the names of constants, as fields may have the same names."""
+"""The prefix of the names of constants, because fields may have the same names."""
 DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 
 

@@ -1,7 +1,7 @@
-"""A trace as a Mermaid sequence diagram: a participant for every party, an arrow for each message received.
+"""A trace as a Mermaid sequence diagram, with a participant for every party and an arrow for each received message.
 
-Mermaid draws no slanted arrows, so a message is drawn at its arrival, since delays matter there; a note marks where it
-was sent.
+Mermaid has no slanted arrows, so a message is drawn at its arrival, where a delay shows; a note marks where it was
+sent.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,9 +15,9 @@ from fencepost.counterexamples.states import Change
 from fencepost.counterexamples.violating_binding import violated_for
 
 NOTE = 56
-"""Width at which a line in the diagram is folded."""
+"""The width at which a line in the diagram is folded."""
 SPECIAL = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "%": "#37;", "\n": " "}
-"""Characters that are syntax to Mermaid inside a text."""
+"""Characters that Mermaid treats as syntax inside a text."""
 
 
 def render(made: Replay, _model: str = "") -> str:
@@ -49,12 +49,12 @@ def _lines(made: Replay, history: Story) -> Iterator[str]:
         if flight.fate == IN_FLIGHT:
             yield f"Note over {_id(flight.sender)}: {_text(f'{flight.name} is still in flight')}"
     if made.path.loop is not None:
-        again = f"the steps after step {made.path.loop} are repeated for ever"
+        again = f"the steps after step {made.path.loop} repeat forever"
         ends = made.path.loop + 1 == made.path.length
-        yield f"Note over {everyone}: {_text('nothing happens any more' if ends else again)}"
+        yield f"Note over {everyone}: {_text('nothing more happens' if ends else again)}"
     promises = kept(made.trace, made.path)
     if promises:
-        yield f"Note over {everyone}: {_text('It is fair:', *promises)}"
+        yield f"Note over {everyone}: {_text('The loop is fair:', *promises)}"
     count = "1 state" if made.path.length == 1 else f"{made.path.length} states"
     yield f"Note over {everyone}: {_text(f'{violated_for(made.trace, made.path)}: {count}')}"
 
@@ -84,7 +84,7 @@ def _event(event: Event) -> Iterator[str]:
 
 
 def _arrival(event: Event, flight: Flight) -> Iterator[str]:
-    where = f"sent in step {flight.sent}" if flight.sent else "in flight from the start"
+    where = f"sent in step {flight.sent}" if flight.sent else "in flight initially"
     if flight.fate == RECEIVED:
         text = _text(f"{flight.name} {flight.text}", f"({where})")
         yield f"{_id(flight.sender or flight.receiver)}-){_id(flight.receiver)}: {text}"
@@ -94,7 +94,7 @@ def _arrival(event: Event, flight: Flight) -> Iterator[str]:
 
 
 def _changed(found: Iterable[Change], lane: Lane | None) -> list[str]:
-    """Return changes as text; in the lane of a broker, the broker's name is left out."""
+    """Return changes as text; in a broker's lane, without the broker's name."""
     number = lane.title.rpartition(" ")[2] if lane else ""
     lines = []
     for change in found:

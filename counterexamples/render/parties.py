@@ -1,7 +1,7 @@
-"""The parties of a protocol: brokers, the controller, clients. Each has a lane in a diagram.
+"""The parties of a protocol: brokers, the controller, clients. Each party has a lane in a diagram.
 
-Generic over the schema. An array of records (or of values) that is indexed by the acting party is a lane per element; a
-record of the state is a lane too, unless the cast names an owner of everything without another owner.
+The code is generic over the schema. An array of records (or of values) that is indexed by the acting party has a lane
+per element. A record of the state has a lane too, unless the cast names an owner of everything without another owner.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,17 +28,17 @@ class Lane(NamedTuple):
 
 @dataclass(frozen=True)
 class Parties:
-    """The lanes of a machine under given constants, and how to find them."""
+    """The lanes of a machine under given constants, and ways to find them."""
 
     plain: Interpreter
     lanes: tuple[Lane, ...]
     arrays: dict[str, dict[int, Lane]]
-    """By field of the state, then by index."""
+    """Lanes by field of the state, then by index."""
     records: dict[str, Lane]
-    """By field of the state."""
+    """Lanes by field of the state."""
     owner: Lane | None
     counts: dict[str, dict[int, Lane]]
-    """By the domain that indexes the lanes, as text."""
+    """Lanes by the domain that indexes them, as text."""
 
     def indexed(self, domain: Domain | InFlight, value: Any) -> Lane | None:
         if not isinstance(domain, Index) or value == NONE:
@@ -63,7 +63,7 @@ class Parties:
         return found
 
     def of_field(self, label: str, name: str) -> Lane | None:
-        """Return the owner of a field: `label` is the element of an array (`replica[1].follower[0]`) or empty."""
+        """Return the owner of a field; `label` is the element of an array (`replica[1].follower[0]`) or empty."""
         if label:
             array, _, rest = label.partition("[")
             index = int(rest.partition("]")[0])
@@ -72,11 +72,11 @@ class Parties:
         return self.records.get(field, None if self.is_nobodys(field) else self.owner)
 
     def is_nobodys(self, field: str) -> bool:
-        """Return whether a field of the state belongs to no party: a ghost, a budget, or one that the cast excludes."""
+        """Return whether a field belongs to no party: a ghost, a budget, or excluded by the cast."""
         return is_aside(field) or field in self.plain.machine.cast.nobodys
 
     def meant(self, text: str, step: Step, state: Key) -> Lane | None:
-        """Return the party of a text in the cast: a name, a parameter, a message's field, or a path of the state."""
+        """Return the party that the cast means: by a name, a parameter, a message's field, or a path of the state."""
         named = self.named(step)
         titles = {lane.title: lane for lane in self.lanes}
         return (
@@ -94,7 +94,7 @@ class Parties:
             kind = dict(fields(record)).get(name)
             if kind is None or (index and index not in known and not hasattr(state, index)):
                 raise ModelError(
-                    f"Cast: {path!r} of action {step.action.label!r} has no place {part!r} in {record.__name__}."
+                    f"Cast: in path {path!r} of action {step.action.label!r}, {record.__name__} has no field {part!r}."
                 )
             value = getattr(value, name)
             if index and isinstance(kind, ArrayOf):
@@ -105,7 +105,7 @@ class Parties:
         return None if domain is None else self.indexed(domain, value)
 
     def actor(self, step: Step, touched: list[Lane], before: Key) -> Lane | None:
-        """Return the party that takes a step: the first in the cast or the action's name, or else one that changes."""
+        """Return the party that takes a step: the first in the cast or the action's name, else one that changes."""
         declared = self.plain.machine.cast.actors.get(step.action.name)
         if declared is not None:
             return self.meant(declared, step, before)

@@ -1,4 +1,4 @@
-"""A trace as a test to paste into another suite; its only dependency is the file of a user's own protocol."""
+"""A trace as a test to paste into another suite; it depends only on the file of a user's own protocol."""
 
 import re
 import textwrap
@@ -45,7 +45,7 @@ def _fair(made: Replay) -> str:
         textwrap.fill(_quoted(line), WIDTH, initial_indent="    - ", subsequent_indent="      ", break_long_words=False)
         for line in kept(made.trace, made.path)
     ]
-    return "\n".join(["It is fair:", *lines, "", "    "]) if lines else ""
+    return "\n".join(["The loop is fair:", *lines, "", "    "]) if lines else ""
 
 
 def _prose(text: str, indent: str) -> str:

@@ -1,6 +1,6 @@
 """A state as pictures: a card for each party, with its log as cells and the fields that show its progress.
 
-Changes of the step are highlighted: records appended or dropped, fields with their old value.
+Changes of the step are highlighted: appended or dropped records, and fields with their old values.
 """
 
 import re
@@ -21,7 +21,7 @@ VITAL = (
     "broker_epoch",
 )
 KNOWN = ("leader", "leader_epoch")
-"""Fields of a party's knowledge of others, as its card names them."""
+"""The fields with a party's knowledge of others, as its card names them."""
 ELEMENT = re.compile(r"\{[^}]*\}|[^,]+")
 """An element of an array of numbers in a state's text; a set contains commas."""
 SAME, ADDED, DROPPED, STRAY = "same", "added", "dropped", "stray"
@@ -46,7 +46,7 @@ class Value(NamedTuple):
 
 @dataclass
 class Log:
-    """A log of a party; `mark` is its high watermark, an offset, or None without one."""
+    """The log of a party; `mark` is its high watermark as an offset, or None if it has none."""
 
     name: str
     legend: str
@@ -170,7 +170,7 @@ def _entry(text: str, kind: str, *, has_epoch: bool) -> Entry:
 
 
 COLOURS = 8
-"""Colours of epochs, used in turn."""
+"""The colours of epochs, used in turn."""
 MARK, AT_START = '<span class="mark"></span>', '<span class="mark start"></span>'
 
 

@@ -1,7 +1,7 @@
-"""A path as diagrams show it: who takes each step, what changes where, and which messages go from whom to whom.
+"""A path as diagrams show it: who takes each step, what changes where, and which messages are exchanged.
 
-A message is followed from the step that adds it to a bag or a channel to the step that removes it, through the
-renumbering of `normalize`. If one party reads another's state without a message, that is a signal within one step.
+A message is followed from the step that adds it to a bag or channel to the step that removes it, through renumbering by
+`normalize`. A party that reads another's state without a message receives a signal within one step.
 """
 
 from collections import Counter
@@ -19,13 +19,14 @@ from fencepost.model.language.printing import show_message
 from fencepost.model.language.records import ArrayOf, BagOf, Channel, FieldType, Key, Nested, Record, Scalar, fields
 
 RECEIVED, FORGOTTEN, LOST, IN_FLIGHT, GONE = "received", "forgotten", "lost", "in flight", "taken out"
-"""The fate of a message: an action received it as its parameter (`lost` if that loses it), `normalize` dropped it,
-it is still in flight at the end, or a step about something else removed it."""
+"""A message's fate: an action received it as its parameter (`lost` if the action loses it), `normalize` dropped it, it
+is still in flight at the end, or an unrelated step removed it.
+"""
 
 
 @dataclass
 class Flight:
-    """One message. Steps are numbered from 1; 0 is the initial state, and `ended` is 0 while it is in flight."""
+    """One message. Steps are numbered from 1; 0 is the initial state, and `ended` is 0 for a message in flight."""
 
     number: int
     bag: str
@@ -164,9 +165,7 @@ class Way(NamedTuple):
 
 
 def _ways(name: str, kind: FieldType, at: tuple[int, ...], start: Key) -> Iterator[Way]:
-    """Yield the bag or the channels of a field, also in arrays; `start` is a state, from which the lengths of arrays
-    are taken.
-    """
+    """Yield the bag or the channels of a field, also inside arrays, whose lengths are taken from the state `start`."""
     if isinstance(kind, BagOf):
         yield Way(name, kind.record, at, in_order=False)
     elif isinstance(kind, Nested) and issubclass(kind.record, Channel):
@@ -236,7 +235,7 @@ class Mail:
             yield f"{name}={text}"
 
     def normalize(self, bag: str, raw: Iterable[Key], after: Iterable[Key], number: int) -> None:
-        """Follow messages that `normalize` renumbers, each to the most similar one, and end those that it drops."""
+        """Match messages that `normalize` renumbers, each with the most similar one, and end those that it drops."""
         gone, come = _difference(raw, after)
         for key in come:
             old = max(gone, key=lambda item: sum(a == b for a, b in zip(item, key, strict=True)))

@@ -215,5 +215,5 @@ def test_a_loop_without_an_end_that_returns_is_refused_with_its_line() -> None:
 @pytest.mark.parametrize("way", [("--depth", "2"), ("--k", "2"), ("--every-state",)], ids=" ".join)
 def test_runs_of_several_steps_are_refused_with_it(way: tuple[str, ...]) -> None:
     assert refused("prove", SWEEPER, "--unbounded", "cells", "--havoc-loops", *way).startswith(
-        f"fencepost: `--havoc-loops` was given with `{way[0]}`"
+        f"fencepost: `--havoc-loops` cannot be combined with `{way[0]}`"
     )

@@ -63,7 +63,7 @@ def test_a_reader_is_shown_what_the_leader_lacks_and_who_has_it(tmp_path: Path) 
     said = " ".join(result.stdout.split())
     assert result.exit_code == 1
     for part in (
-        "acknowledged records of t-0 are not in the log of the leader (critical",
+        "acknowledged records of t-0 are missing from the leader's log (critical",
         "epoch 0, from offset 0: acknowledged up to offset 99, on 1",
         "the leader lacks: t-0: offsets 0 to 99 of epoch 0, acknowledged",
         "Do not start a broker on such a disk: it would truncate them.",

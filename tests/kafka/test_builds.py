@@ -139,11 +139,11 @@ def test_histories_are_kept_as_they_are_made_and_the_next_start_continues(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "nothing to compare was given"),
-        (["--kafka", "4.1.2"], "two builds are compared"),
+        ([], "there is nothing to compare"),
+        (["--kafka", "4.1.2"], "a comparison needs two builds"),
         (["kip320", "--kafka", "4.1.2"], "compare two models, or two builds"),
         (["--jars", "/no", "--jars", "/nor"], "which is not a folder"),
-        (["kip320", "--sarif", "s.json"], "without builds"),
+        (["kip320", "--sarif", "s.json"], "applies to two builds"),
     ],
 )
 def test_what_is_no_pair_is_refused_with_one_message(words: list[str], said: str) -> None:

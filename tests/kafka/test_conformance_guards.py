@@ -72,7 +72,7 @@ def test_a_comparison_that_sees_nothing_is_caught() -> None:
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [("--ablate --set brokers=2", "leave out"), ("--changes --walks 3", "--changes chooses its images")],
+    [("--ablate --set brokers=2", "leave out"), ("--changes --walks 3", "--changes chooses its own images")],
 )
 def test_tries_and_changes_choose_their_own_constants(words: str, said: str) -> None:
     assert said in refused("conform", "replication", "--kafka", KAFKA, *words.split())

@@ -146,7 +146,7 @@ def test_the_class_is_called_like_the_file_that_it_is_written_to(tmp_path: Path)
 
 
 def test_an_option_for_releases_is_for_this_format_only() -> None:
-    assert "--kafka is for --format kafka-test" in refused(
+    assert "--kafka applies to --format kafka-test" in refused(
         "show", str(ARCHIVE / "replication-hyp-1.trace"), "--kafka", "4.1.2"
     )
 

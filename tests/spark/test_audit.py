@@ -126,7 +126,7 @@ def test_a_history_becomes_a_trace_by_the_command(tmp_path: Path) -> None:
     )  # the violation is of a lower one: the verdict has it all the same
     assert (worst.exit_code, data_of(worst)["verdict"], data_of(worst)["milder"] > 0) == (1, "violated", True)
     page = fencepost("show", str(file), "--format", "html")
-    assert "what its controller did is recorded (t-0, offsets 53 to 118), the rest supposed" in page.stdout
+    assert "the controller's steps are recorded (t-0, offsets 53 to 118), the others assumed" in page.stdout
     assert fencepost(*asked[:-4], "--partition", "t-7", "--trace", str(file)).exit_code == 2
 
 

@@ -338,7 +338,7 @@ def test_a_grid_names_what_it_leaves_out_and_refuses_what_it_cannot_mean() -> No
     assert len(list(settings_of(machine, machine.set_constants({}), axes_of(machine, GRID)))) == 4
     for text, why in (
         ("replicas", "write NAME=VALUE,VALUE"),
-        ("replicas=2,2", "a value of replicas twice"),
+        ("replicas=2,2", "repeats a value of replicas"),
         ("lag=2", "has no constant 'lag'"),
         ("replicas=99", "99"),
     ):

@@ -49,33 +49,33 @@ def test_every_type_of_an_argument_is_known_and_every_number_has_its_least_value
 @pytest.mark.parametrize(
     ("call", "given", "message"),
     [
-        (f.simulate, {"seed": 1.5}, "seed was given 1.5: write a whole number, 0 or more."),
-        (f.simulate, {"seed": True}, "seed was given True: write a whole number."),
-        (f.simulate, {"walks": 0}, "walks was given 0: write a whole number, 1 or more."),
-        (f.simulate, {"depth": 0}, "depth was given 0: write a whole number, 1 or more."),
-        (f.simulate, {"walks": None}, "walks was given None: write a whole number."),
+        (f.simulate, {"seed": 1.5}, "seed cannot be 1.5: write a whole number, 0 or more."),
+        (f.simulate, {"seed": True}, "seed cannot be True: write a whole number."),
+        (f.simulate, {"walks": 0}, "walks cannot be 0: write a whole number, 1 or more."),
+        (f.simulate, {"depth": 0}, "depth cannot be 0: write a whole number, 1 or more."),
+        (f.simulate, {"walks": None}, "walks cannot be None: write a whole number."),
         (f.simulate, {"weights": {"put": 1.5}},
-            "weights was given {'put': 1.5}: write a dictionary of whole numbers by name."),
-        (f.check, {"constants": 3}, "constants was given 3: write a dictionary of constants by name."),
-        (f.check, {"constants": {3: 3}}, "constants was given {3: 3}: write a dictionary of constants by name."),
-        (f.check, {"only": 3}, "only was given 3: write a list of names."),
-        (f.check, {"only": [3]}, "only was given [3]: write a list of names."),
+            "weights cannot be {'put': 1.5}: write a dictionary of whole numbers by name."),
+        (f.check, {"constants": 3}, "constants cannot be 3: write a dictionary of constants by name."),
+        (f.check, {"constants": {3: 3}}, "constants cannot be {3: 3}: write a dictionary of constants by name."),
+        (f.check, {"only": 3}, "only cannot be 3: write a list of names."),
+        (f.check, {"only": [3]}, "only cannot be [3]: write a list of names."),
         (f.check, {"properties": [3]},
-            "properties was given [3]: write a tuple of what @always, @step(...) and @sometimes return."),
-        (f.check, {"budget": "3"}, "budget was given '3': write a number of seconds, 0 or more."),
-        (f.check, {"budget": float("nan")}, "budget was given nan: write a number of seconds, 0 or more."),
-        (f.prove, {"timeout": float("inf")}, "timeout was given inf: write a number that is not infinite."),
-        (f.check, {"memory": float("inf")}, "memory was given inf: write a number that is not infinite."),
-        (f.check, {"compact": "no"}, "compact was given 'no': write True or False."),
-        (f.check, {"checkpoint": 3}, "checkpoint was given 3: write a path."),
-        (f.check, {"progress": 3}, "progress was given 3: write a function that takes events."),
-        (f.check, {"cancel": 3}, "cancel was given 3: write a function that returns true once it is enough."),
-        (f.check, {"cluster": 3}, 'cluster was given 3: write a master such as "local[2]", or Cluster(...).'),
+            "properties cannot be [3]: write a tuple of the results of @always, @step(...) and @sometimes."),
+        (f.check, {"budget": "3"}, "budget cannot be '3': write a number of seconds, 0 or more."),
+        (f.check, {"budget": float("nan")}, "budget cannot be nan: write a number of seconds, 0 or more."),
+        (f.prove, {"timeout": float("inf")}, "timeout cannot be inf: write a finite number."),
+        (f.check, {"memory": float("inf")}, "memory cannot be inf: write a finite number."),
+        (f.check, {"compact": "no"}, "compact cannot be 'no': write True or False."),
+        (f.check, {"checkpoint": 3}, "checkpoint cannot be 3: write a path."),
+        (f.check, {"progress": 3}, "progress cannot be 3: write a function that takes events."),
+        (f.check, {"cancel": 3}, "cancel cannot be 3: write a function that returns true when the search should stop."),
+        (f.check, {"cluster": 3}, 'cluster cannot be 3: write a master such as "local[2]", or Cluster(...).'),
         (f.ablate, {"also": {"books": 3}},
-            "also was given {'books': 3}: write a dictionary of lists of values, by the name"),
+            "also cannot be {'books': 3}: write a dictionary of lists of values, by the name"),
         (f.faults, {"prop": "x", "grid": {"books": "12"}},
-            "grid was given {'books': '12'}: write a dictionary of lists"),
-        (f.faults, {"prop": 3}, "prop was given 3: write text."),
+            "grid cannot be {'books': '12'}: write a dictionary of lists"),
+        (f.faults, {"prop": 3}, "prop cannot be 3: write text."),
     ],
 )  # fmt: skip
 def test_an_argument_of_another_type_is_one_message(
@@ -87,13 +87,13 @@ def test_an_argument_of_another_type_is_one_message(
 
 
 def test_calls_without_a_machine_say_it_as_well() -> None:
-    with pytest.raises(f.UsageError, match="elr was given 1: write True or False"):
+    with pytest.raises(f.UsageError, match="elr cannot be 1: write True or False"):
         f.advise(3, elr=1)
-    with pytest.raises(f.UsageError, match="within was given inf: write a number that is not infinite"):
+    with pytest.raises(f.UsageError, match="within cannot be inf: write a finite number"):
         f.audit("log", within=float("inf"))
-    with pytest.raises(f.UsageError, match="paths was given 3: write a path"):
+    with pytest.raises(f.UsageError, match="paths cannot be 3: write a path"):
         f.audit(3)
-    with pytest.raises(f.UsageError, match=r"shrink\(\) was given 3: write a counterexample"):
+    with pytest.raises(f.UsageError, match=r"3 cannot be shortened: write a counterexample"):
         f.shrink(3)
 
 
@@ -107,7 +107,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
 
 
 def test_a_text_of_a_model_and_a_format_that_is_none_are_refused() -> None:
-    with pytest.raises(f.UsageError, match="this is 2 lines of text: write them to a file first"):
+    with pytest.raises(f.UsageError, match="not 2 lines of text: write them to a file first"):
         f.check("a\nb")
     trace = f.check("kip101", replicas=2).trace
     assert trace is not None
@@ -127,8 +127,8 @@ def test_a_constant_is_not_taken_for_an_argument_of_the_same_name(name: str) -> 
     with pytest.raises(f.UsageError) as error:
         f.check(machine, properties, engine="plain", **{name: value})
     assert str(error.value) == (
-        f"check() was given {name}=, an argument of its own, and protocol 'machine' has a constant {name!r}: "
-        f"write constants={{{name!r}: VALUE}} for the constant, beside {name}= if that is meant too."
+        f"check() has an argument {name}=, and protocol 'machine' has a constant {name!r}: "
+        f"for the constant, write constants={{{name!r}: VALUE}}, and add {name}= if you need the argument too."
     )
     assert f.check(machine, properties, engine="plain", constants={name: 3}).distinct == 4
     assert f.check(machine, properties, engine="plain", constants={name: 3}, **{name: value}).distinct == 4
@@ -140,9 +140,9 @@ def test_no_call_takes_a_constant_for_its_own_argument(call: Callable[..., Any])
     if call is f.prove:
         pytest.importorskip("z3")
     machine, properties = machine_of(CONSTANTS.format(name="workers"))
-    with pytest.raises(f.UsageError, match=f"{call.__name__}\\(\\) was given workers=, an argument of its own"):
+    with pytest.raises(f.UsageError, match=f"{call.__name__}\\(\\) has an argument workers="):
         call(machine, properties, workers=3)
-    with pytest.raises(f.UsageError, match="an argument of its own"):
+    with pytest.raises(f.UsageError, match="has an argument workers="):
         f.faults(machine, properties, prop="few", workers=3)
     assert f.in_hand(machine, properties, workers=3).plain.constants.values["workers"] == 3
 
@@ -150,14 +150,16 @@ def test_no_call_takes_a_constant_for_its_own_argument(call: Callable[..., Any])
 def test_constants_are_given_once() -> None:
     all_of_them = shelf.MACHINE.set_constants({"books": 1})
     assert f.check(shelf.MACHINE, shelf.PROPERTIES, engine="plain", constants=all_of_them).constants["books"] == 1
-    with pytest.raises(f.UsageError, match="`constants=` was given all constants, and `books=` beside them"):
+    with pytest.raises(
+        f.UsageError, match="`constants=` already has a value for each constant, so `books=` cannot be added"
+    ):
         f.check(shelf.MACHINE, shelf.PROPERTIES, constants=all_of_them, books=2)
     with pytest.raises(
-        f.UsageError, match=r"constant .books. was given 1 in `constants=` and 2 by name: write one of them"
+        f.UsageError, match=r"constant .books. is 1 in `constants=` but 2 by name: leave one of them out"
     ):
         f.check(shelf.MACHINE, shelf.PROPERTIES, constants={"books": 1}, books=2)
     with pytest.raises(
-        f.UsageError, match="`constants=` was given a record of C, which is not the record of protocol 'mailbox'"
+        f.UsageError, match="`constants=` is a record of class C, which does not belong to protocol 'mailbox'"
     ):
         f.check(mailbox.MACHINE, mailbox.PROPERTIES, constants=all_of_them)
 
@@ -182,5 +184,5 @@ def test_a_property_is_named_by_each_word_on_each_call(name: str) -> None:
 
 
 def test_two_names_of_one_argument_are_refused() -> None:
-    with pytest.raises(f.UsageError, match="property= and only=, which mean the same"):
+    with pytest.raises(f.UsageError, match="property= or only=, which mean the same"):
         f.check("kip320", replicas=2, only="weak-isr", property="strong-isr")

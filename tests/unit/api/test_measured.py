@@ -27,7 +27,9 @@ from tests.helpers.places import MACHINES, ROOT
 
 SHRINK = str(MACHINES / "shrink_any_epoch.py")
 SMALL = ("--set", "brokers=2", "--set", "min_isr=2", "--set", "max_leader_epoch=1", "--set", "fences=0")
-DRIVEN = "1,242,753 of its steps were taken on Kafka's own classes of 4.1.2, with no difference; 1,565 histories were "
+DRIVEN = (
+    "1,242,753 of its steps were executed on Kafka's own classes of 4.1.2, with no difference; 1,565 histories were"
+)
 CRASHES = "The effect of crashes alone"
 
 
@@ -42,7 +44,7 @@ def notes_of(*arguments: str) -> str:
 def test_the_model_as_it_is_has_its_evidence() -> None:
     assert is_measured(machine_mark(MACHINE)), "drive it again: `python -m benchmarks.figures.conformance covers`"
     assert DRIVEN in noted(ask("replication", version="kafka-4.1", constants={"min_isr": 2}))
-    apart = DRIVEN.replace(", with no", ", under each of these values, and never under all of them, with no")
+    apart = DRIVEN.replace(", with no", ", with each of these values but never with all of them, with no")
     assert apart in noted(ask("replication", version="kafka-4.1"))
     left = sum(int(row["aside"].replace(",", "")) for row in driven_rows("kafka-4.1", machine_mark(MACHINE)))
     assert left == 1_565
@@ -59,7 +61,7 @@ def test_the_model_as_it_is_has_its_evidence() -> None:
 )
 def test_constants_beyond_those_that_were_driven_are_named(constants: dict[str, Any], said: str) -> None:
     question = ask("replication", version="kafka-4.1", constants=constants)
-    assert f"It was not compared with Kafka's classes of 4.1.2 under these constants: {said}." in noted(question)
+    assert f"Under these constants it was not compared with Kafka's classes of 4.1.2: {said}." in noted(question)
     assert len(beyond(question, machine_mark(MACHINE))) == len(constants)
 
 
@@ -71,8 +73,8 @@ def test_a_rule_that_is_set_otherwise_has_no_table_of_crashes() -> None:
 
 def test_a_variant_has_no_evidence_of_its_base_and_is_blamed_for_what_its_base_does_not_do() -> None:
     notes = notes_of(SHRINK, "--version", "kafka-4.4-repaired", *SMALL, "--no-normalize")
-    assert "This model is a variant of replication: it is not the one that was compared with Kafka's classes." in notes
-    assert "replication itself does not have the shortest history of applied-requests-are-current" in notes
+    assert "This model is a variant of replication, not the one that was compared with Kafka's classes." in notes
+    assert "replication itself does not allow the shortest history of applied-requests-are-current" in notes
     for wrong in ("own classes", CRASHES, "these settings allow it", "a verdict of holds applies"):
         assert wrong not in notes
     sizes = {"brokers": 2, "min_isr": 2, "max_leader_epoch": 1, "fences": 0}
@@ -89,15 +91,15 @@ def test_a_base_that_has_the_same_history_is_not_said_to_lack_it() -> None:
     given = {"version": "kafka-4.1-repaired", "constants": constants, "only": ["leader-has-acknowledged"]}
     found = check(variant, PROTOCOLS["replication"].properties, **given)
     assert "renamed" in str(found.properties[0].path)
-    assert "No repair prevents the shortest history of leader-has-acknowledged" in " ".join(found.notes)
-    assert "itself does not have" not in " ".join(found.notes)
+    assert "No single fix prevents the shortest history of leader-has-acknowledged" in " ".join(found.notes)
+    assert "itself does not allow" not in " ".join(found.notes)
 
 
 def test_a_helper_that_is_changed_in_its_module_takes_the_evidence_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(controller, "passes_epoch_checks", passes_epoch_checks)
     assert not is_measured(machine_mark(MACHINE))
     assert "own classes" not in noted(ask("replication", version="kafka-4.1"))
-    assert "This model is edited: " in noted(ask("replication", version="kafka-4.1"))
+    assert "This model is edited, " in noted(ask("replication", version="kafka-4.1"))
 
 
 def passes_epoch_checks(c: Any, image: Any, m: Any) -> bool:
@@ -123,12 +125,10 @@ def test_a_model_that_is_edited_in_a_copy_has_no_evidence_and_a_clone_that_does_
         [sys.executable, "-m", "fencepost", *arguments],
         env=environment, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
-    assert "This model is edited: it is not the one that was compared with Kafka's classes." in " ".join(
-        made.stdout.split()
-    )
+    assert "This model is edited, not the one that was compared with Kafka's classes." in " ".join(made.stdout.split())
     assert "own classes" not in made.stdout
     assert CRASHES not in made.stdout
-    assert "cluster/controller.py differs from the one in " in made.stderr
+    assert "cluster/controller.py differs from the installed one in " in made.stderr
     assert f"`pip install -e {ROOT}` puts the edits here into effect." in made.stderr
 
 

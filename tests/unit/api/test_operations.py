@@ -332,7 +332,7 @@ def test_the_first_screen_is_a_sentence_and_a_line_for_each_operation() -> None:
         ("cancel", "only with care, it can lose records, seen with RF 2 (", "Wait until Elr is empty. HYP-10:"),
         ("upgrade", "not measured (", "As for a rolling restart."),
         ("change-min-isr", "only with care, a broker can stay out (", "Wait until Elr is empty. HYP-13:"),
-        ("move --brokers 3", "no, no broker is free (", "Remove, add again."),
+        ("move --brokers 3", "no, there is no spare broker (", "Remove, add again."),
         ("fail-a-disk", "it can lose records (", "Start other replicas first. HYP-17:"),
     ],
 )
@@ -350,9 +350,9 @@ def test_every_row_says_what_was_seen_and_how_it_is_shown() -> None:
     text = " ".join(fencepost("advise", "-v", "--replicas", "3", "--min-isr", "2", "--kafka", "4.1.2").stdout.split())
     for wanted in (
         "HYP-17: loses in 3 of 3 runs on clusters of 4.1.2, 100 of 100 acknowledged records (3 replicas, min ISR 2,",
-        "Shown by `fencepost reproduce hyp-17-cold-start --kafka 4.1.2`.",
+        "To reproduce it: `fencepost reproduce hyp-17-cold-start --kafka 4.1.2`.",
         "HYP-10: loses in 5 of 5 runs on clusters of 4.1.2, 1,896 of 2,000 acknowledged records (2 replicas,",
-        "Measured by `fencepost faults replication --property leader-has-acknowledged --version kafka-4.1 ",
+        "To measure it: `fencepost faults replication --property leader-has-acknowledged --version kafka-4.1 ",
     ):
         assert wanted in text
     for row in advise(3, 2, kafka="4.1.2").to_dict()["operations"]:

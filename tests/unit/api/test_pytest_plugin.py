@@ -68,7 +68,7 @@ def test_a_check_passes_fails_or_expects_a_violation(suite: pytest.Pytester) -> 
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "*requests-run-once: violated where holds is expected",
+            "*requests-run-once: violated, not holds as expected",
             "*  1  send client=0",
             "requests-run-once is violated for client=0: 5 states",
             "*= fencepost =*",
@@ -118,19 +118,19 @@ def test_violations_are_written_into_a_folder_and_collected_from_there(suite: py
         result = suite.runpytest_inprocess(*how, *model, "-v", "-p", "no:cacheprovider")
         result.assert_outcomes(passed=1)
         result.stdout.fnmatch_lines(
-            ["found/test_it.py-test_careless.trace::replay PASSED*", "*a trace of 5 states, as it says"]
+            ["found/test_it.py-test_careless.trace::replay PASSED*", "*a trace of 5 states, as the file says"]
         )
     suite.runpytest_inprocess("found", "-p", "no:cacheprovider").assert_outcomes()
     lacking = suite.runpytest_inprocess(str(file), "-p", "no:cacheprovider")
     lacking.assert_outcomes(failed=1)
-    lacking.stdout.fnmatch_lines(["*A protocol of your own is found with --fencepost-model FILE.py."])
+    lacking.stdout.fnmatch_lines(["*For your own protocol, write --fencepost-model FILE.py."])
 
 
 def test_a_trace_file_that_does_not_replay_fails_with_its_line(pytester: pytest.Pytester) -> None:
     (pytester.path / "bad.trace").write_text(KIP101.replace("leader-write leader=0\n", "leader-write leader=1\n", 1))
     result = pytester.runpytest_inprocess("bad.trace")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*bad.trace:*: step 4, `leader-write leader=1`, cannot happen: the guard *"])
+    result.stdout.fnmatch_lines(["*bad.trace:*: step 4, `leader-write leader=1`, is not possible: the guard *"])
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
@@ -147,14 +147,14 @@ def test_the_fixture_replays_files(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest_inprocess()
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*missing.trace: there is no such file.*"])
+    result.stdout.fnmatch_lines(["*missing.trace: the file does not exist.*"])
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (("--fencepost-engine", "nativ"), "*there is no engine 'nativ'. Did you mean 'native'?*"),
-        (("--fencepost-budget", "soon"), "*--fencepost-budget was given 'soon', which is not a length of time*"),
+        (("--fencepost-budget", "soon"), "*--fencepost-budget 'soon' is not a duration*"),
     ],
 )
 def test_options_that_mean_nothing_are_refused_before_any_test(
@@ -170,11 +170,9 @@ def test_check_needs_no_pytest() -> None:
     broken = ("some-lamp-is-dark", "lit-lamps-stay")
     ask = partial(check, lamps.MACHINE, lamps.PROPERTIES, search=PLAIN, lamps=2)
     assert ask(violated=broken).verdict == "violated"
-    with pytest.raises(
-        ExpectationError, match="some-lamp-is-dark: the shortest trace has 2 states where 3 are expected"
-    ):
+    with pytest.raises(ExpectationError, match="some-lamp-is-dark: the shortest trace has 2 states, not 3 as expected"):
         ask(violated=dict.fromkeys(broken, 3))
-    with pytest.raises(ExpectationError, match="favourite-is-lit: holds where unreached is expected"):
+    with pytest.raises(ExpectationError, match="favourite-is-lit: holds, not unreached as expected"):
         ask(violated=broken, unreached=("favourite-is-lit",))
     with pytest.raises(UndeterminedError, match="favourite-is-lit is undetermined: "):
         check(lamps.MACHINE, lamps.PROPERTIES, only=("favourite-is-lit",), search=Search("plain", max_states=5))
@@ -183,9 +181,9 @@ def test_check_needs_no_pytest() -> None:
 @pytest.mark.parametrize(
     ("what", "given", "message"),
     [
-        ((lamps.MACHINE,), {}, "check() was given machine 'lamps' alone: write check(MACHINE, PROPERTIES)."),
-        (("kip320", lamps.PROPERTIES), {}, "check() was given properties without a machine"),
-        ((3,), {}, "check() was given the int 3: write a machine, the name of a protocol, or the path of its file."),
+        ((lamps.MACHINE,), {}, "check('lamps') has no properties to check: write check(MACHINE, PROPERTIES)."),
+        (("kip320", lamps.PROPERTIES), {}, "check() has properties but no machine"),
+        ((3,), {}, "expected a machine, the name of a protocol or the path of its file, not the int 3."),
         (("kip320",), {"violated": ("weak-is",)}, "protocol 'kip320' has no property 'weak-is'. Did you mean"),
     ],
 )
@@ -201,5 +199,5 @@ def test_what_is_expected_must_be_asked(given: dict[str, tuple[str, ...]]) -> No
         check(lamps.MACHINE, lamps.PROPERTIES, only=("favourite-is-lit",), search=PLAIN, **given)
     assert str(caught.value) == (
         "an expectation names property 'some-lamp-is-dark', which "
-        "is not checked: add it to only=. Checked are: favourite-is-lit."
+        "is not checked: add it to only=. It checks: favourite-is-lit."
     )

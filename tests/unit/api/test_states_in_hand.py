@@ -56,7 +56,7 @@ def test_what_refuses_an_action_is_named() -> None:
     assert LOCK.why_not(start, "client-asks", client=0) == ""
     with pytest.raises(UsageError) as caught:
         LOCK.take(start, "client-releases", client=0)
-    assert str(caught.value).startswith("client-releases client=0 cannot be taken here: `require(")
+    assert str(caught.value).startswith("client-releases client=0 is not possible here: `require(")
 
 
 def test_a_property_is_asked_about_one_state() -> None:
@@ -72,39 +72,36 @@ def test_a_property_is_asked_about_one_state() -> None:
         (lambda _: LOCK.state(holdr=0), "record State has no field 'holdr'. Did you mean 'holder'?"),
         (
             lambda _: LOCK.state(session={0: {"phase": "busy"}}),
-            "Session.phase was given 'busy': write a number, or one of: idle",
+            "Session.phase cannot be 'busy': write a number, or one of: idle",
         ),
-        (lambda s: LOCK.take(s, "client-asks"), "action 'client-asks' was given no 'client': write client=..."),
+        (lambda s: LOCK.take(s, "client-asks"), "action 'client-asks' needs a value for 'client': write client=..."),
         (
             lambda s: LOCK.take(s, "client-asks", clinet=0),
             "action 'client-asks' has no parameter 'clinet'. Did you mean 'client'?",
         ),
         (
             lambda s: LOCK.take(s, "server-grants", m={"kind": "ask"}),
-            "there is no message {'kind': 'ask'} in messages: name fields",
+            "messages contains no message {'kind': 'ask'}: name the fields",
         ),
         (
             lambda s: LOCK.take(s, "client-asks", client=2),
-            (
-                "parameter 'client' of action 'client-asks' was given 2, "
-                "which is out of its domain: write a number from 0 to 1."
-            ),
+            "2 is not in the domain of parameter 'client' of action 'client-asks': write a number from 0 to 1.",
         ),
         (
             lambda s: LOCK.why_not(s, "client-asks", client=-1),
-            "parameter 'client' of action 'client-asks' was given -1",
+            "-1 is not in the domain of parameter 'client' of action 'client-asks'",
         ),
-        (lambda s: LOCK.take(s, "client-asks", client=0.5), "parameter 'client' was given 0.5: write a whole number."),
+        (lambda s: LOCK.take(s, "client-asks", client=0.5), "parameter 'client' cannot be 0.5: write a whole number."),
         (
             lambda s: LOCK.take(s, "server-grants", m=1),
-            "parameter 'm' was given 1: write a dictionary of fields of a message in flight.",
+            "parameter 'm' cannot be 1: write a dictionary of fields of a message in flight.",
         ),
         (lambda s: LOCK.take(s, "server-grants", m={0: 0}), "record Message has no field 0. Fields are: client, kind."),
-        (lambda _: LOCK.state(session={"first": {}}), "an index was given 'first': write a whole number."),
-        (lambda _: LOCK.state(holder=None), "State.holder was given None: write a whole number."),
-        (lambda _: LOCK.state(session=1), "an array was given 1: write a list, or a dictionary by index."),
-        (lambda _: LOCK.state(messages=1), "what is in flight was given 1: write a list of messages."),
-        (lambda _: LOCK.state(messages=["ask"]), "record Message was given 'ask': write a dictionary of its fields."),
+        (lambda _: LOCK.state(session={"first": {}}), "an index cannot be 'first': write a whole number."),
+        (lambda _: LOCK.state(holder=None), "State.holder cannot be None: write a whole number."),
+        (lambda _: LOCK.state(session=1), "an array cannot be 1: write a list, or a dictionary by index."),
+        (lambda _: LOCK.state(messages=1), "what is in flight cannot be 1: write a list of messages."),
+        (lambda _: LOCK.state(messages=["ask"]), "record Message cannot be 'ask': write a dictionary of its fields."),
         (lambda s: LOCK.holds(s, "one-hold"), "protocol 'lock' has no property 'one-hold'. Did you mean 'one-holds'?"),
         (lambda s: LOCK.holds(s, "who-waits-gets-it"), "property 'who-waits-gets-it' concerns more than one state"),
     ],

@@ -68,7 +68,7 @@ def test_a_violation_ends_with_status_1_and_its_trace_replays(tmp_path: Path) ->
     assert len(weak["steps"]) == 11
     assert f"`fencepost replay {file}` replays it" in result.stderr
     replayed = fencepost("replay", str(file))
-    assert replayed.stdout == f"{file}: kip101: weak-isr is violated: a trace of 12 states, as it says\n"
+    assert replayed.stdout == f"{file}: kip101: weak-isr is violated: a trace of 12 states, as the file says\n"
     assert replayed.exit_code == 0
     before = file.read_text()
     assert fencepost("replay", "--rewrite", str(file)).exit_code == 0
@@ -82,7 +82,7 @@ def test_no_trace_is_written_where_nothing_is_violated(tmp_path: Path) -> None:
     file = tmp_path / "found.trace"
     result = fencepost(*KIP320, "--trace", str(file))
     assert result.exit_code == 0
-    assert f"nothing is violated: {file} was not written\n" in result.stderr
+    assert f"nothing is violated, so {file} was not written\n" in result.stderr
     assert not file.exists()
 
 
@@ -95,9 +95,9 @@ def test_a_page_tells_verdict_properties_reach_and_every_violation() -> None:
         "follower-truncates         sometimes  reached: shortest trace 6 states\n",
         (
             "always: must hold in every reachable state; sometimes: a "
-            "witness, which some reachable state or step\nmust show.\n"
+            "witness, which some reachable state or step\nmust satisfy.\n"
         ),
-        "ends            444 states without a successor, normal where budgets are used up; --deadlock shows\n",
+        "ends            444 states without a successor, normal when budgets are used up; --deadlock shows\n",
         "constants       replicas=2 log_size=2 max_records=2 max_leader_epoch=2\n",
         "search          complete: every reachable state was visited\n",
         "states          9,045 distinct, 21,447 generated, depth 18\n",

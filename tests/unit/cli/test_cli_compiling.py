@@ -16,7 +16,7 @@ from tests.helpers.commands import KIP320, data_of, fencepost
 MACHINE = PROTOCOLS["kip320"].machine
 VERBOSE = re.compile(
     r"compiled\s+(cheap|optimized)\s+code:\s+"
-    r"(kept\s+from\s+an\s+earlier\s+time|in\s+[\d.]+\s+m?s,\s+[\d.]+\s+[MG]iB\s+at\s+most\s+in\s+the)"
+    r"(read\s+from\s+the\s+cache|in\s+[\d.]+\s+m?s,\s+[\d.]+\s+[MG]iB\s+at\s+most\s+in\s+the)"
 )
 
 
@@ -43,7 +43,7 @@ def test_every_stage_of_compiling_can_be_printed(tmp_path: Path) -> None:
 def test_time_and_memory_of_compiling_are_shown_on_request_and_are_in_the_json() -> None:
     first, second = fencepost(*KIP320, "-vv"), fencepost(*KIP320, "--verbose", "--verbose")
     assert [re.search(VERBOSE, done.stdout) is not None for done in (first, second)] == [True, True]
-    assert "kept from" not in first.stdout
+    assert "read from" not in first.stdout
     assert not re.search("^compiled ", fencepost(*KIP320, "-v").stdout, re.MULTILINE)
     (item,) = data_of(fencepost(*KIP320, "--json"))["compiled"]
     assert set(item) == {"tier", "kept", "seconds", "peak_memory_bytes"}
@@ -58,6 +58,6 @@ def test_a_machine_that_takes_long_to_compile_says_so(tier: str, monkeypatch: py
     monkeypatch.setenv("FENCEPOST_TIER", tier)
     done = fencepost(*KIP320)
     assert done.exit_code == 0
-    long = r"compiled kip320 for 2 replicas in [\d.]+ m?s; the next run takes it from the cache\n"
+    long = r"compiled kip320 for 2 replicas in [\d.]+ m?s; cached for the next run\n"
     assert len(re.findall(long, done.stderr)) == (2 if tier == "swap" else 1)
     assert "from the cache" not in fencepost(*KIP320).stderr

@@ -20,8 +20,8 @@ from tests.helpers.written import HEAD
 
 ENGINES = (
     "Engines are: native (exhaustive breadth-first search in compiled code, on all processors); "
-    "plain (the reference search in Python: the definition, and slow); "
-    "spark (the native search spread over Apache Spark, for what one machine cannot hold)."
+    "plain (the reference search in Python, which defines the semantics and is slow); "
+    "spark (the native search distributed over Apache Spark, for state spaces too large for one machine)."
 )
 PROTOCOLS = (
     "Protocols are: truncate-to-hwm, kip101, kip279, kip320-first-try, kip320, replication, quorum, metadata-reads, "
@@ -45,13 +45,13 @@ $ check kip320 --set replica=3
 protocol 'kip320' has no constant 'replica'. Did you mean 'replicas'? Constants are: replicas, log_size, max_records,
 max_leader_epoch.
 $ check kip320 --set replicas
---set was given 'replicas', which has no value: write NAME=VALUE, such as --set replicas=3.
+--set 'replicas' has no value: write NAME=VALUE, such as --set replicas=3.
 $ check kip320 --set replicas=9
 constant 'replicas' was given 9, which is out of range: write a value from 1 to 5 (replicas of the partition).
 $ check kip320 --set replicas=two
 constant 'replicas' was given 'two': write a whole number from 1 to 5.
 $ check kip320 --set replicas=2 --set replicas=3
-constant 'replicas' was given two values, by --set replicas=2 and by --set replicas=3: write one of them.
+constant 'replicas' has two values, by --set replicas=2 and by --set replicas=3: leave one of them out.
 $ check replication --version kafka-4.1 --version kafka-3.5
 --version was given 2 times, but it takes one value: write it once. `fencepost --help` lists all options.
 $ check replication --set brokers=2 --property follower-rejoins --compact
@@ -60,66 +60,66 @@ stores no states: omit it, or name other properties in `--property`.
 $ check kip320 --with replicas
 --with replicas: constant 'replicas' is not a switch but a number or a choice: write --set replicas=VALUE.
 $ check kip320 --with elr
---with elr: protocol 'kip320' has no switch 'elr'. It has none.
+--with elr: protocol 'kip320' has no switch 'elr'. The protocol has no switches.
 $ check replication --with elr=true
---with elr=true: a switch is given without a value: write --with elr.
+--with elr=true: a switch takes no value: write --with elr.
 $ check replication --with elr=false
---with elr=false: a switch is given without a value: write --without elr.
+--with elr=false: a switch takes no value: write --without elr.
 $ check replication --set truncation=kip101
 constant 'truncation' was given 'kip101'. Did you mean 'kip-101'? Write one of: high-watermark, kip-101, kip-279,
 fetch.
 $ check kip320 --version 3.5
 protocol 'kip320' has no version '3.5'. It has no named versions.
 $ check kip320 --engine spark --compact
-the spark engine does not know --compact: leave it out.
+the spark engine does not support --compact: leave it out.
 $ check kip320 --engine spark --workers 2
-the spark engine does not know --workers: write --master 'local[N]' for N processors.
+the spark engine does not support --workers: write --master 'local[N]' for N processors.
 $ check kip320 --engine spark --master spark://host:7077
-with --master spark://host:7077 the executors keep their states in a folder that all of them can read: write
---checkpoint with such a folder, or a URL such as hdfs://host/folder.
+with --master spark://host:7077 the executors keep their states in a folder that all of them can read: add
+--checkpoint with such a folder, or with a URL such as hdfs://host/folder.
 $ check kip320 --master local[2]
---master applies to Spark, and the engine is native: add --engine spark, or leave it out.
+--master applies to Spark, but the engine is native: add --engine spark, or leave it out.
 $ check kip320 --engine spark --conf memory
---conf was given 'memory': write a setting of Spark, such as spark.executor.memory=4g.
+--conf 'memory': write a Spark setting, such as spark.executor.memory=4g.
 $ check kip320 --engine nativ
 there is no engine 'nativ'. Did you mean 'native'? {ENGINES}
 $ check kip320 --engine plain --compact
-the plain engine does not know --compact: leave it out, or write --engine native.
+the plain engine does not support --compact: leave it out, or write --engine native.
 $ check kip320 --expect hold
---expect was given 'hold', which is not a verdict. Did you mean 'holds'? Verdicts are: holds, proved, not-found,
+--expect: there is no verdict 'hold'. Did you mean 'holds'? Verdicts are: holds, proved, not-found,
 violated, unreached, undetermined.
 $ check kip320 --memory lots
---memory was given 'lots', which is not an amount of memory: write a positive number with K, M, G or T, such as 8G.
+--memory 'lots' is not an amount of memory: write a positive number with K, M, G or T, such as 8G.
 $ check kip320 --memory 0G
---memory was given '0G', which is not an amount of memory: write a positive number with K, M, G or T, such as 8G.
+--memory '0G' is not an amount of memory: write a positive number with K, M, G or T, such as 8G.
 $ check kip320 --budget soon
---budget was given 'soon', which is not a length of time: write a positive number with s, m or h, such as 10m or
+--budget 'soon' is not a duration: write a positive number with s, m or h, such as 10m or
 1h30m.
 $ check kip320 --max-depth 0
 Invalid value for '--max-depth': 0 is not in the range x>=1. `fencepost check --help` lists all options.
 $ check kip320 --max-states 20x
---max-states was given '20x': write a whole number, such as 20000, 20k or 1e6.
+--max-states '20x': write a whole number, such as 20000, 20k or 1e6.
 $ check kip320 --cross-check many
---cross-check was given 'many': write a number of states, or all.
+--cross-check 'many': write a number of states, or all.
 $ sweep kip320 --grid replicas=1..999999999 --walks 1
 constant 'replicas' was given 6, which is out of range: write a value from 1 to 5 (replicas of the partition).
 $ fuzz --replay /no/such/x.fuzz
 /no/such/x.fuzz cannot be read: No such file or directory. Name a file that `--output` has written.
 $ check kip320 --min_isr 2
-No such option '--min_isr'. A constant is set with --set: write --set min_isr=VALUE.
+No such option '--min_isr'. Constants are set with --set: write --set min_isr=VALUE.
 $ check kip320 --engine spark --master bogus
---master was given 'bogus': write local[N], spark://host:port, k8s://... or yarn.
+--master 'bogus': write local[N], spark://host:port, k8s://... or yarn.
 $ check kip320 --resume
---resume was given without a checkpoint to continue from: write --checkpoint DIR --resume.
+--resume needs a checkpoint to continue from: write --checkpoint DIR --resume.
 $ check kip320 --trace /no/such/folder/x.trace
-/no/such/folder/x.trace cannot be written: No such file or directory. Name a place where you may write.
+/no/such/folder/x.trace cannot be written: No such file or directory. Choose a place that you may write to.
 $ check kip320 --checkpoint /no/such/folder/x
-/no/such/folder/x cannot be written: No such file or directory. Name a place where you may write.
+/no/such/folder/x cannot be written: No such file or directory. Choose a place that you may write to.
 $ check kip320 kip101 --trace x.trace
 --trace does not apply to several protocols: name one protocol, such as `fencepost check kip320 --trace ...`.
 $ check --set replicas=2
---set does not apply to runs of the catalogue, which have their own constants and expectations: name one protocol,
-such as `fencepost check kip320 --set ...`.
+--set does not apply to runs of the catalogue, which have fixed constants and expected results: name one
+protocol, such as `fencepost check kip320 --set ...`.
 $ check --profile big
 there is no profile 'big'. Profiles are: quick, ci, full.
 $ check kip320/none.py
@@ -127,33 +127,33 @@ there is no file kip320/none.py: name a protocol, or a Python file that defines 
 $ check /
 / is a folder: name a protocol, or a Python file that defines MACHINE and PROPERTIES.
 $ compare kip320
-one model was given, kip320, and it is not a variant that `Machine.replacing` made from another: also write the model
-to compare it with.
+there is nothing to compare kip320 with, because `Machine.replacing` did not make it from another model: name a second
+model.
 $ chek
 There is no command 'chek'. Did you mean 'check'? `fencepost --help` lists all options.
 $ guarantees --json --table clusters
---json and --table were given together, but each is a command of its own: write one of them.
+--json and --table cannot be combined: use one of them.
 $ show x.trace --format txt
 there is no format 'txt'. Did you mean 'text'? Formats are: text, mermaid, itf, pytest, html, kafka-test.
 $ show x.trace --output /no/such/folder/x
-/no/such/folder/x cannot be written: No such file or directory. Name a place where you may write.
+/no/such/folder/x cannot be written: No such file or directory. Choose a place that you may write to.
 $ check --profile ci --strict
 --strict does not apply to runs of the catalogue...
 $ check --profile quick --dump ir
 --dump does not apply to runs of the catalogue...
 $ check kip320 --dump ams
-there is no stage 'ams'. Did you mean 'asm'? Stages are: ir (the typed program, as docs/developing/program.md has it);
-llvm (what LLVM gets); asm (the optimized code of this processor).
+there is no stage 'ams'. Did you mean 'asm'? Stages are: ir (the typed program, as documented in
+docs/developing/program.md); llvm (the LLVM IR before optimization); asm (the optimized code for this processor).
 $ check kip320 --pin
---pin was given for a check of its own...
+--pin updates the figures of catalogue runs...
 $ check --no-normalize --pin
---pin was given with --no-normalize...
+--pin cannot be combined with --no-normalize...
 $ check kip320 --junit /no/such/folder/x
-/no/such/folder/x cannot be written: No such file or directory. Name a place where you may write.
+/no/such/folder/x cannot be written: No such file or directory. Choose a place that you may write to.
 $ simulate kip320 --weight leader-write
---weight was given 'leader-write': write ACTION=W with a whole number...
+--weight 'leader-write': write ACTION=W with a whole number...
 $ simulate kip320 --weight leader-write=x
---weight was given 'leader-write=x': write ACTION=W with a whole number...
+--weight 'leader-write=x': write ACTION=W with a whole number...
 $ simulate kip320 --weight leader-wrote=1
 protocol 'kip320' has no action 'leader-wrote'. Did you mean 'leader-write'? Actions are: controller-elect-leader, ...
 $ simulate kip320 --walks 0
@@ -163,29 +163,29 @@ Invalid value for '--depth'...
 $ faults quorum --property replicas-come-to-rest
 ...is of kind leads-to: the fewest faults are found level by level...Name one of: one-leader-per-epoch, ...
 $ ablate {PLANTED} --resume
-`--resume` was given without a checkpoint...
+`--resume` needs a checkpoint...
 $ ablate {PLANTED} --guard entre
 ...has no guard 'entre'. Did you mean ...
 $ ablate {PLANTED} --also seats
---also was given 'seats', which has no value...
+--also 'seats' has no value...
 $ ablate {PLANTED} --property hall-is-full
-ablate was asked for 'hall-is-full' (sometimes): a guard is needed for what must hold...
+'hall-is-full' (sometimes) cannot depend on a guard...
 $ ablate {PLANTED} --liveness
 ...has no leads-to properties...
 $ compare kip320 max_records=1 --set replicas=2 --on replcia
 ...replcia...
 $ prove kip320 --depth 2 --strengthen
-`--strengthen` was given with `--depth`...
+`--strengthen` cannot be combined with `--depth`...
 $ graph {LAMPS} --format graphm
 ...Did you mean 'graphml'?...
 $ graph {LAMPS} --set lamps=1 --max-states 3
 ...has more than 3 states under these constants...
 $ advise --kafka 3.8
-...Fencepost knows the releases 3.5, 3.7...
+Fencepost does not support Kafka '3.8': write one of 3.5, 3.7...
 $ advise --kafka 3.9 --elr on
-...came with 4.0...
+...were added in 4.0...
 $ advise --topic orders
-...write --bootstrap-server too...
+...add --bootstrap-server...
 $ advise --bootstrap-server h:1 --topic t --replicas 3
 ...leave one of them out...
 $ advise --replicas 5 --trace x.trace
@@ -203,13 +203,13 @@ $ conform leader-discovery --client librdkafke
 $ conform leader-discovery --client java==../x
 ...which does not contain a valid version...
 $ conform replication --client java
-...--client is for `leader-discovery`...
+--client needs protocol `leader-discovery`...
 $ conform leader-discovery --client java --kafka 4.1.2
 ...Leave out the others...
 $ conform leader-discovery --client fencepost --story no-epoch-acepted
 ...Did you mean 'no-epoch-accepted'?...
 $ conform leader-discovery --story no-epoch-accepted
-...--story was given without --client...
+--story needs --client...
 $ conform kip320 --kafka 4.1.2
 ...Only `replication` and `quorum` have one...
 $ guarantees --table bug
@@ -223,11 +223,11 @@ there is no entry 'clusters'....
 $ vacuity {PLANTED}
 ...fencepost ablate...
 $ vacuity --row 'become-leader 2'
-...a row belongs to one measured protocol...
+...needs the one measured protocol...
 $ vacuity kip320 --row 'become-leader 9'
-no row 'become-leader 9' was measured of kip320. Did you mean...
+there is no measured row 'become-leader 9' of kip320. Did you mean...
 $ vacuity kip320 --trace x.trace
---trace was given without --row...
+--trace needs --row...
 $ vacuity kip320 --row 'follower-fetch 1' --trace /nowhere/x.trace
 /nowhere...
 """
@@ -281,7 +281,7 @@ def test_a_program_is_not_replaced_by_what_a_command_writes(tmp_path: Path) -> N
         result = fencepost("check", str(model), "--trace", str(output))
         assert (
             result.stderr
-            == f"fencepost: --trace names {output}, a Python file that exists already. Name another file.\n"
+            == f"fencepost: --trace names {output}, a Python file that already exists. Choose another file.\n"
         )
         assert result.exit_code == 2
     assert model.read_text().startswith("from")
@@ -306,7 +306,7 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
     result = fencepost("check", "kip320", "--trace", file, "--junit", file)
     assert (
         result.stderr
-        == f"fencepost: --trace and --junit name the same file, {file}. Name another file for one of them.\n"
+        == f"fencepost: --trace and --junit name the same file, {file}. Choose another file for one of them.\n"
     )
     assert result.exit_code == 2
 
@@ -317,26 +317,32 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
         ("", " defines no MACHINE: assign a Machine to that name, and its properties to PROPERTIES."),
         (
             "MACHINE = = 1",
-            ":1: invalid syntax.\n  MACHINE = = 1\n            ^\nInstead, write what Python can read there.",
+            (
+                ":1: invalid syntax.\n  MACHINE = = 1\n            ^\nInstead, "
+                "correct the line so that Python can parse it."
+            ),
         ),
         (
             "def f():\n    return (1",
-            ":2: '(' was never closed.\n  return (1\n         ^\nInstead, write what Python can read there.",
+            (
+                ":2: '(' was never closed.\n  return (1\n         ^\nInstead, "
+                "correct the line so that Python can parse it."
+            ),
         ),
         (
             "import no_such_module",
             (
-                ":1: ModuleNotFoundError: No module named 'no_such_module'. The file must run before its model can be "
-                "read.\n  import no_such_module\n  ^^^^^^^^^^^^^^^^^^^^^"
+                ":1: ModuleNotFoundError: No module named 'no_such_module'. Python must be able to run the file "
+                "before the model can be read.\n  import no_such_module\n  ^^^^^^^^^^^^^^^^^^^^^"
             ),
         ),
         (
             KIP320,
-            " defines no PROPERTIES: assign to it a tuple of what @always, @step and @sometimes return.",
+            " defines no PROPERTIES: assign to it a tuple of the results of @always, @step and @sometimes.",
         ),
         (
             f"{KIP320}\nfrom fencepost.invariants.lineage import weak_isr\nPROPERTIES = (weak_isr, weak_isr)",
-            ": PROPERTIES has 'weak-isr' twice: give each property a name of its own.",
+            ": PROPERTIES contains two properties named 'weak-isr': give each a different name.",
         ),
     ],
 )

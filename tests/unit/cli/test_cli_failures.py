@@ -35,9 +35,9 @@ from tests.helpers.places import MACHINES
             "",
             4,
             (
-                "fencepost: something unforeseen failed: RuntimeError: odd\n"
-                "This is a defect of Fencepost: please report it with the command that you gave; "
-                "FENCEPOST_DEBUG=1 shows where it happened.\n"
+                "fencepost: unexpected error: RuntimeError: odd\n"
+                "This is a bug in Fencepost: please report it with the command that you ran; "
+                "FENCEPOST_DEBUG=1 shows the traceback.\n"
             ),
         ),
         (RuntimeError("odd"), "1", 4, "Traceback (most recent call last):"),
@@ -64,7 +64,7 @@ def test_output_that_cannot_be_written_ends_with_status_2(command: list[str]) ->
         done = subprocess.run(
             [sys.executable, "-m", "fencepost", *command], stdout=full, stderr=subprocess.PIPE, check=False, timeout=300
         )
-    message = "the output cannot be written: No space left on device. Send it to a place with free space."
+    message = "the output cannot be written: No space left on device. Write it to a place with free space."
     assert done.stderr.decode() == f"fencepost: {message}\n"
     assert done.returncode == 2
 
@@ -98,7 +98,7 @@ def test_a_name_that_the_system_refuses_is_bad_input() -> None:
     for command in (["check", "a" * 300], ["check", "a" * 300 + ".py"], ["new", "a" * 300]):
         result = fencepost(*command)
         assert (result.exit_code, len(result.stderr) < 300) == (2, True)
-        assert "File name too long. Name another file or folder." in result.stderr
+        assert "File name too long. Choose another file or folder." in result.stderr
 
 
 def full(most: int) -> Callable[[], None]:

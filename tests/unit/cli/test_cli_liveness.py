@@ -21,7 +21,7 @@ def test_json_tells_loop_values_and_costs() -> None:
 
 
 def test_the_page_tells_fairness_loop_and_costs() -> None:
-    assert "Nothing happens any more" in fencepost("check", ROOMS, "--quiet").stdout
+    assert "Nothing more happens" in fencepost("check", ROOMS, "--quiet").stdout
     page = fencepost("check", ROOMS, "--quiet", "-v").stdout
     assert "fairness: weak darken" in page
     assert "From here on, for ever" in page

@@ -33,14 +33,14 @@ def test_a_search_that_was_cut_short_says_so_and_never_that_it_holds(limit: str,
     assert (data_of(found)["verdict"], data_of(found)["complete"]) == ("undetermined", False)
     assert data_of(found)["why_stopped"] == why
     assert all(item["verdict"] == "undetermined" for item in data_of(found)["properties"] if item["kind"] == "always")
-    assert f"Partial: {why}. The states beyond were not visited" in " ".join(page.stdout.split())
+    assert f"Partial: {why}. States further on were not visited" in " ".join(page.stdout.split())
     assert "holds" not in page.stdout
 
 
 def test_a_limit_that_nobody_set_says_where_it_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fencepost.explorers.running.interrupts.default_memory", lambda: 1000)
     found = data_of(fencepost(*KIP320, "--json"))
-    assert found["why_stopped"].endswith("was reached (80% of what was available; `--memory` sets another limit)")
+    assert found["why_stopped"].endswith("was reached (80% of the available memory; `--memory` sets another limit)")
 
 
 def test_stopping_on_a_violation_gives_an_incomplete_result() -> None:
@@ -55,7 +55,7 @@ def test_a_checkpoint_is_resumed(tmp_path: Path) -> None:
     begun = data_of(fencepost(*KIP101, *checkpoint, "--max-states", "2000"))
     assert begun["verdict"] == "undetermined"
     assert (
-        f"the search so far is kept in {tmp_path / 'kept'}: the same search with `--resume` continues from there"
+        f"the search so far is saved in {tmp_path / 'kept'}: the same search with `--resume` continues from there"
         in begun["notes"][0]
     )
     resumed = data_of(fencepost(*KIP101, *checkpoint, "--resume"))
@@ -81,7 +81,7 @@ def test_a_search_that_is_over_is_kept_where_its_behaviours_are_not_judged(
         begun = data_of(fencepost(*asked, *checkpoint))
     assert (begun["verdict"], begun["distinct"]) == ("undetermined", whole["distinct"])
     assert begun["notes"][0].startswith(
-        f"the search so far is kept in {tmp_path / 'kept'}: the same search with `--resume`"
+        f"the search so far is saved in {tmp_path / 'kept'}: the same search with `--resume`"
     )
     resumed = data_of(fencepost(*asked, *checkpoint, "--resume"))
     assert resumed.pop("notes")[0].startswith("the search continued from a checkpoint")

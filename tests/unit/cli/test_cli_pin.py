@@ -43,7 +43,7 @@ def test_a_figure_that_differs_is_written(
     assert fencepost("check").exit_code == 1
     result = fencepost("check", "--pin")
     assert result.exit_code == 0
-    assert f"{file}: pinned 1 run. Review the diff before you keep it.\n" in result.stdout
+    assert f"{file}: pinned 1 run. Review the diff before keeping it.\n" in result.stdout
     assert file.read_text() == FILE
     reached = json.loads((tmp_path / "figures" / "reached.json").read_text())
     assert [row["run"] for row in reached["kip320"]] == ["2/2/2/2"]
@@ -54,10 +54,7 @@ def test_another_verdict_is_not_written_and_ends_with_status_1(monkeypatch: pyte
     file = put(monkeypatch, tmp_path, text)
     result = fencepost("check", "--pin")
     assert result.exit_code == 1
-    assert (
-        "not pinned: kip101 2/2/2/2 has other verdicts than it expects, and those are edited by hand.\n"
-        in result.stdout
-    )
+    assert "not pinned: kip101 2/2/2/2 has unexpected verdicts, which must be edited by hand.\n" in result.stdout
     assert file.read_text() == text.replace("=[1, ", "=[5_973, ")
 
 

@@ -28,8 +28,8 @@ def test_walks_say_which_properties_they_leave_out_and_refuse_them_by_name() -> 
         item.name for item in first.PROPERTIES if not item.kind.over_behaviours
     ]
     [note] = walked.notes
-    assert note.startswith("not judged: who-waits-gets-it, few-ask-meanwhile. A walk is finite")
-    assert note.endswith("these properties are about whole behaviours: `fencepost check` judges them.")
+    assert note.startswith("not judged: who-waits-gets-it, few-ask-meanwhile. Walks are finite")
+    assert note.endswith("these properties concern whole behaviours: `fencepost check` judges them.")
     assert not simulate(first.MACHINE, first.PROPERTIES, only="one-holds", walks=10).notes
     message = refused("simulate", LOCK, "--property", "who-waits-gets-it")
     assert message.endswith(
@@ -52,7 +52,7 @@ def test_a_state_that_breaks_an_induction_is_looked_for_in_models_with_whole_beh
     assert found.exit_code == 3
     assert "it is not among the 84 reachable states under these constants" in " ".join(found.stdout.split())
     text = " ".join(fencepost("prove", LOCK, "--property", "one-holds", "--reach", "0s", "--no-cache").stdout.split())
-    assert "no search looked for it, and it may be one that no behaviour reaches" in text
+    assert "no search looked for it, so it may be unreachable" in text
 
 
 def test_the_typed_program_is_shown_in_words_of_the_model() -> None:
@@ -75,7 +75,7 @@ def test_a_run_of_the_catalogue_is_checked_by_the_name_that_pages_give_it() -> N
         "check", "replication 2 brokers, elections without an epock"
     )
     other = fencepost("check", "replication 2 brokers, elections without an epoch", "--set", "fences=2")
-    assert "constant 'fences' was given two values, 0 by the run and 2 beside it" in other.stderr
+    assert "constant 'fences' has two values, 0 in the run and 2 in" in other.stderr
 
 
 COMMANDS = re.compile(

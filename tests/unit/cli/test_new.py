@@ -41,7 +41,7 @@ def test_the_command_for_the_test_works_in_a_clone_too(tmp_path: Path, monkeypat
 
 def test_a_new_model_overwrites_nothing(tmp_path: Path) -> None:
     new("lease", tmp_path)
-    with pytest.raises(UsageError, match=r"there is a file .*lease\.py already: write another name"):
+    with pytest.raises(UsageError, match=r"the file .*lease\.py already exists: choose another name"):
         new("lease", tmp_path)
 
 

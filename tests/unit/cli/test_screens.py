@@ -37,7 +37,7 @@ from tests.helpers.places import MACHINES, ROOT
 
 FOLDER = Path(__file__).parent / "screens"
 LINES, COLUMNS = 24, 80
-TIME = re.compile(r"\b\d+(\.\d+)? (m?s|min)\b(?= \(|,| of searching| of processor| with|\.|$)", re.MULTILINE)
+TIME = re.compile(r"\b\d+(\.\d+)? (m?s|min)\b(?= \(|,| of search time| of CPU| with|\.|$)", re.MULTILINE)
 SCREENS = {
     "loss": "check replication --version kafka-4.1 --set brokers=2",
     "inner-invariant": "check replication --version kafka-4.1 --set brokers=2 --set min_isr=2",
@@ -63,7 +63,7 @@ SCREENS = {
 }
 
 
-TITLES = (": the shortest trace has ", ": a trace of ", ", in what clients can see: ", "what happened to ")
+TITLES = (": the shortest trace has ", ": a trace of ", ", in what clients see: ", "what happened to ")
 """Words in the line above a trace."""
 
 

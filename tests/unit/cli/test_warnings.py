@@ -156,45 +156,45 @@ WARNINGS = {
     ),
     ("action-left-out", "arrives"): (
         (
-            "the file defines action 'arrives' and leaves it out of the actions of MACHINE, so it never happens: list "
-            "it there, or remove it."
+            "the file defines action 'arrives', missing from the actions of MACHINE, so it never happens: list it "
+            "there, or remove it."
         ),
         (LISTED, "initial, (sends, loses, complains, arrives))"),
     ),
     ("property-left-out", "forgotten"): (
         (
-            "the file defines property 'forgotten' and leaves it out of PROPERTIES, so it is not checked: list it "
-            "there, or remove it."
+            "the file defines property 'forgotten', missing from PROPERTIES, so it is not checked: list it there, or "
+            "remove it."
         ),
         ("THIRD, EMPTIES)", "THIRD, forgotten, EMPTIES)"),
     ),
     ("premise-never-happened", "the-third-is-the-last"): (
         (
-            "the-third-is-the-last says nothing: no reachable state satisfies "
+            "the-third-is-the-last is vacuous: no reachable state satisfies "
             "its `when`. Correct `when`, or let the machine reach such a state."
         ),
         ("return s.lost == 3", "return s.lost == 2"),
     ),
     ("only-initially", "nothing-was-sent"): (
         (
-            "witness nothing-was-sent says nothing about what happens: an initial state satisfies it, and no other "
-            "state does. Let it require something that only a step can cause."
+            "witness nothing-was-sent shows nothing about the steps: an initial state satisfies it, and no other "
+            "state does. Require something that only a step can cause."
         ),
         ("return s.sent == 0", "return s.sent < 2"),
     ),
     ("nothing-to-judge", "bills-go-to-the-first"): (
-        "bills-go-to-the-first could not fail: it is about messages, and no step ever sends one of them.",
+        "bills-go-to-the-first could not fail: it concerns messages that no step ever sends.",
         ("kind=Kind.GIFT)", "kind=Kind.BILL if to == 0 else Kind.GIFT)"),
     ),
     ("nothing-to-judge", "complaints-are-alone"): (
-        "complaints-are-alone could not fail: it is about messages, and no step ever sends one of them.",
+        "complaints-are-alone could not fail: it concerns messages that no step ever sends.",
         (
             "    s.post.add(to=to, kind=Kind.GIFT)",
             "    s.post.add(to=to, kind=Kind.GIFT)\n    if s.sent == 1 and to == 0:\n        s.complaints.add(by=to)",
         ),
     ),
     ("nothing-to-judge", "complaints-lower-nothing"): (
-        "complaints-lower-nothing could not fail: it is about the steps of action 'complains', which never happened.",
+        "complaints-lower-nothing could not fail: it concerns only steps of action 'complains', which never happened.",
         ("require(s.lost > 2)\n    s.complaints.add(by=by)", "require(s.lost > 1)"),
     ),
 }
@@ -287,7 +287,7 @@ def test_the_page_and_the_json_have_the_warnings() -> None:
 def test_with_strict_a_warning_is_an_error() -> None:
     result = fencepost("check", str(CARELESS), "--engine", "plain", "--strict", "--set", "people=1")
     assert result.exit_code == 2
-    assert "with --strict a warning is an error: fix the model, or leave --strict out." in result.stderr
+    assert "--strict treats warnings as errors: fix the model, or leave --strict out." in result.stderr
     assert "Warning: nothing reads constant 'patience'" in result.stdout
 
 

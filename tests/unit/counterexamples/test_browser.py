@@ -226,7 +226,7 @@ def test_a_history_is_saved_as_a_trace_that_replays_and_one_that_shows_nothing_i
     saved = ask("save", steps=steps)
     assert saved["name"] == "kip101-weak-isr.trace"
     assert replay_text(saved["text"]).trace.prop.name == "weak-isr"
-    assert "a trace ends in a violated property, a reached witness or a deadlock" in ask("save", steps=[])["error"]
+    assert "a trace must end in a violated property, a reached witness or a deadlock" in ask("save", steps=[])["error"]
 
 
 def test_along_an_archived_trace_it_is_known_how_far_the_violation_is() -> None:
@@ -315,7 +315,7 @@ def test_the_page_of_a_trace_holds_the_states_within_two_steps_and_says_where_it
     data = json.loads("{" + made.partition("\nexplore({")[2].partition(");\n})();")[0])
     assert data["texts"][ways_end(data, data["steps"])["cards"][0]].startswith("<div class=")
     ends = sum(state["ends"] for state in data["states"])
-    assert f"{len(data['states'])} states are in this file; at {ends} of them it ends." in made
+    assert f"This file contains {len(data['states'])} states; it ends at {ends} of them." in made
     assert "import " not in made.rpartition("<script>")[2]
 
 
@@ -327,7 +327,7 @@ def test_a_notebook_shows_the_explorer_of_a_history_in_a_frame() -> None:
 
 @pytest.mark.parametrize("name", ["lock", "nothing.trace"])
 def test_what_cannot_be_opened_is_refused_with_what_can(name: str) -> None:
-    assert f"there is no protocol, no archived trace and no file {name!r}" in refused("explore", name, "--no-browser")
+    assert f"there is no protocol, archived trace or file {name!r}" in refused("explore", name, "--no-browser")
 
 
 def test_without_pyodide_and_without_npm_one_sentence_says_what_to_do(
@@ -336,10 +336,12 @@ def test_without_pyodide_and_without_npm_one_sentence_says_what_to_do(
     monkeypatch.delenv(page.NAMED, raising=False)
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError, match=r"needs Pyodide .* npm is missing\. Install Node\.js .* or name a folder"):
+    with pytest.raises(
+        UsageError, match=r"needs Pyodide .* npm is not installed\. Install Node\.js .* or name a folder"
+    ):
         page.find_pyodide()
     monkeypatch.setenv(page.NAMED, str(tmp_path))
-    with pytest.raises(UsageError, match=r"pyodide\.mjs is not that of Pyodide"):
+    with pytest.raises(UsageError, match=r"pyodide\.mjs does not belong to Pyodide"):
         page.find_pyodide()
 
 

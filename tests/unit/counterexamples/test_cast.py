@@ -91,7 +91,7 @@ def test_a_step_tells_whom_the_cast_names() -> None:
 def test_a_place_that_the_state_does_not_have_is_refused() -> None:
     with pytest.raises(ModelError) as refused:
         told(history(*GIVEN[:1], cast=replace(lease.CAST, actors={"wants": "lease[who]"})))
-    assert str(refused.value) == "Cast: 'lease[who]' of action 'wants' has no place 'lease[who]' in State."
+    assert str(refused.value) == "Cast: in path 'lease[who]' of action 'wants', State has no field 'lease[who]'."
 
 
 LANES = {

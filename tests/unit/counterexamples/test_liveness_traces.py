@@ -91,18 +91,18 @@ EDITS = [
     (COMES, ROUND, "loop:\n", "", "this trace has no loop. Write a line `loop:`"),
     (COMES, ROUND, "loop:\nb to=1\n", "b to=1\nloop:\n", "its loop is not closed"),
     (COMES, ROUND, "loop:\nb to=1\nb to=0\n", "loop:\n", "`weak a` is enabled all the time and never happens"),
-    (COMES, ROUND, "loop:\nb to=1\nb to=0\n", "loop:\nb to=1\nloop:\nb to=0\n", "`loop:` is given twice"),
+    (COMES, ROUND, "loop:\nb to=1\nb to=0\n", "loop:\nb to=1\nloop:\nb to=0\n", "`loop:` appears twice"),
     (COMES, ROUND, "loop:\nb to=1\nb to=0\n", "a to=4\nloop:\n", "no state satisfies `when` such that"),
     (COMES, ROUND, "fairness: weak a; weak b", "fairness: weak a", "but 'comes' has 'weak a; weak b'"),
-    (COMES, ROUND, "without: d\n", "without: b\n", "without is given as 'b'"),
+    (COMES, ROUND, "without: d\n", "without: b\n", "without is 'b'"),
     (COMES, ROUND, "verdict: violated", "for: node=1\nverdict: violated", "the property has no parameters"),
     (COMES, ROUND, "verdict: violated", "verdict: worst", "has no costs. Write `verdict: violated`"),
-    (LEAVES, "a 0>1", "for: node=1\n", "", "is about each node, and the header does not say which one"),
+    (LEAVES, "a 0>1", "for: node=1\n", "", "is about each node, but the header does not say which one"),
     (LEAVES, "a 0>1", "for: node=1", "for: node=7", "is not one of the property's values"),
     (LEAVES, "a 0>1", "for: node=1", "for: node=0", "no state satisfies `when` such that"),
     (COSTS, PATH, "a to=4\n", "", "`then` does not hold in its last state"),
-    (COSTS, PATH, "a to=4\n", "a to=4\nloop:\n", "it has no loop. Remove `loop:`"),
-    (COSTS, PATH, "verdict: worst", "verdict: violated", "its way costs 6, and the bound is 6"),
+    (COSTS, PATH, "a to=4\n", "a to=4\nloop:\n", "without a loop. Remove `loop:`"),
+    (COSTS, PATH, "verdict: worst", "verdict: violated", "its path costs 6, and the bound is 6"),
     (
         SPINS,
         ROUND,
@@ -129,7 +129,7 @@ def test_an_edited_trace_that_shows_nothing_is_refused(
 def test_a_trace_of_a_state_property_has_no_loop(tmp_path: Path) -> None:
     file = tmp_path / "x.trace"
     file.write_text("format: 1\ntitle: x\nprotocol: maze\ninitial: node=0\nverdict: deadlock\n----\nloop:\n----\n")
-    with pytest.raises(UsageError, match="ends in its last step: it has no loop"):
+    with pytest.raises(UsageError, match="must end in its last step, without a loop"):
         replay(file, lookup)
 
 
@@ -145,5 +145,5 @@ def test_what_judges_finite_runs_refuses_whole_behaviours() -> None:
         Walker(MACHINE, chosen, (COMES,))
     with pytest.raises(UsageError, match="induction is about states and single steps"):
         prove(MACHINE, chosen, (COMES,), None)
-    with pytest.raises(UsageError, match="its trace is a path and a loop"):
+    with pytest.raises(UsageError, match="the trace is a path and a loop"):
         shrink(trace(COMES, ROUND))

@@ -92,7 +92,7 @@ def test_a_weak_promise_is_explained_for_each_of_its_values_and_only_where_the_l
     half = retrace(plain, start, path.steps[:1], None)
     assert kept(lit, replace(half, loop=1)) == []  # room 0 could be dark all the time
     assert kept(lit, replace(half, loop=0, states=(start,), steps=())) == [
-        "weak darken for each room: never enabled: `require(s.lit[room])` refuses at the start"
+        "weak darken for each room: never enabled: `require(s.lit[room])` refuses in the initial state"
     ]
 
 
@@ -144,7 +144,7 @@ def test_every_promise_of_an_archived_loop_is_explained_if_it_is_fair(file: obje
 def test_the_page_of_a_trace_says_why_it_is_fair_and_names_the_promises_once() -> None:
     page = " ".join(fencepost("show", str(ARCHIVE / "quorum-q4-loop.trace")).stdout.split())
     assert (
-        "It is fair: weak leader-handles-fetch for each leader, follower (leader=0, follower=2): taken in step 4"
+        "The loop is fair: weak leader-handles-fetch for each leader, follower (leader=0, follower=2): taken in step 4"
         in page
     )
     assert page.count("weak follower-appends for each follower") == 1
@@ -166,7 +166,7 @@ def test_every_format_that_tells_a_story_says_why_its_loop_is_fair() -> None:
     page = render("html", made)
     assert f"<li>{why}" in page
     assert page.count("weak follower-appends for each follower") == 1
-    notes = [line for line in render("mermaid", made).splitlines() if "It is fair:" in line]
+    notes = [line for line in render("mermaid", made).splitlines() if "The loop is fair:" in line]
     assert len(notes) == 1
     assert why in " ".join(notes[0].replace("<br/>", " ").split())
     assert any(line.startswith(why) for line in json.loads(render("itf", made))["#meta"]["fair"])
@@ -210,7 +210,7 @@ PROPERTIES = (is_served,)
 @pytest.mark.parametrize("engine", ["plain", "native"])
 def test_a_violation_that_hangs_on_a_bound_of_the_run_says_so_first(engine: str) -> None:
     found = f.check(*RATIONED, engine=engine)
-    hangs = "depends on the guard of the bound tokens=2, which is not a rule of the protocol: without it serve could"
+    hangs = "depends on the guard of the bound tokens=2, which is not a rule of the protocol: without it, serve could"
     assert found.notes[0].startswith("is-served: its trace ")
     assert hangs in found.notes[0]
     made = found.traces["is-served"]

@@ -157,7 +157,7 @@ def test_a_value_for_each_party_is_a_lane_and_a_loop_is_told() -> None:
     assert [lane.title for lane in found.parties.lanes] == ["room 0", "room 1"]
     assert actors(found) == [f"room {step.args[0]}" for step in trace.steps]
     lines = render("mermaid", follow(trace)).splitlines()
-    assert lines[-3] == f"    Note over P0,P1: the steps after step {trace.loop} are repeated for ever"
-    assert lines[-2].startswith("    Note over P0,P1: It is fair:<br/>")
+    assert lines[-3] == f"    Note over P0,P1: the steps after step {trace.loop} repeat forever"
+    assert lines[-2].startswith("    Note over P0,P1: The loop is fair:<br/>")
     assert "is violated for room=" in lines[-1]
-    assert "nothing happens any more" in render("mermaid", follow(rooms_trace(rooms.gets_light)))
+    assert "nothing more happens" in render("mermaid", follow(rooms_trace(rooms.gets_light)))

@@ -46,7 +46,7 @@ def test_quotes_and_backslashes_in_a_title_do_not_end_the_text() -> None:
 def test_a_history_that_the_protocol_refuses_names_the_guard() -> None:
     head = mailbox_trace("requests-run-once", version="careless", clients=1, deduplicate=0).head()
     assert replay_text(head, lookup).path.length == 5
-    with pytest.raises(UsageError, match=r"trace:\d+: step 3, .* cannot happen: the guard `s.resends_left > 0`"):
+    with pytest.raises(UsageError, match=r"trace:\d+: step 3, .* is not possible: the guard `s.resends_left > 0`"):
         replay_text(head.replace("resends=2", "resends=0"), lookup)
 
 
@@ -68,14 +68,14 @@ def test_a_pasted_test_of_an_own_protocol_finds_its_model_and_fails_when_the_mod
     exec(compile(output.read_text(), str(output), "exec"), scope)  # noqa: S102 (what we have just rendered)
     scope["test_mailbox_requests_run_once_is_violated_by_this_history"]()
     model.write_text(inspect.getsource(mailbox).replace("if is_new or not c.deduplicate:", "if is_new:"))
-    with pytest.raises(UsageError, match="all steps can happen, but property 'requests-run-once' is not violated at"):
+    with pytest.raises(UsageError, match="all steps are possible, but property 'requests-run-once' is not violated at"):
         scope["test_mailbox_requests_run_once_is_violated_by_this_history"]()
 
 
 def test_a_pasted_test_of_a_loop_says_why_the_loop_is_fair() -> None:
     text = render("pytest", follow(read(ARCHIVE / "quorum-q4-loop.trace").trace))
     assert (
-        "\n    It is fair:\n    - weak leader-handles-fetch for each "
+        "\n    The loop is fair:\n    - weak leader-handles-fetch for each "
         "leader, follower (leader=0, follower=2): taken in step 4;\n"
         "      never enabled for all others: `require(is_sent(s, leader, follower))` refuses after step 3\n" in text
     )

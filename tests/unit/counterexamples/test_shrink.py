@@ -122,7 +122,7 @@ def test_lower_constants_do_not_cost_the_shortest_trace() -> None:
     trace = walked("replication", "leader-has-committed", PLANTED[-1][2])
     made = shrink(trace, LIMITS)
     assert made.before_lowering
-    assert "nor before those were lowered" in made.reach
+    assert "nor before these were lowered" in made.reach
     assert made.path.length == 10
     assert made.trace.constants.values["metadata_lag"] == 3
 
@@ -211,7 +211,7 @@ def test_a_trace_that_is_not_shortened_is_told_as_it_was() -> None:
     trace = lamps_trace(lamps.some_lamp_is_dark, (0b111, 0))
     made = Shrunk(trace, follow(trace).path, before=2, lowered={"lamps": (3, 2)}, checked=2, searched=9, seconds=11.9)
     assert ShrinkResult(**vars(made)).summary.startswith(
-        "It has 2 states, as before; that took 11.9 s. Lowered: lamps 3 → 2. No shorter one exists"
+        "It still has 2 states; that took 11.9 s. Lowered: lamps 3 → 2. No shorter one exists"
     )
     assert ShrinkResult(**vars(replace(made, before=5))).summary.startswith(
         "Shortened from 5 to 2 states in 11.9 s. Lowered"

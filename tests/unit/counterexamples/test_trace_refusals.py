@@ -26,7 +26,7 @@ from tests.machines.lamps import C, Lamps, Room
 
 KIP279 = (ARCHIVE / "kip279-strong-isr.trace").read_text()
 FOLDER = Path(__file__).parent / "refused_traces"
-ADVICE = "Give the path of a trace, such as counterexamples/archive/kip101-weak-isr.trace."
+ADVICE = "Name a trace file, such as counterexamples/archive/kip101-weak-isr.trace."
 A_TRACE = "A trace is a text file that starts with `format: 1`."
 GOOD = {
     "kip101": lambda: KIP101,
@@ -79,13 +79,13 @@ def test_a_file_with_random_edits_is_replayed_or_refused_with_a_line(here: Path)
 
 
 def test_reader_refuses_a_file_that_is_not_there_and_a_folder_and_what_is_no_text(here: Path) -> None:
-    with pytest.raises(UsageError, match=re.escape(f"x.trace: there is no such file. {ADVICE}")):
+    with pytest.raises(UsageError, match=re.escape(f"x.trace: the file does not exist. {ADVICE}")):
         read(here)
     with pytest.raises(UsageError, match=re.escape(f".: the file cannot be read: Is a directory. {ADVICE}")):
         read(".")
     here.write_bytes(b"format: 1\n\xff\xfe")
     with pytest.raises(
-        UsageError, match=re.escape(f"x.trace:2: this is not UTF-8 text, so it is not a trace. {A_TRACE}")
+        UsageError, match=re.escape(f"x.trace:2: this line is not UTF-8 text, so it is not a trace. {A_TRACE}")
     ):
         read(here)
 
@@ -98,7 +98,7 @@ def line_of(item: Any, text: str) -> int:
 def test_replay_names_the_step_and_the_guard_that_refuses_it_and_what_is_enabled(here: Path) -> None:
     head = lamps_trace(lamps.some_lamp_is_dark, (0b010, 0), (0b001, 0), constants=lamps.C(lamps=2, stuck=1)).head()
     assert message(here, head) == (
-        "x.trace:12: step 2, `switch-to lamps={0} noise=no`, cannot happen: the guard `not c.stuck or s.lit & ~lamps "
+        "x.trace:12: step 2, `switch-to lamps={0} noise=no`, is not possible: the guard `not c.stuck or s.lit & ~lamps "
         f"== 0` (lamps.py:{line_of(lamps.switch_to, 'require(') + 1}) refuses. Write a step that is enabled there: "
         "`switch-to lamps={1} noise=no`, `switch-to lamps={1} noise=yes`, `switch-to lamps={0,1} noise=no`, `switch-to "
         "lamps={0,1} noise=yes`."
@@ -107,15 +107,15 @@ def test_replay_names_the_step_and_the_guard_that_refuses_it_and_what_is_enabled
 
 def test_replay_says_that_nothing_is_enabled(here: Path) -> None:
     assert message(here, lamps_trace(lamps.some_lamp_is_dark, *[(0b001, 0)] * 5).head()).endswith(
-        " refuses. No step is enabled there: remove this one and what follows."
+        " refuses. No step is enabled there: remove this one and all that follow."
     )
 
 
 def test_replay_says_that_a_message_is_not_in_flight(here: Path) -> None:
     text = mailbox_trace("everyone-is-done", clients=1).head().replace("send client=0\n", "", 1)
     assert message(here, text) == (
-        "x.trace:9: step 1, `serve request={client=0,number=1,again=no}`, cannot happen: no such message is in flight. "
-        "Write a step that is enabled there: `send client=0`."
+        "x.trace:9: step 1, `serve request={client=0,number=1,again=no}`, is not possible: no such message is in "
+        "flight. Write a step that is enabled there: `send client=0`."
     )
 
 
@@ -159,20 +159,20 @@ def test_replay_counts_the_other_steps_that_are_enabled(here: Path) -> None:
         (
             switch_quietly,
             (
-                "x.trace:11: step 1, `switch-to lamps={0,2} noise=yes`, cannot happen: "
+                "x.trace:11: step 1, `switch-to lamps={0,2} noise=yes`, is not possible: "
                 "the guard `noise == 0` (test_trace_refusals.py:LINE) refuses. "
                 "Write a step that is enabled there: `switch-to lamps={} noise=no`, `switch-to lamps={0} noise=no`, "
                 "`switch-to lamps={1} noise=no`, `switch-to lamps={0,1} noise=no` or one of 4 others. "
-                "So it is recorded, so the header or the model has changed, or the step was edited in both places."
+                "This is as recorded, so the header or the model has changed, or the step was edited in both places."
             ),
         ),
         (
             switch_one,
             (
-                "x.trace:12: step 2, `switch-to lamps={0,1,2} noise=yes`, cannot happen: the guard `lamps & lamps - 1 "
-                "== 0 or s.lit == 0` (test_trace_refusals.py:LINE) refuses. Write a step that is enabled there: "
+                "x.trace:12: step 2, `switch-to lamps={0,1,2} noise=yes`, is not possible: the guard `lamps & lamps - "
+                "1 == 0 or s.lit == 0` (test_trace_refusals.py:LINE) refuses. Write a step that is enabled there: "
                 "`switch-to lamps={} noise=no`, `switch-to lamps={} noise=yes`, `switch-to lamps={0} noise=no`, "
-                "`switch-to lamps={0} noise=yes` or one of 4 others. The header was edited or the model has changed "
+                "`switch-to lamps={0} noise=yes` or one of 4 others. The header was edited, or the model has changed, "
                 "since the states were written: x.trace:18: the states say 'lit {} -> {0,2}, history [] -> [0:{0,2}], "
                 "history_end 0 -> 1, count [0,0,0] -> [1,0,0]' where the model gives 'lit {} -> {0,2}'."
             ),
@@ -192,10 +192,10 @@ def test_replay_refuses_a_trace_whose_property_holds_by_now(here: Path) -> None:
     with pytest.raises(UsageError) as caught:
         replay(here, lambda _: replace(LAMPS, properties=(kinder,)))
     assert str(caught.value) == (
-        "x.trace:8: all steps can happen, but property 'some-lamp-is-dark' "
+        "x.trace:8: all steps are possible, but property 'some-lamp-is-dark' "
         "is not violated at the end. Find another trace with "
         f'`fencepost.check("{lamps.__file__}", lamps=3, only=["some-lamp-is-dark"])`, or remove the file. '
-        "The states are as they were recorded, so the header or the model has changed."
+        "The states are as recorded, so the header or the model has changed."
     )
 
 
@@ -204,7 +204,7 @@ def test_replay_refuses_a_trace_whose_steps_were_edited(here: Path) -> None:
     assert message(
         here, here.read_text().replace("switch-to lamps={0,1,2} noise=no\n", "switch-to lamps={1} noise=no\n", 1)
     ) == (
-        "x.trace:8: all steps can happen, but property 'some-lamp-is-dark' "
+        "x.trace:8: all steps are possible, but property 'some-lamp-is-dark' "
         "is not violated at the end. Find another trace with "
         f'`fencepost.check("{lamps.__file__}", lamps=3, only=["some-lamp-is-dark"])`, or remove the file. '
         "The steps differ from the recorded ones at step 2: x.trace:22 has '2 switch-to lamps={0,1,2} noise=no'."
@@ -216,7 +216,7 @@ SAID = "The file was edited, or the model has changed, since the states were wri
 DAMAGED = {
     "its last lines cut off": (
         "".join(KIP279.splitlines(keepends=True)[:-4]),
-        f"69: the states end where the model continues with 'quorum.isr {{0,1}} -> {{0,1,2}}'. {SAID}",
+        f"69: the states end, but the model continues with 'quorum.isr {{0,1}} -> {{0,1,2}}'. {SAID}",
     ),
     "its last bytes cut off": (
         KIP279[:-12],
@@ -230,8 +230,8 @@ DAMAGED = {
         KIP279.replace("max_leader_epoch=1", "max_leader_epoch=2"),
         f"32: the states say '0..1     none    {{}}' where the model gives '0..2     none    {{}}'. {SAID}",
     ),
-    "no states": (KIP279.rpartition("----\n")[0] + "----\n", "26: the file ends without states. Write them with"),
-    "an edited step": (EDITED, "18: step 4, `leader-write leader=1`, cannot happen: "),
+    "no states": (KIP279.rpartition("----\n")[0] + "----\n", "26: the file contains no states. Write them with"),
+    "an edited step": (EDITED, "18: step 4, `leader-write leader=1`, is not possible: "),
 }
 
 
@@ -255,9 +255,9 @@ def test_an_edited_step_that_can_happen_is_one_that_differs_from_what_is_recorde
     write(here, lamps_trace(lamps.some_lamp_is_dark, (0b001, 0), (0b111, 0)))
     assert message(here, here.read_text().replace("lamps={0} noise=no", "lamps={1} noise=no", 1)) == (
         "x.trace:18: the steps differ from the recorded ones at step "
-        "1: recorded is '1 switch-to lamps={0} noise=no', and it is "
-        "'1 switch-to lamps={1} noise=no' now. The file was edited since "
-        "the states were written. Look at the steps, then refresh the "
+        "1: recorded is '1 switch-to lamps={0} noise=no', but now it is "
+        "'1 switch-to lamps={1} noise=no'. The file was edited since "
+        "the states were written. Check the steps, then update the "
         f'states with `fencepost.replay("x.trace", model="{lamps.__file__}", rewrite=True)`.'
     )
 
@@ -275,7 +275,10 @@ def test_a_step_that_differs_below_its_first_line_is_one_that_differs(here: Path
 
 def test_states_that_are_cut_off_are_no_change_of_the_model(here: Path) -> None:
     cut = EDITED[: EDITED.index("\n3 become-follower-and-truncate") + 1]
-    assert " The file was cut or edited since the states were written: x.trace:40: the states end" in message(here, cut)
+    assert (
+        " The file has been truncated or edited since the states were written: x.trace:40: the states end"
+        in message(here, cut)
+    )
 
 
 def test_replay_refuses_a_trace_that_goes_on_after_the_violation(here: Path) -> None:

@@ -91,12 +91,12 @@ def test_trace_of_a_deadlock_is_the_exploration_s(here: Path) -> None:
 
 def test_trace_cannot_be_made_of_a_property_that_holds() -> None:
     result = search(mailbox.MACHINE, mailbox.C(clients=1), (mailbox.requests_run_once,))
-    with pytest.raises(UsageError, match="has no path for requests-run-once, so there is no trace to write"):
+    with pytest.raises(UsageError, match="found no path for requests-run-once, so there is no trace to write"):
         trace_of(result, "requests-run-once", lookup=lookup)
 
 
 def test_trace_that_does_not_replay_is_a_mismatch_and_is_not_written(here: Path) -> None:
-    with pytest.raises(MismatchError, match="'All lit' was found that does not replay: all steps can happen, but"):
+    with pytest.raises(MismatchError, match="'All lit' does not replay: all steps are possible, but"):
         write(here, lamps_trace(lamps.some_lamp_is_dark, (0b011, 0)))
     assert not here.exists()
 

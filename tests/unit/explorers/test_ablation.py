@@ -360,7 +360,7 @@ def test_the_trace_of_a_cell_is_written_and_replayed_without_its_guard(kip320: M
     (tmp_path / "other.trace").write_text(
         text.replace("removed: leader-expand-isr 4: l.high", "removed: leader-expand-isr 4: r.high")
     )
-    with pytest.raises(UsageError, match=r"asks for `l[.]high_watermark == 0 or"):
+    with pytest.raises(UsageError, match=r"is `l[.]high_watermark == 0 or"):
         replay(tmp_path / "other.trace")
     assert found.machine.action("leader-expand-isr") is not outcome.result.of("weak-isr").path
 

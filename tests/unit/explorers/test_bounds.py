@@ -295,15 +295,14 @@ def test_larger_values_of_a_bound_that_only_its_guards_read_add_no_state() -> No
 
 def test_a_page_says_of_which_bounds_larger_values_may_add_states() -> None:
     page = " ".join(fencepost("check", shelf.__file__, "--grow", "10s", "-v").stdout.split())
-    free = "books=3, notes=3, cracks=3: larger values add no state"
+    free = "books=3, notes=3, cracks=3: larger values add no states"
     read = (
         "layers=3, labels=3, places=3, slips=3, visitors=3: the model "
         "reads them elsewhere too, so larger values may add states"
     )
     assert f"not reached {free}; {read}" in page
     assert (
-        "settled not reached any more: books, notes, cracks: larger values add no state; layers, labels, places,"
-        in page
+        "settled no longer reached: books, notes, cracks: larger values add no states; layers, labels, places," in page
     )
 
 

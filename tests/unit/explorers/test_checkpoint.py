@@ -167,7 +167,9 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     file.touch()
     assert refusal(file) == f"there is no checkpoint in {file}: run once with `checkpoint='{file}'` and a budget."
     (problem,) = ask("grid", GRID, replace(STOPPED, checkpoint=str(file))).problems
-    assert problem.text == f"the checkpoint could not be written to {file}: File exists. Name a folder with free space."
+    assert (
+        problem.text == f"the checkpoint could not be written to {file}: File exists. Choose a folder with free space."
+    )
 
 
 DAMAGED = "this file of the checkpoint is missing or damaged. Start again without `resume=True`."
@@ -322,7 +324,7 @@ def test_a_checkpoint_cut_short_leaves_the_one_before(
         patch.setattr(files, "create_file", full)
         result = ask("grid", GRID, replace(RUN, checkpoint=str(tmp_path), resume=True, max_states=limit))
     assert [item.text for item in result.problems] == [
-        f"the checkpoint could not be written to {tmp_path}: No space left on device. Name a folder with free space."
+        f"the checkpoint could not be written to {tmp_path}: No space left on device. Choose a folder with free space."
     ]
     assert not result.kept
     result = ask("grid", GRID, replace(RUN, checkpoint=str(tmp_path), resume=True))

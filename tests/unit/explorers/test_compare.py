@@ -351,7 +351,7 @@ def test_steps_are_read_where_a_machine_has_more_step_properties_than_64() -> No
 def test_a_users_file_is_compared_with_another() -> None:
     found = fencepost("compare", str(HERE / "planted.py"), str(HERE / "respelt.py"), "--quiet", "-v")
     assert found.exit_code == 0, found.output
-    assert "all that the protocol keeps: no difference" in found.stdout
+    assert "all that the protocol stores: no difference" in found.stdout
     assert "only B requires not c.tickets <= s.sold" in found.stdout
     assert "Only in A: burn-down" in found.stdout
 
@@ -374,7 +374,7 @@ def test_settings_are_compared_and_the_first_difference_is_shown() -> None:
     assert found.exit_code == 1
     lines = [" ".join(line.split()) for line in found.stdout.splitlines()]
     assert "strict true in A, false in B" in lines
-    assert "Only in B: the first state that looks like none of the other side, 8 states" in lines
+    assert "Only in B: the first state that looks like no state of the other side, 8 states" in lines
     assert "7 enter guest=3" in lines
 
 
@@ -382,7 +382,7 @@ def test_settings_are_compared_and_the_first_difference_is_shown() -> None:
 def test_json_tells_both_ways_of_looking() -> None:
     settings = (f"--set={name}={value}" for name, value in TINY.items())
     data = data_of(fencepost("compare", "kip320", "kip279", *settings, "--json", "--quiet"))
-    assert [item["title"] for item in data["compared"]] == ["all that the protocol keeps", "what clients can see"]
+    assert [item["title"] for item in data["compared"]] == ["all that the protocol stores", "what clients see"]
     assert data["a"]["levels"][0] == 1
     assert {item["action"] for item in data["actions"]["changed"]} >= {"follower-fetch", "leader-expand-isr"}
 
@@ -390,11 +390,11 @@ def test_json_tells_both_ways_of_looking() -> None:
 @pytest.mark.parametrize(
     ("sides", "says"),
     [
-        ("kip320 replication", "the two sides have different states"),
+        ("kip320 replication", "the two sides have different state fields"),
         ("kip320 kafka-4.0", "has no version 'kafka-4.0'"),
         ("kip320 replicas=9", "out of range"),
         ("kip320 --set replicas=2 --set log_size=1 max_records=1 --on replcia", "the state has no field 'replcia'"),
-        ("kip320 max_records=1 --max-states 10", "was not searched completely"),
+        ("kip320 max_records=1 --max-states 10", "did not finish"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(sides: str, says: str) -> None:
@@ -405,15 +405,16 @@ def test_what_cannot_be_compared_is_refused(sides: str, says: str) -> None:
     "settings", [("left=2 right=3", "left=3 right=2"), ("", "used=1"), ("", "top=200"), ("", "room=200")]
 )
 def test_states_of_other_sizes_are_not_compared(settings: tuple[str, str]) -> None:
-    assert "different states, so they cannot be compared. Their arrays or numbers have different sizes." in refused(
-        "compare", f"{file_of(BENCHES, 'benches')} {settings[0]}", settings[1], "--quiet"
+    assert (
+        "different state fields, so they cannot be compared. Their arrays or numbers have different sizes."
+        in refused("compare", f"{file_of(BENCHES, 'benches')} {settings[0]}", settings[1], "--quiet")
     )
 
 
 @pytest.mark.xdist_group("compare")
 def test_states_are_compared_where_only_the_ends_of_numbers_differ() -> None:
     found = fencepost("compare", str(file_of(BENCHES, "benches")), "most=1", "--quiet")
-    assert "all that the protocol keeps: no difference" in found.stdout
+    assert "all that the protocol stores: no difference" in found.stdout
 
 
 @pytest.mark.xdist_group("replication-")

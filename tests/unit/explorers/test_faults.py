@@ -265,7 +265,7 @@ def test_fingerprints_give_the_same_front_with_a_probability_of_omission() -> No
             {**one, "omission": other["omission"]} for one, other in zip(whole["grid"], compact["grid"], strict=True)
         ],
     }
-    assert "one was left out with a probability of at most" in " ".join(fencepost(*asked, "--compact").stdout.split())
+    assert "one was missed with a probability of at most" in " ".join(fencepost(*asked, "--compact").stdout.split())
 
 
 def test_costs_decide_what_is_cheapest() -> None:
@@ -293,9 +293,9 @@ def test_a_property_on_request_is_asked(tmp_path: Path) -> None:
 def test_faults_that_happened_for_free_are_named_where_none_of_those_counted_did(tmp_path: Path) -> None:
     asked = ("faults", VAULT, "--property", "a-copy-is-left", "--quiet", "--trace", str(tmp_path), "--kind", "crashes")
     lines = [" ".join(line.split()) for line in fencepost(*asked, "-v").stdout.splitlines()]
-    assert "as set none: it fails without any crash no crash, for free floods 2 (3 states)" in lines
+    assert "as set none: it fails without any crash no crash, free of cost floods 2 (3 states)" in lines
     (file,) = tmp_path.iterdir()
-    assert file.read_text().splitlines()[1] == "title: a-copy-is-left broken with no crash"
+    assert file.read_text().splitlines()[1] == "title: a-copy-is-left is violated with no crash"
     found = data_of(fencepost(*asked, "--set", "floods=1", "--json"))
     assert [(item["faults"], item["free"]) for item in found["grid"][0]["front"]] == [({"crashes": 1}, {"floods": 1})]
 
@@ -310,7 +310,7 @@ def test_a_cell_that_the_protocol_refuses_is_listed_with_the_reason_and_the_othe
     data = data_of(fencepost(*asked, "--json"))
     assert [point["setting"] for point in data["grid"]] == [{"drills": 1}]
     assert [item["constants"] for item in data["refused"]] == [{"drills": 2}]
-    assert "every cell of the grid is refused" in refused(*asked[:-3], "drills=2", "--set", "copies=1")
+    assert "every cell of the grid" in refused(*asked[:-3], "drills=2", "--set", "copies=1")
 
 
 def test_what_was_tried_is_said_where_nothing_breaks() -> None:
@@ -323,7 +323,10 @@ def test_what_was_tried_is_said_where_nothing_breaks() -> None:
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ("one-copy-is-left", "is of kind sometimes: faults break what must hold in every state or step, and this is a"),
+        (
+            "one-copy-is-left",
+            "is of kind sometimes: faults violate properties that must hold in every state or step, but this is a",
+        ),
         ("a-copy-is-left --kind crashs", "has no fault 'crashs'. Did you mean 'crashes'?"),
         ("a-copy-is-left --cost crashes", "write KIND=N"),
         ("a-copy-is-left --cost crashes=-1", "write KIND=N"),

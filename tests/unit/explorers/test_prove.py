@@ -99,7 +99,7 @@ def test_what_breaks_an_induction_is_shown_as_two_states_that_the_plain_semantic
     assert "breaks the induction: from a state in which all of them hold" in done.stdout
     text = file.read_text()
     assert text.startswith("format: induction 1\n")
-    assert "breaks: leader-in-isr-or-none\nreachable: not asked\n" in text
+    assert "breaks: leader-in-isr-or-none\nreachable: not checked\n" in text
     assert text.count("\n----\nany state\n") == 1
     assert text.count("\n----\n") == 2
 
@@ -122,7 +122,7 @@ def test_a_violation_within_the_depth_is_a_trace_that_replays(tmp_path: Path) ->
     done = fencepost("replay", str(file), "--model", REGISTER)
     assert (done.exit_code, done.stdout.strip()) == (
         0,
-        f"{file}: shift-register: first-is-empty is violated: a trace of 3 states, as it says",
+        f"{file}: shift-register: first-is-empty is violated: a trace of 3 states, as the file says",
     )
 
 
@@ -190,9 +190,9 @@ REFUSED = {
     ),
     ("kip320", "--unbounded", "log_size"): "model/lineage/base.py:",
     ("mailbox.py", "--unbounded", "resends"): "there is no file mailbox.py",
-    ("kip320", "--k", "2", "--depth", "3"): "`--depth` was given with `--k`",
-    ("kip320", "--expect", "good"): "--expect was given 'good', which is not a verdict.",
-    ("--property", "strong-isr"): "--property does not apply to the catalogue",
+    ("kip320", "--k", "2", "--depth", "3"): "`--depth` and `--k`",
+    ("kip320", "--expect", "good"): "--expect: there is no verdict 'good'.",
+    ("--property", "strong-isr"): "--property does not apply to the proofs of the catalogue",
 }  # fmt: skip
 
 
@@ -261,8 +261,8 @@ def test_without_z3_there_is_one_message(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "z3" else real(name, *rest))
     message = refused("prove", "kip320")
     assert message == (
-        'fencepost: proofs need z3, which is not installed: write `pip install "fencepost[prove]"`, '
-        "or explore with `fencepost check`.\n"
+        'fencepost: proofs need z3, which is not installed: run `pip install "fencepost[prove]"`, '
+        "or use `fencepost check` instead.\n"
     )
 
 
@@ -364,15 +364,15 @@ def test_an_error_in_another_process_is_raised_here() -> None:
 def test_values_of_constants_that_may_have_any_are_told_beside_a_counterexample() -> None:
     asked = ("prove", REGISTER, "--workers", "1", "--quiet", "--property", "first-is-empty", "--unbounded", "puts")
     told = " ".join(fencepost(*asked, "-v").stdout.split())
-    assert "Constants that may have any value, here: puts=0." in told
+    assert "Values here of the unbounded constants: puts=0." in told
     assert "it is not among the 4 reachable states with puts=0, so this step violates nothing there" in told
 
 
 @pytest.mark.parametrize(
     ("name", "heading"),
     [
-        ("first-is-empty", "Lemmas that are inductive by themselves; not enough to prove the property"),
-        ("moves-are-bounded", "Lemmas that are inductive together with what is proved"),
+        ("first-is-empty", "Lemmas that are inductive on their own, but not enough to prove the property"),
+        ("moves-are-bounded", "Lemmas that are inductive together with the proved properties"),
     ],
 )
 def test_lemmas_are_said_to_be_enough_only_where_something_is_proved(

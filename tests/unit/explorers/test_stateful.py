@@ -172,12 +172,12 @@ def test_without_hypothesis_one_message_says_what_to_install(monkeypatch: pytest
     with pytest.raises(UsageError) as caught:
         try_schedules(walker, FIXED)
     assert str(caught.value) == (
-        'Hypothesis was asked to choose schedules, but it is not installed: run `pip install "fencepost[hypothesis]"`.'
+        'choosing schedules needs Hypothesis, which is not installed: run `pip install "fencepost[hypothesis]"`.'
     )
 
 
 def test_rules_refuse_what_must_happen_in_the_end() -> None:
     with pytest.raises(
-        UsageError, match="'who-waits-gets-it' is about whole behaviours, which never end: a run of rules has an end"
+        UsageError, match="'who-waits-gets-it' is about whole behaviours, which never end: a run of rules is finite"
     ):
         rule_machine(first.MACHINE, first.MACHINE.set_constants({}), first.PROPERTIES)

@@ -72,7 +72,9 @@ def test_a_figure_that_a_group_shares_is_not_changed_for_one_of_its_runs() -> No
         ', worst="delay 203"', ""
     )
     found = replace(figures("clock"), worst={"commit-is-known-in-time": 204})
-    with pytest.raises(UsageError, match=r"some figures of 'quorum clock' stand in its group: write them in its row"):
+    with pytest.raises(
+        UsageError, match=r"some figures of 'quorum clock' are given in its group: write them in its row"
+    ):
         pinned("a file", shared, {"quorum clock": found})
 
 

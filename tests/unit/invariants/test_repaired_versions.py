@@ -64,13 +64,13 @@ def test_an_answer_about_a_version_says_what_it_rests_on_and_what_it_contains() 
     )
     assert "(4.1.2: sources)" in notes[2]
     assert notes[3].startswith("It contains HYP-1, until ")
-    assert "`--version kafka-4.1-repaired` checks it without these" in notes[3]
+    assert "`--version kafka-4.1-repaired` checks it with these fixed" in notes[3]
     assert notes[4] == (
         "It also contains HYP-8 (with resends=1), HYP-15 (with early_starts=1), HYP-19 (with records_read_late=on) and "
-        "HYP-20 (with divergence_judged_apart=on), which no repair in the model covers."
+        "HYP-20 (with divergence_judged_apart=on), which the model cannot fix."
     )
     outside = "HYP-13, HYP-21, HYP-24, HYP-25, HYP-26"
-    assert notes[5].startswith(f"Kafka 4.1 also has {outside}, which no model covers but clusters have shown:")
+    assert notes[5].startswith(f"Kafka 4.1 also has {outside}, which were seen on clusters but are in no model:")
     assert not any("may come from the conjecture HYP-1" in note for note in notes)
     whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *SMALL, "--json"))["notes"]
     assert whole[2].startswith("kafka-4.1-repaired is kafka-4.1, with this repaired: HYP-1 (")
@@ -118,10 +118,10 @@ def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_d
     notes = data_of(fencepost("check", "replication", "--version", "kafka-4.1", *small, "--json"))["notes"]
     told = [note for note in notes if "prevents the shortest history" in note]
     assert len(told) == 1
-    assert told[0].startswith("HYP-3 repaired prevents the shortest history of ")
+    assert told[0].startswith("Fixing HYP-3 prevents the shortest history of ")
     assert "maximal-isr-covers-requests" in told[0]
     assert (
-        "The effect of crashes alone, with every repair of the model and every crash losing the log, on a record on 2 "
+        "The effect of crashes alone, with every fix of the model and every crash losing the log, on a record on 2 "
         "brokers, with ELR and without unclean elections: min ISR 1: can be lost with 1 crash; min ISR 2: survives 1 "
         "crash, can be lost with 2 (docs/kafka/losing-data.md)."
     ) in notes
@@ -139,12 +139,12 @@ def test_guarantees_say_whether_kafka_keeps_them_and_what_breaks_them_where_it_w
         assert words[name].word == "conjecture"
         assert not any(item.is_seen for item in words[name].findings)
     assert words["G-S6b"].text == (
-        "broken by observed behaviour of Kafka: HYP-10 (in kafka-4.1 to kafka-4.4; seen on clusters of 4.1.2 and 4.4.0 "
-        "and on Kafka's classes of 4.0.2 to 4.4.0; repair: a broker that loses its replica leaves the ELR)"
+        "violated by observed behaviour of Kafka: HYP-10 (in kafka-4.1 to kafka-4.4; seen on clusters of 4.1.2 and "
+        "4.4.0 and on Kafka's classes of 4.0.2 to 4.4.0; repair: a broker that loses its replica leaves the ELR)"
     )
-    assert words["G-S4"].text == "kept by Kafka as read"
+    assert words["G-S4"].text == "kept by Kafka's code as read"
     assert words["G-S7"].text.startswith(
-        "kept by Kafka as read; broken before by HYP-2 (in kafka-3.5 to kafka-3.9; seen on "
+        "kept by Kafka's code as read; violated before by HYP-2 (in kafka-3.5 to kafka-3.9; seen on "
     )
     for found in words.values():
         assert found.word in WORDS
@@ -155,7 +155,7 @@ def test_findings_that_no_model_has_are_entries_and_break_what_they_name() -> No
     words = {entry.id: standing_of(entry).text for entry in of_kind("guarantee")}
     seen = "seen on clusters of 4.4.0 and on Kafka's classes of 4.3.1 and 4.4.0"
     assert f"HYP-16 (in kafka-4.3 and kafka-4.4; {seen}; repair: " in words["G-S2"]
-    assert "; broken before by HYP-17 (in kafka-4.0 to kafka-4.2; seen on clusters of 4." in words["G-S2"]
+    assert "; violated before by HYP-17 (in kafka-4.0 to kafka-4.2; seen on clusters of 4." in words["G-S2"]
     assert "HYP-18 (in kafka-" in words["G-L6"]
     for name in ("hyp-13", "HYP-16", "HYP-17", "HYP-18"):
         text = " ".join(fencepost("guarantees", name).stdout.split())
@@ -166,7 +166,7 @@ def test_findings_that_no_model_has_are_entries_and_break_what_they_name() -> No
 
 def test_text_and_json_of_guarantees_have_where_they_stand() -> None:
     text = " ".join(fencepost("guarantees", "K951-S3").stdout.split())
-    assert "broken by a conjecture that was not observed on real Kafka: HYP-7 (not seen on real Kafka)." in text
+    assert "violated by a conjecture that was not observed on real Kafka: HYP-7 (not seen on real Kafka)." in text
     known = {item["id"]: item for item in data_of(fencepost("guarantees", "--json"))["guarantees"]}
     assert known["K951-S3"]["standing"] == "conjecture"
     assert known["K951-S3"]["findings"] == [

@@ -516,7 +516,7 @@ def test_a_folder_that_cannot_be_opened_is_a_line(tmp_path: Path, monkeypatch: p
     ("words", "says"),
     [
         (["nowhere"], "nowhere does not exist. Name a directory __cluster_metadata-0"),
-        ([".", "--resume"], "`--resume` was given without an audit to continue"),
+        ([".", "--resume"], "`--resume` needs an audit to continue"),
         ([".", "--partition", "t-0"], "`--partition`, `--trace` and `--until` belong together"),
         ([".", "--until", "3"], "`--partition`, `--trace` and `--until` belong together"),
         ([".", "--output", "."], "is not empty: write `--resume`"),
@@ -532,7 +532,7 @@ def test_bad_input_ends_with_one_message(words: list[str], says: str) -> None:
 
 def test_without_a_log_nothing_begins() -> None:
     pytest.importorskip("pyarrow")
-    with pytest.raises(UsageError, match="no log was given"):
+    with pytest.raises(UsageError, match="no log was named"):
         audit()
 
 
@@ -624,9 +624,9 @@ def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixt
     for part in (
         "A leader was elected uncleanly.", "What to do: Compare the logs.", "1970-01-01 00:00:01", "... and 3 more",
         "2 elected uncleanly",
-        "a batch is damaged", "offsets 4 to 5 are in no file", "files disagree about 2 offsets",
-        "3 changes of partitions whose state before is in no file",
-        "No path leads to offset 9", "is possible by the rules of kafka-4.4", "ELR: eligible leader replicas",
+        "a batch is damaged", "no file contains offsets 4 to 5", "files differ at 2 offsets",
+        "3 changes of partitions whose previous state is in no file",
+        "No path among them leads to offset 9", "The rules of kafka-4.4 allow", "ELR: eligible leader replicas",
         "rules of kafka-4.1, controllers support metadata.version 27, it is at 27; ELR off",
         "found 1 unclean-election: Leaders come from the ISR.",
         "not found created-twice: A partition is created only once.",

@@ -118,7 +118,7 @@ def test_a_history_goes_on_to_the_end_of_the_log_and_counts_what_is_not_shown() 
     texts = [line["told"] for line in lines_of(made)]
     assert texts[0].startswith("(28 earlier changes not shown)")
     assert texts[3].startswith("(28 changes before this one not shown)")
-    assert texts[-1] == "as the log ends"
+    assert texts[-1] == "at the end of the log"
     emptied = [change(12, -1, [], elr=[1, 2]), change(13, -1, [], elr=[2])]
     assert [line["told"] for line in lines_of(history(*emptied))][-2].endswith(" 1 left the ELR")
     assert lines_of(made)[-1]["state"][0] == "1"
@@ -142,9 +142,9 @@ def test_what_to_do_now_depends_on_what_became_of_the_former_leader(later: list[
 def test_a_gap_is_a_line_of_the_table_and_what_comes_after_it_is_not_taken_for_known() -> None:
     made = history(change(20, -1, [], "unjudged"), gaps=((11, 12),))
     assert [(line["offset"], line["told"]) for line in lines_of(made)][2:] == [
-        (11, "offsets 11 to 12 are damaged or missing: what was changed there is not known"),
-        (20, "(28 changes before this one not shown) not judged: the state before is not known"),
-        (50, "as the log ends: not known"),
+        (11, "offsets 11 to 12 are damaged or missing: changes there are unknown"),
+        (20, "(28 changes before this one not shown) not judged: the previous state is unknown"),
+        (50, "at the end of the log: unknown"),
     ]
 
 
@@ -171,11 +171,11 @@ def test_the_headline_is_in_an_operators_words() -> None:
     assert headline(of()) == "records of t-0 may be lost (critical, 1970-01-01 00:00:01)"
     assert (
         headline(of(sorts=[], findings=[]))
-        == "the cluster passed through states from which records may be lost, or were"
+        == "the cluster passed through states in which records could be lost, or were lost"
     )
     assert (
         headline(of(sorts=[], findings=[], severity="high", milder=1))
-        == "nothing is high or worse; 1 milder finding left out"
+        == "nothing is high or worse; 1 milder finding omitted"
     )
 
 
@@ -201,7 +201,7 @@ def test_every_report_says_what_was_looked_at_and_a_quiet_one_what_it_cannot_see
     print_audit(results(), of(sorts=[], findings=[], histories=[], verdict="nothing-found"))
     text = " ".join(capsys.readouterr().out.split())
     assert "audit: no broken rule" in text
-    assert "replicas' logs without a given copy, refused requests" in text
+    assert "replica logs (except given copies), refused requests" in text
 
 
 def test_the_page_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +214,7 @@ def test_the_page_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> No
         describe_coverage(of()),
         "broker 2 was elected",
         "Keep it down.",
-        "as the log ends",
+        "at the end of the log",
         "and 3 more",
     ):
         assert part in text

@@ -422,7 +422,7 @@ def test_an_event_is_short_json() -> None:
     [
         (("brokers",), "`fencepost conform brokers --bootstrap-server HOST:PORT`"),
         (("kip320", "--bootstrap-server", "127.0.0.1:1"), "`fencepost conform brokers --bootstrap-server HOST:PORT`"),
-        (("brokers", "--bootstrap-server", "127.0.0.1:1", "--walks", "4"), "leave out the others"),
+        (("brokers", "--bootstrap-server", "127.0.0.1:1", "--walks", "4"), "leave out the other options"),
         (("brokers", "--bootstrap-server", "nowhere"), "write HOST:PORT"),
         (("brokers", "--bootstrap-server", "192.0.2.1:9092"), "is not on this machine"),
         (("brokers", "--bootstrap-server", "127.0.0.1:1"), "does not answer"),

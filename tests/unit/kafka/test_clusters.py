@@ -253,7 +253,7 @@ def test_sigterm_and_ctrl_c_end_the_command_with_its_cluster(command: Callable[.
         ),
         (
             ["hyp-17-two-disks", "--repair", "hyp-16", "--repaired"],
-            "`--repaired` means all repairs, and `--repair` some of them",
+            "`--repaired` selects all fixes, and `--repair` some of them",
         ),
     ],
 )
