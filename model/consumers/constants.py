@@ -264,7 +264,7 @@ def selector(c: C) -> int:
 
 
 def reaction(c: C) -> int:
-    """Return what a consumer does out of range (axis V5)."""
+    """Return how a consumer reacts to an out-of-range answer (axis V5)."""
     if c.reaction != Reaction.DESIGN:
         return c.reaction
     return Reaction.LEADER_FIRST if c.design == Design.IMPLEMENTED else c.design + 2

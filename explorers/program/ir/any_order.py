@@ -16,7 +16,7 @@ COMMUTES = (BinaryOp.ADD, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 
 def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: bool) -> tuple[Node, str] | None:
-    """Return a write in these expressions. With `stops` (evaluation may stop early), also return a possible failure."""
+    """Return a write that these expressions make. With `stops` (evaluation may stop early), also return a failure."""
     for item in inside(block):
         if isinstance(item, nodes.Call) and functions[item.function].effects.writes:
             return item, f"{IN_ORDER}a helper writes"

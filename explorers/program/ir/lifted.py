@@ -102,7 +102,7 @@ class Lifted(Making):
 
 
 def extreme(lifted: Lifted, fold: nodes.Fold, default: Expression | None, *, greatest: bool) -> nodes.Call:
-    """Return `max` or `min` of a fold's values. `default` is the result for no values."""
+    """Return `max` or `min` of a fold's values. `default` is the result if there are no values."""
     at, first, moved = lifted.at, fold.clauses[0].source, _Moved(fold)
 
     def given(part: Any) -> nodes.Local:
