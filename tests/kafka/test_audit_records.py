@@ -92,7 +92,7 @@ def test_what_cannot_be_judged_is_said(tmp_path: Path) -> None:
     assert "there is no other copy of the partition" in " ".join(note["text"] for note in alone["notes"])
     (old / "meta.properties").write_text("cluster.id=another\n")
     for words, says in (
-        ([str(metadata), str(old)], "an audit is of one cluster"),
+        ([str(metadata), str(old)], "An audit covers one cluster"),
         ([str(now)], "no metadata log was found"),
     ):
         found = fencepost("audit", *words, "--quiet")
