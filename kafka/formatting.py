@@ -20,7 +20,6 @@ def seconds(milliseconds: int) -> str:
 
 
 def moment(milliseconds: int) -> datetime:
-    """Return a time of the log in UTC, limited to the range of dates."""
     return datetime.fromtimestamp(min(max(milliseconds, EARLIEST), LATEST) / 1000, UTC)
 
 

@@ -31,7 +31,6 @@ LEVELS = (
 """(level, version): the version of the model for metadata.version below that level."""
 NEWEST = MACHINE.versions[-1].name
 TOPIC, BROKER = 2, 4
-"""Resource types in a ConfigRecord, by number."""
 FOREVER = 1 << 62
 WHOLE = re.compile(r"[0-9]{1,9}", re.ASCII)
 TOGETHER = 1000
@@ -49,8 +48,6 @@ class LogRecord(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A broker's state from an offset on: whether it is fenced or shutting down, and how often it has registered."""
-
     offset: int
     time: int
     fenced: bool
@@ -91,7 +88,6 @@ class Presence:
             self.away[-1] = last._replace(end=offset, until=time)
 
     def done(self) -> None:
-        """Prepare the offsets for searching."""
         self._ends = [item.end for item in self.away]
         self._offsets = [offset for offset, _ in self.registered]
 
@@ -136,7 +132,6 @@ class Moment(NamedTuple):
     clears: bool
     removed: bool
     whose: str = ""
-    """`topic` or `cluster` if unclean elections were allowed for it, and since when."""
     unclean_offset: int = -1
     unclean_time: int = -1
 
@@ -163,10 +158,7 @@ class ClusterContext:
     min_isr: int = 1
     """The broker setting min.insync.replicas, used if neither the topic nor the cluster sets it."""
     own: dict[str, list[tuple[int, int, str, Any]]] = field(default_factory=lambda: defaultdict(list))
-    """Changes of topic settings, by topic name."""
     common: list[tuple[int, int, str, Any]] = field(default_factory=list)
-    """Changes of cluster settings."""
-
     supported: dict[int, int] = field(default_factory=dict)
     """The highest metadata.version level that each controller supports, which depends on its release."""
 
@@ -223,7 +215,6 @@ class ClusterContext:
         return any(kind == CLEANUP and "compact" in str(value) for _, _, kind, value in [*own, *self.common])
 
     def registered_near(self, brokers: Iterable[int], offset: int, time: int) -> Brokers:
-        """Return which of these brokers registered together with a change: in the same batch or within a second."""
         known = {broker: self.brokers[broker] for broker in brokers if broker in self.brokers}
         near = {broker: one.registered_within(offset - 20_000, offset + 20_000) for broker, one in known.items()}
         return tuple(broker for broker, found in near.items() if any(abs(at - time) <= 1000 for _, at in found))
@@ -234,7 +225,6 @@ class ClusterContext:
 
 
 def version_of(level: int | None) -> str:
-    """Return the version of the model for a metadata.version level; the latest if unknown."""
     return NEWEST if level is None else next((name for below, name in LEVELS if level < below), NEWEST)
 
 
@@ -280,7 +270,6 @@ TYPES = (
     *("CLEAR_ELR_RECORD", "FEATURE_LEVEL_RECORD"),
     *("BEGIN_TRANSACTION_RECORD", "END_TRANSACTION_RECORD", "ABORT_TRANSACTION_RECORD"),
 )
-"""Types of records from which the context is built."""
 
 
 def _take(made: ClusterContext, event: LogRecord, fields: dict[str, Any]) -> None:

@@ -20,7 +20,6 @@ from fencepost.model.language.errors import UsageError
 
 NAME = "replication"
 MOST = 5
-"""Maximum number of brokers in `replication`."""
 ABSENT = -2
 """A broker that exists only in the model, which needs at least two brokers; one of them may lack a replica."""
 ENDS = ("deleted", "unjudged")
@@ -60,8 +59,6 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class ControllerHistory:
-    """A recorded history, the brokers' model numbers, and the constants with which to search the model for it."""
-
     topic: str
     partition: int
     order: Brokers
@@ -145,7 +142,6 @@ def _last_piece(rows: list[dict[str, Any]], end: int) -> tuple[list[dict[str, An
 
 
 def _from(rows: list[dict[str, Any]], around: ClusterContext, end: int) -> ControllerHistory | str:
-    """Return a history that starts with the first of these rows, or the reason why the model cannot start there."""
     first = rows[0]
     everybody = set().union(*(row["replicas"] for row in rows))
     if len(everybody) > MOST:
@@ -266,7 +262,6 @@ def _with(group: int, member: int, *, is_in: bool) -> int:
 
 
 def _values(points: list[Point], movable: int, *, unclean: bool) -> dict[str, int] | str:
-    """Return the constants for a search, or the reason why the history exceeds the model's capacity."""
     begun = points[0].state
     counted = dict.fromkeys(("raises", "lowers", "reassignments", "elr_disables", "registrations", "fences"), 0)
     for one, other in pairwise(point.state for point in points):

@@ -16,15 +16,12 @@ RECORD = re.compile(r"\|? ?offset: (\d{1,18}) ", re.ASCII)
 TIME = re.compile(r"(?:CreateTime|LogAppendTime): (-?\d{1,18}) ", re.ASCII)
 PAYLOAD = "payload:"
 MOST = 5
-"""Maximum number of notes of one kind."""
 OTHERS = {
     "damaged": "batches that the tool calls invalid",
     "refused": "records that do not belong to the metadata log",
     "strange": "lines in an unknown format",
 }
-"""The description of each kind of note."""
 LONGEST = 1 << 24
-"""Maximum number of characters in a line."""
 
 
 def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], after: int = -1) -> Iterator[bytes]:
@@ -67,7 +64,6 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], aft
 
 
 def _batch(line: str) -> tuple[int, int, int, bool] | None:
-    """Return a batch's first and last offset, its epoch, and whether it is a control batch."""
     found = BATCH.search(line)
     epoch = EPOCH.search(line, found.end()) if found else None
     control = CONTROL.search(line, epoch.end()) if epoch else None
@@ -110,9 +106,7 @@ def _note(notes: list[Note], what: str, path: Path, at: int, said: str) -> None:
 
 NAME = re.compile(r"[A-Z0-9_]{1,80}", re.ASCII)
 ID = re.compile(r"[A-Za-z0-9_+/=-]{0,80}", re.ASCII)
-"""A topic id in base 64."""
 Shape = Callable[[object], bool]
-"""Predicates for the types of JSON values."""
 
 
 def _number(least: int, beyond: int) -> Shape:
@@ -157,7 +151,6 @@ FIELDS: dict[str, tuple[dict[str, Shape], dict[str, Shape]]] = {
     "CLEAR_ELR_RECORD": ({}, {"topicName": _or_none(_text)}),
     "FEATURE_LEVEL_RECORD": ({"name": _text, "featureLevel": _INT16}, {}),
 }
-"""Required and optional fields of each record type."""
 
 
 def fits(kind: object, version: object, data: object) -> bool:

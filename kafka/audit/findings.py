@@ -5,7 +5,6 @@ from typing import Literal, NamedTuple
 
 Severity = Literal["critical", "high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
-"""Severities, most severe first."""
 GUARANTEES = "docs/kafka/replication.md"
 REPAIRED = {**dict.fromkeys(("G-S6b", "HYP-1", "HYP-10", "HYP-11", "HYP-12", "HYP-13", "HYP-14"), ""), "HYP-17": "4.3"}
 """The release that fixes a finding; empty if no release up to 4.4.0 fixes it."""
@@ -23,12 +22,9 @@ class Sort:
     violation: bool
     severity: Severity
     about: str
-    """The id of the guarantee or finding that it concerns."""
     rule: str
-    """The condition that must hold."""
     sentence: str
     look: str
-    """Advice on where to look and how to respond."""
     of_copies: bool = False
     """Whether it is visible only in copies of brokers' logs."""
     before: tuple[str, str] = ("", "")
@@ -41,13 +37,11 @@ class Sort:
         return f"docs/kafka/findings/{self.about.lower()}.md" if self.about.startswith("HYP-") else GUARANTEES
 
     def rule_of(self, version: str, in_force: str) -> str:
-        """Return the rule that applies to controllers of `version` if metadata.version is that of `in_force`."""
         release, earlier = self.before
         old = (in_force if release < "4" else version) < f"kafka-{release}"
         return earlier if release and old else self.rule
 
     def remedy(self, version: str) -> str:
-        """Return the advice for controllers of this version of the model; an empty version means that it is unknown."""
         repaired = REPAIRED.get(self.about)
         if not repaired:
             return self.look if repaired is None else f"{self.look} No release up to 4.4.0 fixes this."

@@ -109,7 +109,6 @@ class Follower:
         yield self._change(offset, time, judge_change(self._core, change_of(text), self._now.rules), text)
 
     def finish(self) -> Iterator[Row]:
-        """Yield a row if conditions still hold at the end of the log."""
         yield from self._pass(self._around.end + 1, self._around.until)
         self._look_around(self._around.end + 1, self._around.until)
         self._close(self._around.end, self._around.until, "until the end of the log")
@@ -119,7 +118,6 @@ class Follower:
     # events between records of the partition
 
     def _pass(self, offset: int, time: int) -> Iterator[Row]:
-        """Process the settings, deletions, broker states and gaps up to a record."""
         while self._next < len(self._moments) and self._moments[self._next].offset < offset:
             moment = self._moments[self._next]
             self._next += 1
@@ -192,7 +190,6 @@ class Follower:
         return row
 
     def _look_around(self, end: int, time: int) -> None:
-        """Report brokers that should have left the ISR or become the leader before the next record."""
         core, rules = self._core, self._now.rules
         if core is None:
             return
@@ -308,7 +305,6 @@ class Follower:
         return "; ".join(f"{show_brokers(who)[1:-1]}: {told}" for told, who in reasons.items() if told)
 
     def _blame(self, broken: tuple[str, ...], offset: int, time: int, core: Core) -> None:
-        """Report violated rules, unless the same violation was just reported."""
         told = (
             f"replicas {show_brokers(core.replicas)}, leader {core.leader}, ISR {show_brokers(core.isr)}, ELR "
             f"{show_brokers(core.elr)}, min ISR {self._now.rules.min_isr}"
@@ -413,7 +409,6 @@ class Follower:
 
 
 def _in_itself(text: str) -> str:
-    """Describe a change that cannot be judged because the state before it is unknown."""
     change = change_of(text)
     leader = (
         [] if change.leader == SAME_LEADER else [f"leader {'none' if change.leader == NO_LEADER else change.leader}"]

@@ -28,8 +28,6 @@ Brokers = tuple[int, ...]
 
 
 class Core(NamedTuple):
-    """A partition without its leader and partition epochs."""
-
     replicas: Brokers
     isr: Brokers
     removing: Brokers
@@ -85,7 +83,6 @@ def _change(found: dict[str, Any]) -> PartitionChange:
 
 
 def read_partition(text: str) -> tuple[Core, int, int]:
-    """Return the partition in a PartitionRecord, with its leader epoch and its partition epoch."""
     found = json.loads(text)
     return merge_change(NOTHING, _change(found)), found["leaderEpoch"], found["partitionEpoch"]
 
@@ -100,8 +97,6 @@ LONG = 60_000
 
 
 class Condition(NamedTuple):
-    """A condition that holds, with the offset, time, ISR and min ISR at its start."""
-
     offset: int
     time: int
     isr: Brokers
@@ -115,7 +110,6 @@ class Conditions:
         self._open: dict[str, Condition] = {}
 
     def watch(self, core: Core, min_isr: int, offset: int, time: int) -> Iterator[Found]:
-        """Yield findings for conditions that this change ends, and remember those that it starts."""
         now = _going_on(core, min_isr)
         for sort, spell in tuple(self._open.items()):
             if sort not in now or (sort == "last-replica" and spell.isr != core.isr):
@@ -178,7 +172,6 @@ class Names:
         self._number = {broker: number for number, broker in enumerate(self.order)}
 
     def number(self, broker: int) -> int:
-        """Return the broker's number, or NONE for NO_LEADER."""
         return self._number.get(broker, NONE)
 
     def mask(self, group: Iterable[int]) -> int:
@@ -285,7 +278,6 @@ def judge_change(core: Core, change: PartitionChange, rules: Rules, unclean: Bro
 
 
 def _election(core: Core, after: Core, rules: Rules) -> str:
-    """Return how the new leader was elected; empty if the leader stays."""
     leader = after.leader
     if leader in (NO_LEADER, core.leader):
         return ""
@@ -305,7 +297,6 @@ def _election(core: Core, after: Core, rules: Rules) -> str:
 
 
 def _by_the_rules(core: Core, after: Core, rules: Rules, opens: int, election: str, unclean: Brokers) -> list[str]:
-    """Return the violated rules: the model's controller would have chosen another ELR or leader epoch."""
     groups = (core.replicas, core.isr, core.elr, after.isr, after.elr, after.last_known, core.last_known)
     names = Names(after.replicas, *groups, [core.leader, after.leader])
     missing = bits.everyone(len(names.order)) & ~names.mask(after.replicas)

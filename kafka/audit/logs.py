@@ -28,7 +28,6 @@ TOPIC = "__cluster_metadata-0"
 SEGMENT = re.compile(r"^(\d{20})\.log$")
 SNAPSHOT = re.compile(r"^(\d{20})-(\d{10})\.checkpoint$")
 PARTITION = re.compile(r"^(.+)-(\d{1,9})(?:\.[0-9a-f]{32}-(delete|future|stray))?$", re.ASCII)
-"""The name of the directory of a partition's log."""
 CLUSTER = re.compile(r"^cluster\.id=(\S+)", re.MULTILINE)
 ARCHIVES = (b"\x1f\x8b", b"PK\x03\x04", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd")
 TEXT = frozenset(range(32, 127)) | {9, 10, 13}
@@ -67,7 +66,6 @@ class File:
 
 
 def files_in(paths: Sequence[Path]) -> tuple[list[tuple[Path, Kind, int]], list[Note]]:
-    """Return the files of a log with their kinds and the ends of snapshots, and the paths that cannot be opened."""
     found: list[tuple[Path, Kind, int]] = []
     notes: list[Note] = []
     for path in paths:
@@ -104,19 +102,16 @@ def _inside(path: Path) -> list[tuple[Path, Kind, int]]:
 
 
 def place_of(folder: Path) -> tuple[str, int, str]:
-    """Return the topic and partition of a log's directory, and its suffix if Kafka has renamed it."""
     named = PARTITION.match(folder.name)
     return (named[1], int(named[2]), named[3] or "") if named else ("", -1, "")
 
 
 def is_copy(folder: Path) -> bool:
-    """Return whether a directory is the log of a partition other than the metadata log."""
     own = any((folder / name).is_file() for name in ("partition.metadata", "leader-epoch-checkpoint"))
     return own and place_of(folder)[1] >= 0 and folder.name != TOPIC and not (folder / "quorum-state").is_file()
 
 
 def value_in(file: Path, pattern: re.Pattern[str]) -> str:
-    """Return a value from a file in a broker's log directory; empty if it is missing."""
     with suppress(OSError):
         said = pattern.search(file.read_text(errors="replace"))
         return said[1] if said else ""
@@ -124,7 +119,6 @@ def value_in(file: Path, pattern: re.Pattern[str]) -> str:
 
 
 def look_for_one_cluster(files: Sequence[Path]) -> None:
-    """Raise UsageError if the meta.properties next to the files name different clusters."""
     known: dict[str, Path] = {}
     for log in dict.fromkeys(file.parent for file in files):
         for folder in (log, log.parent):
@@ -140,7 +134,6 @@ def look_for_one_cluster(files: Sequence[Path]) -> None:
 
 
 def _look_inside(path: Path, *, named: bool) -> None:
-    """Raise UsageError if a file's content does not match its name or location."""
     head = b""
     with suppress(OSError), path.open("rb") as opened:
         head = opened.read(512)
@@ -186,7 +179,6 @@ class Coverage:
     chosen: list[tuple[int, int, int]]
     """(file number, first offset, last offset): the file from which each offset is taken."""
     overlaps: list[tuple[int, int]]
-    """Ranges contained in more than one file."""
     gaps: list[tuple[int, int]]
     """Ranges contained in no file, including the offsets before the first one."""
 
@@ -238,7 +230,6 @@ class Copy:
     start: int
     """The first offset: retention or a request deleted the earlier ones."""
     stopped: bool
-    """Whether the broker had shut down cleanly when the copy was made."""
     epochs: tuple[tuple[int, int], ...]
     """Leader epochs and the offsets at which they start, from the checkpoint."""
     segments: tuple[str, ...]
@@ -263,8 +254,6 @@ class Run(NamedTuple):
 
 @dataclass
 class Compared:
-    """The result of comparing a partition's copies."""
-
     copies: list[Copy]
     compacted: bool
     runs: list[Run] = field(default_factory=list)
@@ -314,7 +303,6 @@ def _copy(folder: Path, read: Callable[[Path], tuple[dict[tuple[str, str], int],
 
 
 def _entries(path: Path, width: int, notes: list[str]) -> list[list[str]]:
-    """Return the entries of a checkpoint of Kafka; append a note if it is missing or malformed."""
     try:
         version, count, *rows = path.read_text(encoding="utf-8").splitlines() or ["0", "0"]
         found = [row.rsplit(" ", width - 1) for row in rows]

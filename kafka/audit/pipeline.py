@@ -33,7 +33,6 @@ JUDGEMENT = 4
 """Version of the judging rules and the output format; output of other versions is not reused."""
 ROWS_OF_A_TASK = 250_000
 BATCH = 20_000
-"""Maximum number of rows that a task yields at a time."""
 LED = 400
 """Maximum number of changes of a partition in a trace, counted from the end; the model's capacity is smaller."""
 CREATES, CHANGES = "PARTITION_RECORD", "PARTITION_CHANGE_RECORD"
@@ -44,10 +43,8 @@ adding brokers, leader int, leader_epoch int, partition_epoch int, recovering in
 min_isr int, unclean boolean, election string, why string, findings findings"""
 CHANGED = """topic_id string, partition int, offset bigint, time bigint, epoch int, creates boolean, snapshot boolean,
 text string"""
-"""The columns of a record that `follow` reads."""
 LINEAGE = "topic_id topic partition offset time leader leader_epoch isr elr election"
 SOME = 3
-"""Maximum number of names in a note."""
 RECORDS = 1000
 """Maximum number of partitions whose copies are reported; partitions that lost records come first."""
 Place = tuple[str, int]
@@ -71,7 +68,6 @@ class Selection:
 
     chosen: dict[int, Ranges]
     ends: dict[int, int]
-    """The last offset that each snapshot file covers."""
     aborted: Ranges
 
     def changes(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -104,7 +100,6 @@ class Selection:
 
 
 def _inside(offsets: Any, ranges: Ranges) -> Any:
-    """Return for each offset whether one of the ranges contains it. The ranges are sorted and disjoint."""
     if not ranges:
         return np.zeros(len(offsets), bool)
     firsts, lasts = np.array(ranges).T
@@ -132,9 +127,7 @@ class MetadataLog:
     min_isr: int = 1
     """The broker setting min.insync.replicas, used if the log does not set it."""
     copies: tuple[Copy, ...] = ()
-    """Copies of brokers' logs."""
     comparing: tuple[str, ...] = ()
-    """The command that compares the copies."""
 
     def scan(self, columns: str, types: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         return batches(self.reading.paths, columns, [("type", "in", list(types))] if types else None)
@@ -175,7 +168,6 @@ class MetadataLog:
 
 
 def disagreements(log: MetadataLog) -> dict[str, int]:
-    """Compare offsets contained in several files. Return how many differ, and the first that does, or -1."""
     import pandas as pd
     from pandas.util import hash_pandas_object
 
@@ -349,7 +341,6 @@ def _some(names: list[str], text: str) -> list[tuple[str, bool]]:
 
 
 def history_of(log: MetadataLog, name: str, until: int | None) -> ControllerHistory:
-    """Return the controller's history of a partition, given its name such as `orders-3`, for the model."""
     topic, _, number = name.rpartition("-")
     if not topic or not number.isdecimal():
         raise UsageError(
@@ -365,7 +356,6 @@ def history_of(log: MetadataLog, name: str, until: int | None) -> ControllerHist
 
 
 def _kept(folder: Path, stands: dict[str, Any]) -> Judged | None:
-    """Return the result of an earlier run if it is for the same records and settings; otherwise None."""
     try:
         kept = sealed.unseal(sealed.parse_object(read_file(folder / JUDGED)))
     except (OSError, sealed.BrokenSealError):

@@ -55,15 +55,11 @@ def arrow_schema(columns: str) -> pa.Schema:
 
 @dataclass
 class Reading:
-    """The progress of reading a log, and the Parquet files written so far."""
-
     folder: Path
     files: list[File] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
-    """Paths that could not be opened in this run."""
     added: int = 0
-    """The number of records read in this run."""
 
     @property
     def every_note(self) -> list[Note]:
@@ -71,7 +67,6 @@ class Reading:
 
     @property
     def records(self) -> int:
-        """The number of records read, including those of snapshots."""
         return sum(item.records for item in self.files)
 
     @cached_property
@@ -89,7 +84,6 @@ class Reading:
 
 
 def earlier(folder: Path) -> Reading:
-    """Return the progress of an earlier run in this directory; raise UsageError if there was none."""
     refused = UsageError(
         f"{folder} has no readable {MANIFEST} of an audit: leave out `resume=True` and name another directory."
     )
@@ -118,7 +112,6 @@ def _parts_in(folder: Path) -> list[Path]:
 
 
 def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | None, *, resume: bool) -> Reading:
-    """Read the part of a log that has not been read before."""
     begun = resume and not (folder / MANIFEST).exists()  # ended before it wrote a manifest
     if begun and {item.name for item in folder.iterdir()} - {RECORDS, f"{MANIFEST}.new"}:
         raise UsageError(f"{folder} contains no audit: leave out `resume=True` and name another directory.")
@@ -234,8 +227,6 @@ def command(kafka: str | None, jars: Path | None, main: str) -> list[str]:
 
 
 class _Lines(io.RawIOBase):
-    """A stream of lines that are produced on demand."""
-
     def __init__(self, made: Iterator[bytes]) -> None:
         self._made, self._left = made, b""
 
@@ -250,8 +241,6 @@ class _Lines(io.RawIOBase):
 
 
 class _Decoder(io.RawIOBase):
-    """A stream of the rows that the decoder prints for some files."""
-
     def __init__(self, items: list[File], command: list[str]) -> None:
         self._items, self._done = items, False
         with ExitStack() as stack:
@@ -295,7 +284,6 @@ class _Decoder(io.RawIOBase):
 
 
 def take_notes(files: dict[int, File], notes: Iterable[dict[str, Any]]) -> None:
-    """Process the decoder's notes: ranges of offsets, unreadable parts, and how far each file was read."""
     begun: dict[int, int] = {}
     ended: dict[int, bool] = {}
     for note in notes:

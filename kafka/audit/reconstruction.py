@@ -26,7 +26,6 @@ from fencepost.model.language.records import Key
 MOST_STATES = 4_000
 """Maximum number of states examined with the rules of one version. Real logs with 19 recorded states took up to 406."""
 HIDDEN = 14
-"""Maximum number of broker steps between two records."""
 LATE = 4
 """The penalty, in steps, for each broker that has not applied the latest record."""
 PROMPT = (
@@ -55,10 +54,7 @@ class Node(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Changes that lead to the next records, and the brokers that take part."""
-
     last: int
-    """The last recorded state that one step may reach."""
     fenced: int
     unfenced: int
     stopping: int
@@ -88,7 +84,6 @@ class Reconstruction:
 
     @property
     def whole(self) -> bool:
-        """Whether the path reaches the last recorded state."""
         return self.places[-1] == len(self.recorded.points) - 1 if self.places else len(self.recorded.points) == 1
 
     @cached_property
@@ -162,8 +157,6 @@ def reconstruct(history: ControllerHistory, most: int = MOST_STATES) -> Reconstr
 
 
 class _Search:
-    """A search with the rules of one version."""
-
     def __init__(self, plain: Interpreter, points: tuple[Point, ...], most: int) -> None:
         self.plain, self.points, self.most = plain, points, most
         self.nodes: list[Node] = []
@@ -201,7 +194,6 @@ class _Search:
         return len(self.nodes) - 1
 
     def push(self, numbers: list[int]) -> None:
-        """Schedule the nodes of a chain for expansion: the last one first, the others with lower priority."""
         for number in numbers:
             node = self.nodes[number]
             late = 0 if number == numbers[-1] else LATE
@@ -229,7 +221,6 @@ class _Search:
         return controller_state(self.plain.read(key), self.plain.constants)
 
     def taking(self, name: str, key: Key) -> Iterator[Step]:
-        """Yield an action's steps, but only with the newest metadata and the last high watermark on disk."""
         state = self.plain.read(key)
         for step in self.plain.steps(self.plain.machine.action(name), key):
             is_old = name == "broker_applies_metadata" and step.args[1] != state.newest
@@ -267,13 +258,11 @@ class _Search:
                 yield Step(self.plain.machine.action("leader_requests_shrink"), (leader, task.shrinks))
 
     def is_about(self, step: Step, involved: int) -> bool:
-        """Return whether all brokers in a step take part in the change."""
         named = [value for value in step.args if isinstance(value, int)]
         return all(bits.contains(involved, value) for value in named)
 
 
 def _recorded_steps(task: Task) -> Iterator[tuple[str, int | None]]:
-    """Yield the actions that make the recorded change, each with the brokers that it may involve."""
     every = (
         (task.fenced, "broker_stops", task.fenced),
         (task.fenced, "controller_fences_broker", task.fenced),
@@ -346,7 +335,6 @@ def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Int
 
 
 def _trimmed(trace: Trace) -> Replay:
-    """Return a trace whose capacities and budgets are as small as its steps allow."""
     made = follow(trace)
     plain = trace.interpreter()
     states = [plain.read(key) for key in made.path.states]

@@ -27,7 +27,6 @@ DOUBTS = frozenset(
 )
 """Findings after which even a leader from the ISR or the ELR may lack acknowledged records."""
 PARTS = 100
-"""Maximum number of differing ranges per partition in the JSON."""
 UNKNOWN = "the metadata log does not show how later leaders were elected"
 
 
@@ -51,8 +50,6 @@ class Lost(NamedTuple):
 
 @dataclass
 class Partition:
-    """A partition with its copies, its history from the metadata log, and the findings in that history."""
-
     compared: Compared
     history: list[dict[str, Any]]
     found: list[dict[str, Any]]
@@ -71,7 +68,6 @@ class Partition:
 
     @cached_property
     def ends(self) -> list[int]:
-        """The end offset of each copy; for an empty log, its start offset."""
         return [
             max([copy.start, *(last + 1 for _, last, _ in self.batches(number))])
             for number, copy in enumerate(self.copies)
@@ -247,7 +243,6 @@ class Partition:
         return ""
 
     def notes(self) -> list[tuple[str, bool]]:
-        """Return the open questions about the copies, each with whether it leaves the verdict incomplete."""
         made = [(note, "cannot be read" in note) for copy in self.copies for note in copy.notes]
         if not self.compared.whole:
             made.append(("the copies differ in so many places that they were not read to the end", True))
@@ -311,7 +306,6 @@ class Partition:
         return sorted({self.copies[number].broker for number in numbers} - {-1})
 
     def _acknowledged(self, lost: list[Lost]) -> list[dict[str, Any]]:
-        """Return each epoch's last offset acknowledged and last possibly acknowledged, and the copies with them."""
         never = {(one.epoch, one.first) for one in lost if not one.why}
         made: dict[int, dict[str, Any]] = {}
         for run in self.compared.runs:

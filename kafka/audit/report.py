@@ -24,9 +24,7 @@ FORMAT = 1
 SHOWN = 1000
 """Maximum number of findings in the report, worst first; the Parquet files have all, `omitted` counts the others."""
 TOLD = 5
-"""Maximum number of partitions whose histories are shown."""
 GAPS = 3
-"""Maximum number of gaps in the warnings at the top; the end of the report lists all."""
 SEEMS = 10
 """Logs of one cluster differ in a few offsets at their ends at most. If more than one in this many differs, the logs
 come from different clusters."""
@@ -155,7 +153,6 @@ def _input(item: File) -> dict[str, Any]:
 
 
 def _verdict(sorts: list[dict[str, Any]], notes: list[dict[str, Any]]) -> str:
-    """Return the worst verdict; findings take precedence over parts that could not be read."""
     if any(SORTS[item["sort"]].violation for item in sorts):
         return "violated"
     if sorts:

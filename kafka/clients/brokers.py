@@ -22,14 +22,10 @@ class Plot(Protocol):
 
     def now(self) -> float: ...
 
-    def arrived(self, request: "Request") -> None:
-        """Receive a request for data, metadata or the end of an epoch; the history decides when it is answered."""
-        ...
+    def arrived(self, request: "Request") -> None: ...
 
 
 class Request:
-    """A received request: `build` computes its answer, `send` releases it."""
-
     def __init__(self, connection: "Connection", message: wire.Message) -> None:
         self.connection, self.message, self.broker = connection, message, connection.broker
         self.is_data = message.api in (wire.PRODUCE, wire.FETCH)
@@ -163,7 +159,6 @@ def note_requests(plot: Plot, connection: Connection, message: wire.Message) -> 
 
 
 def produced(body: Any) -> list[tuple[int, list[str], wire.Numbers]]:
-    """Return the partitions of a produce request, each with its values and its producer id, epoch and sequence."""
     return [
         (item.index, [one.value for one in wire.records(item.records)], wire.numbers_of(item.records))
         for topic in body.topic_data
@@ -172,7 +167,6 @@ def produced(body: Any) -> list[tuple[int, list[str], wire.Numbers]]:
 
 
 def fetched_partitions(body: Any) -> list[tuple[int, Any, Any]]:
-    """Return the partitions of a fetch request, each with its topic id if the request contains one."""
     return [
         (item.partition, getattr(topic, "topic_id", None), item) for topic in body.topics for item in topic.partitions
     ]

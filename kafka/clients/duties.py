@@ -5,13 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule for clients, and its source."""
-
     name: str
     source: str
     sentence: str
     cost: str
-    """The harm to users if a client violates the rule."""
 
 
 RULES = (

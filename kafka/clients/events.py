@@ -66,7 +66,6 @@ class Play:
     has_old_brokers: bool = False
     """Whether some brokers do not support leader epochs, so that a truncation may go undetected."""
     logs: dict[tuple[int, int], list[str]] = field(default_factory=dict)
-    """The final values in the leader's log, by partition and topic generation."""
     restarts: bool = False
     """Whether the consumer is replaced midway by one that knows only the committed offsets."""
     resets: bool = False
@@ -74,7 +73,6 @@ class Play:
     is_idempotent: bool = False
     """Whether the producer is idempotent and sends several requests at a time."""
     broken: str = ""
-    """Why the history could not be played to its end."""
     begun_again: str = ""
     """Why the first attempt failed, if the history was played twice."""
 

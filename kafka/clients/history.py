@@ -38,7 +38,6 @@ COVERED = (
 )
 """Constants that `benchmarks/clients.py` covers: SMALL and larger ones."""
 DEPTH = 30
-"""The default maximum number of steps per walk."""
 NAME = re.compile(r"(walk|errors|follower|cover) (\d+)\.(\d+)\Z")
 
 
@@ -50,7 +49,6 @@ BESIDES = {
     "epoch_is_unknown": "metadata names the leader without its epoch (-1) until the cluster has settled",
     "broker_is_slow": "from now on, a broker answers each OffsetForLeaderEpoch 200 ms late",
 }
-"""Events of real clusters that the model lacks. Each concerns a partition, but the last one a broker."""
 DRAWN = tuple(BESIDES)[:4]
 """The events used in walks. Without an epoch nothing can be validated, so the event that omits it is only in stories,
 as is the slow broker."""
@@ -72,7 +70,6 @@ FOLLOWERS = {
     "follower_begins_later": "the log of that replica starts after everything written so far",
     "follower_ends_earlier": "the last record is missing on that replica until the cluster has settled",
 }
-"""Changes to the logs from which consumers read."""
 PRODUCERS = {
     "client_is_idempotent": "from the start, the producer is idempotent and sends up to five requests at a time",
     "answers_are_lost": "the broker processes requests but sends no answers until its connections close",
@@ -81,7 +78,6 @@ PRODUCERS = {
     "producers_expire": "brokers forget all producers that have written so far",
     "sequence_is_refused": "the broker refuses the next batch for the partition as out of order",
 }
-"""Moves of an idempotent producer and of the brokers that it writes to."""
 APPLICATION = {
     "client_commits": "the application commits its position with the leader epoch of the previous record",
     "client_commits_without_epoch": "the application commits its position without a leader epoch",
@@ -101,8 +97,6 @@ CODES = {
 
 @dataclass(frozen=True)
 class Move:
-    """A step of a history: a model action or one of the moves above, with its parameters."""
-
     name: str
     args: tuple[int, ...] = ()
 
@@ -112,16 +106,12 @@ class Move:
 
 @dataclass(frozen=True)
 class History:
-    """A sequence of moves, and the constants of the model."""
-
     constants: Any
-    """An object with the model's constants as attributes."""
     moves: tuple[Move, ...]
     name: str = ""
 
     @property
     def role(self) -> str:
-        """`producer` or `consumer`."""
         return "consumer" if int(self.constants.consumer) else "producer"
 
     def has(self, *names: str) -> bool:
@@ -183,7 +173,6 @@ class Source:
         return [(Interpreter(machine, one), one) for one in constants]
 
     def cover(self) -> Iterator[History]:
-        """Yield walks that cover every transition of each state graph, except those that clients cannot distinguish."""
         for place, (plain, constants) in enumerate(self._machines()):
             graph = state_graph(plain, MOST_STATES)
             if graph is None:
@@ -198,7 +187,6 @@ class Source:
                     yield found
 
     def walks(self, number: int, depth: int) -> Iterator[History]:
-        """Yield walks of the machines in turn; the seed and its number determine each walk."""
         machines = self._machines()
         walking = [model_walks(plain, number, depth, self.seed) for plain, _ in machines]
         for place in range(number):
@@ -252,7 +240,6 @@ class Source:
 
 
 def settings(role: str | None = None) -> tuple[dict[str, int], ...]:
-    """Return the constants of walks, one set per topic of KIP-951."""
     small = {"brokers": 3, "partitions": 1, "changes": 2}
     each = (
         small,
@@ -269,7 +256,6 @@ def settings(role: str | None = None) -> tuple[dict[str, int], ...]:
 
 
 def by_name(name: str) -> History | None:
-    """Return the walk or cover history with this name, which is a seed or machine and a number."""
     found = NAME.match(name)
     if found is None:
         return None

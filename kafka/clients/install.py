@@ -25,7 +25,6 @@ from fencepost.model.language.errors import UsageError, nearest
 
 DRIVERS = Path(__file__).parent / "drivers"
 PYTHON = {"librdkafka": "confluent-kafka", "kafka-python": "kafka-python", "aiokafka": "aiokafka"}
-"""Clients from PyPI, with their package names."""
 GO = {"franz-go": "github.com/twmb/franz-go/pkg/kgo", "sarama": "github.com/IBM/sarama"}
 """Clients in Go, with their modules. Before 1.40, sarama belonged to Shopify."""
 NEWEST = {
@@ -36,7 +35,6 @@ NEWEST = {
     "kafka-python": "3.0.12",
     "aiokafka": "0.14.0",
 }
-"""The supported clients, with their default versions."""
 OWN = "fencepost"
 """Our own small client, which needs no installation."""
 SECONDS = 300
@@ -47,8 +45,6 @@ JAVA = ("-XX:+UseSerialGC", "-Xmx512m", "-XX:-UsePerfData", "-XX:TieredStopAtLev
 
 @dataclass(frozen=True)
 class Installed:
-    """A client, with the command and environment that run it; without a command, our own client in this process."""
-
     name: str
     version: str
     command: tuple[str, ...] = ()
@@ -60,7 +56,6 @@ class Installed:
 
 
 def parse_client(asked: str) -> tuple[str, str]:
-    """Return the name and version of a client written as NAME or NAME==VERSION; raise UsageError for other texts."""
     name, _, version = asked.partition("==")
     if name == OWN or name.startswith(f"{OWN}/"):
         return name, ""
@@ -79,7 +74,6 @@ def parse_client(asked: str) -> tuple[str, str]:
 
 
 def ends_of(asked: str) -> tuple[str, ...]:
-    """Return the requested clients: for NAME==A..B, the first and last release of the range."""
     name, _, versions = asked.partition("==")
     first, dots, last = versions.partition("..")
     ends = tuple(f"{name}=={version}" for version in (first, last)) if dots else (asked,)
@@ -94,7 +88,6 @@ def ends_of(asked: str) -> tuple[str, ...]:
 
 
 def releases_between(first: str, last: str) -> list[str]:
-    """Return the releases from NAME==A to NAME==B in its registry, oldest first, both ends included."""
     (name, low), (_, high) = parse_client(first), parse_client(last)
     found = [item for item in _registered(name) if re.fullmatch(r"[0-9.]+", item)]
     within = {item for item in found if _order(low) < _order(item) < _order(high)}

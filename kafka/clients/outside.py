@@ -48,7 +48,6 @@ class Question:
     expected: Said
     answer: Said
     leads: bool = True
-    """Whether the broker is the partition's leader."""
 
 
 RULES = {
@@ -102,8 +101,6 @@ def addresses(servers: str) -> list[tuple[str, int]]:
 
 
 class Brokers:
-    """A cluster under test and our topic on it."""
-
     def __init__(self, servers: str, *, anywhere: bool) -> None:
         self.anywhere, self.number = anywhere, 0
         self.seeds = [self._allowed(*at) for at in addresses(servers)]
@@ -168,7 +165,6 @@ class Brokers:
             raise UsageError(f"topic {self.topic} cannot be created: {told.error_message or told.error_code!r}.")
 
     def remove(self) -> str:
-        """Delete the topic; return why it still exists, or an empty string."""
         try:
             told = self.administer(DELETE, {"topic_names": [self.topic]}).responses[0]
         except UsageError as error:
@@ -176,7 +172,6 @@ class Brokers:
         return f"error {int(told.error_code)}" if told.error_code else ""
 
     def move(self, found: Any) -> None:
-        """Make the next replica the leader."""
         order = [*found.replica_nodes[1:], found.replica_nodes[0]]
         rows = [{"name": self.topic, "partitions": [{"partition_index": 0, "replicas": order}]}]
         self.administer(REASSIGN, {"topics": rows})
@@ -308,13 +303,10 @@ def _fetches(cluster: Brokers, leader: int, epoch: int, others: list[int], log: 
 
 @dataclass
 class BrokersReport:
-    """Report on brokers: all requests with their answers, and the planted mistakes that were detected."""
-
     servers: str
     questions: list[Question] = field(default_factory=list)
     topic: str = ""
     left: str = ""
-    """Why the topic could not be deleted; empty if it was."""
 
     @property
     def title(self) -> str:
@@ -329,7 +321,6 @@ class BrokersReport:
         return "differs" if self.broken else "conforms"
 
     def seen(self, mistake: str) -> bool | None:
-        """Return whether the answers would reveal a planted mistake; None if no request tests its rule."""
         rule, change = MISTAKES[mistake]
         ends = [item.answer for item in self.questions if item.rule == "epochs-end-where-they-do"]
         tried = [replace(item, answer=change(item, ends[-1])) for item in self.questions if item.rule == rule]

@@ -38,12 +38,9 @@ class Times:
 
 
 Session = OwnClient | ClientSession
-"""A running client: our own, or one in a driver."""
 
 
 class Player:
-    """The state of a play."""
-
     def __init__(self, history: History, session: Session, times: Times) -> None:
         self.history, self.session, self.times = history, session, times
         self.world = World(history)
@@ -54,7 +51,6 @@ class Player:
         self.play.resets = history.has("client_resets")
         self.play.is_idempotent = history.has("client_is_idempotent")
         self.done_with = asyncio.Event()
-        """Whether the client has committed, or has reported that it cannot."""
         self.began = time.monotonic()
         self.servers: dict[int, asyncio.Server] = {}
         self.connections: set[Connection] = set()
@@ -152,7 +148,6 @@ class Player:
                 self.session.produce(place, value)
 
     def _wait_for(self, partition: int, value: str) -> None:
-        """Add a value that the client must write, read or find out."""
         self.done.clear()
         self.outstanding[value] = partition
         self.note(Event("written", self.now(), partition=partition, value=value))
@@ -184,7 +179,6 @@ class Player:
             self.done.set()
 
     def _has_lost(self, partition: int) -> bool:
-        """Return whether the leader's log lacks a record that the client has read, of this partition or of any."""
         return any(
             self.world.is_lost(item.partition, item.topic, item.offset, item.epoch)
             for item in self.play.events
@@ -193,7 +187,6 @@ class Player:
         )
 
     def arrived(self, request: Request) -> None:
-        """Answer a request now, unless the history waits for it."""
         if request.message.api == wire.OFFSET_FOR_LEADER_EPOCH:
             request.build()
             asyncio.get_running_loop().call_later(SLOW * (request.broker in self.world.slow), request.send)
@@ -219,7 +212,6 @@ class Player:
             request.send()
 
     async def _wanted(self, *, is_data: bool) -> Request | None:
-        """Wait for a request for data or for metadata; return None if none arrives in time."""
         if is_data and self.polling:
             return self.polling.pop()
         self.waiting = (is_data, asyncio.get_running_loop().create_future())
@@ -337,6 +329,5 @@ class Player:
             await asyncio.wait_for(self.done.wait(), self.times.recover)
 
     def _is_there(self, value: str, partition: int) -> bool:
-        """Return whether a record is in the leader's log; if it was truncated, it need not be read."""
         log = self.world.logs[self.world.place(partition)][self.world.starts.get(partition, 0) :]
         return any(item.value == value for item in log)

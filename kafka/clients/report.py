@@ -45,8 +45,6 @@ AGAIN = 3
 
 @dataclass
 class Failure:
-    """A history in which a rule was violated: the play, the verdict, and how many replays violated it again."""
-
     history: History
     play: Play
     verdict: BrokenRule
@@ -60,24 +58,19 @@ class Failure:
 
 @dataclass
 class ClientOutcome:
-    """The outcome of one client's histories."""
-
     client: Installed
     histories: int = 0
     counted: int = 0
     """Number of histories in which the client had at least one opportunity to violate a rule."""
     exercised: Counter[str] = field(default_factory=Counter)
     broken: Counter[str] = field(default_factory=Counter)
-    """The number of histories that violated each rule."""
     failures: dict[str, list[Failure]] = field(default_factory=dict)
     exercised_in: Counter[str] = field(default_factory=Counter)
     """The number of histories with an opportunity to violate each rule."""
     undone: Counter[str] = field(default_factory=Counter)
-    """The number of histories that could not be played to their end, by reason."""
     begun_again: Counter[str] = field(default_factory=Counter)
     """The number of histories that had to be played a second time, by reason."""
     deaths: int = 0
-    """How often a process with several clients crashed."""
     names: list[str] = field(default_factory=list)
     wanted: int = 0
     followed: int = 0
@@ -114,7 +107,6 @@ class ClientOutcome:
         }
 
     def story(self, rule: str) -> tuple[Failure, Telling]:
-        """Return a failure of a violated rule, preferably one that recurs, and its story."""
         shown = max(self.failures[rule], key=lambda item: item.is_steady)
         return shown, as_story(shown.play, shown.verdict)
 
@@ -174,7 +166,6 @@ class Pool:
         return OwnClient(self.client.name.removeprefix(OWN).removeprefix("/"))
 
     async def play(self, history: History) -> Play:
-        """Play a history as soon as there is room; play it again if the client crashed or did not start."""
         async with self.room:
             await self._start()
             play = await Player(history, self.session(), self.times).run()
@@ -188,7 +179,6 @@ class Pool:
     async def play_all(
         self, histories: Iterable[History], take: Callable[[History, Play], None], end: float | None = None
     ) -> bool:
-        """Play histories, several at a time; return whether all were played before time ran out."""
         waiting: Iterator[History] = iter(histories)
         is_over = False
 
@@ -254,7 +244,6 @@ def run(
     seconds: float | None = None,
     most: int = 20,
 ) -> ClientOutcome:
-    """Play histories with a client and judge them; for each rule, replay up to `most` failures."""
     outcome = ClientOutcome(client)
 
     async def work() -> None:
@@ -271,7 +260,6 @@ def run(
 
 FORMAT = 1
 PLAYS = 10
-"""How often a named history is played. Stories have their own number."""
 
 
 @dataclass(frozen=True)
@@ -307,14 +295,11 @@ def _named(name: str) -> list[History]:
 
 
 class Change(NamedTuple):
-    """The two releases between which a rule began or ceased to be violated."""
-
     rule: str
     before: str
     after: str
     is_broken_after: bool
     unknown: tuple[str, ...] = ()
-    """Releases between them that could not be installed."""
 
     def __str__(self) -> str:
         kept, broken = ("kept in", "broken in") if self.is_broken_after else ("broken in", "kept in")
@@ -324,8 +309,6 @@ class Change(NamedTuple):
 
 @dataclass
 class ClientReport:
-    """The report on a client, or the reason why it could not be run."""
-
     asked: str
     outcome: ClientOutcome | None = None
     missing: str = ""
@@ -453,7 +436,6 @@ def _bisected(first: ClientOutcome | None, last: ClientOutcome | None, tell: Cal
     broken: dict[str, set[str] | None] = {releases[0]: set(early), releases[-1]: set(late)} if releases else {}
 
     def breaks(release: str) -> set[str] | None:
-        """Return the rules that a release always violates; None if it cannot be installed."""
         if release not in broken:
             try:
                 client = install_client(release)

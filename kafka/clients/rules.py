@@ -22,8 +22,6 @@ SLACK = 0.05
 
 
 class Belief(NamedTuple):
-    """A leader with its epoch, and when and from which event the client learned of it."""
-
     topic: int
     leader: int
     epoch: int
@@ -68,7 +66,6 @@ class Beliefs:
                 return
 
     def possible(self, request: Event) -> list[Belief]:
-        """Return the possible beliefs when the client sends a request: the latest certain one and all later ones."""
         known = [place for place, item in enumerate(self.trail) if item.at <= request.since - SLACK]
         known += [place for at, place in self.acted if at <= request.since]
         found = [item for item in self.trail[max(known, default=0) :] if item.at <= request.at]
@@ -97,7 +94,6 @@ def _is_accepted(now: Belief | None, event: Event) -> bool:
 
 
 def beliefs_of(play: Play) -> dict[int, Beliefs]:
-    """Return for each partition the beliefs of a client that keeps the rules."""
     found = {partition: Beliefs() for partition in range(play.partitions)}
     for event in play.events:
         if event.kind in ("hint", "metadata"):
@@ -115,8 +111,6 @@ REFUSED = (str(NOT_LEADER), str(FENCED_EPOCH))
 
 @dataclass(frozen=True)
 class BrokenRule:
-    """A violated rule, the violating event, and the reason."""
-
     rule: str
     event: Event
     why: str
@@ -185,7 +179,6 @@ def _ignored(known: Beliefs, request: Event) -> list[Event]:
 
 
 def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None:
-    """Record which rule a request to the wrong broker violates: it ignored newer information or followed older."""
     shown = f"{request.api} goes to broker {request.broker}, but {newest.leader} is the leader in epoch {newest.epoch}"
     for event in reversed([item for item in known.ignored if newest.at < item.at <= request.at]):
         if event.leader == request.broker:
@@ -238,7 +231,6 @@ def _epochs(judge: Judge, partition: int) -> None:
 
 
 def _errors(judge: Judge, partition: int) -> None:
-    """Check what the client does after an error: it must ask for metadata, and not retry too soon."""
     known = judge.beliefs[partition]
     refused = [
         item for item in judge.events if item.kind == "answer" and item.api != "validate" and item.error in REFUSED

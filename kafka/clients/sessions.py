@@ -17,7 +17,6 @@ from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_m
 from fencepost.model.language.errors import UsageError
 
 PRODUCE, FETCH, METADATA, EPOCHS, LISTS, COMMITS = 12, 16, 12, 4, 7, 7
-"""The versions of each API that the own client supports."""
 MUTANTS = {
     "takes-any-hint": "older-hint-is-ignored",
     "takes-any-metadata": "older-metadata-is-ignored",
@@ -61,8 +60,6 @@ MUTANTS = {
 
 @dataclass
 class Known:
-    """The own client's knowledge of a partition, and its position."""
-
     leader: int = NOBODY
     epoch: int = NOBODY
     topic: Any = None
@@ -77,8 +74,6 @@ class Known:
 
 
 class OwnClient:
-    """The own client: one task per partition, connections opened on demand."""
-
     def __init__(self, mutant: str = "") -> None:
         self.mutant = mutant
         self.known: dict[int, Known] = {}
@@ -185,7 +180,6 @@ class OwnClient:
         known.topic, known.leader, known.epoch = topic, leader, epoch
 
     def _hint(self, partition: int, told: Any, nodes: Any) -> bool:
-        """Adopt a leader hint; return whether it was newer."""
         known, leader = self.known[partition], told.current_leader
         rule = Accepts.ANY if self.mutant == "takes-any-hint" else Accepts.NEWER
         where = {item.node_id: (item.host, item.port) for item in nodes}
@@ -206,7 +200,6 @@ class OwnClient:
         return self.where.get(known.preferred if known.is_validated and known.preferred in self.where else known.leader)
 
     async def _found(self, partition: int) -> tuple[str, int] | None:
-        """Return the leader; while it is unknown, ask for metadata after each backoff."""
         at = self._leader(partition)
         if at is None:
             await asyncio.sleep(self.backoff)
@@ -247,7 +240,6 @@ class OwnClient:
         await self._failed(is_news=self._hint(partition, found, told.node_endpoints))
 
     def _numbers(self, known: Known, value: str) -> wire.Numbers:
-        """Return a record's producer id, epoch and sequence; retries get the same ones."""
         if not self.command["idempotent"] or self.mutant == "forgets-its-numbers":
             return wire.UNNUMBERED
         if value not in known.numbers or self.mutant == "numbers-retries-anew":
@@ -395,8 +387,6 @@ LINE = 1 << 20
 
 
 class ClientProcess:
-    """A driver process. It has its own process group, and the whole group is killed at the end."""
-
     def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         self.command, self.environment = command, dict(environment or {})
         self.hears: dict[int, Callable[[dict[str, Any]], None]] = {}
@@ -464,8 +454,6 @@ class ClientProcess:
 
 
 class ClientSession:
-    """A client in a driver process."""
-
     def __init__(self, driver: ClientProcess, number: int) -> None:
         self.driver, self.number = driver, number
         self.stopped = asyncio.Event()

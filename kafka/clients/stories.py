@@ -4,11 +4,9 @@ from fencepost.kafka.clients.history import Story
 from fencepost.model.language.errors import UsageError, nearest
 
 ASKS = ("client-refreshes 0", "broker-answers-refresh", "client-applies-metadata")
-"""The client asks for metadata and gets an answer."""
 MOVES = ("controller-elects-leader 0 1", "broker-learns 0 1", "broker-learns 1 1")
 """In a two-broker cluster, leadership moves to the second broker, and both brokers know this."""
 TRIES = ("client-sends-request 0", "broker-answers-request", "client-receives-response")
-"""The client sends a request for data and gets an answer."""
 THERE_AND_BACK = (
     *("controller-elects-leader 1 1", "broker-learns 0 1", "broker-learns 1 1", *TRIES * 3),
     *("leader-is-unknown 1", "client-has-more 1", *TRIES, "client-refreshes 0"),

@@ -26,8 +26,6 @@ OTHERS = BESIDES | ERRORS | FOLLOWERS | PRODUCERS
 
 @dataclass(frozen=True)
 class Telling:
-    """The parts of a story."""
-
     cluster: tuple[str, ...]
     client: tuple[str, ...]
     """The event that violates the rule comes last."""

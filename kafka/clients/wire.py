@@ -37,8 +37,6 @@ NO_TIME = dt.timedelta(0)
 
 @dataclass(frozen=True)
 class Message:
-    """A received request: API, version, correlation id and body."""
-
     api: int
     version: int
     correlation: int
@@ -81,7 +79,6 @@ def _leaves(hint: Any) -> list[Any]:
 
 @cache
 def _parts(kind: Any) -> tuple[tuple[str, Any, bool], ...]:
-    """Return each field of a message: its name, the class of its elements, and whether it is an error code."""
     hints = typing.get_type_hints(kind)
     found = []
     for item in fields(kind):
@@ -93,7 +90,6 @@ def _parts(kind: Any) -> tuple[tuple[str, Any, bool], ...]:
 
 
 def make_message(kind: Any, values: dict[str, Any]) -> Any:
-    """Return a message with these values, leaving out fields that this version lacks."""
     given: dict[str, Any] = {}
     for name, inner, is_error in _parts(kind):
         if name not in values:
@@ -157,8 +153,6 @@ def versions(error: int = NONE, *, has_groups: bool = False) -> dict[str, Any]:
 
 
 class Numbers(typing.NamedTuple):
-    """The producer id, producer epoch and first sequence number of a batch."""
-
     producer: int
     epoch: int
     sequence: int
@@ -188,8 +182,6 @@ def batch(offset: int, epoch: int, value: str, numbers: Numbers = UNNUMBERED) ->
 
 @dataclass(frozen=True)
 class Read:
-    """A record as a client reads it."""
-
     offset: int
     epoch: int
     value: str

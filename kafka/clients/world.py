@@ -46,7 +46,6 @@ class View(NamedTuple):
     epoch: int
     wire_epoch: int
     error: int = wire.NONE
-    """The error for the partition in metadata."""
 
 
 class Record(NamedTuple):
@@ -59,8 +58,6 @@ class Record(NamedTuple):
 
 @dataclass
 class PartitionAnswer:
-    """A broker's answer for one partition of a produce or fetch request."""
-
     partition: int
     topic: int
     error: int
@@ -76,21 +73,16 @@ class PartitionAnswer:
 
 
 class Copy(NamedTuple):
-    """A follower's copy of a log: its broker, its start offset, and how many of the latest records it lacks."""
-
     broker: int
     start: int = 0
     lacks: int = 0
 
 
 def topic_id(topic: int) -> uuid.UUID:
-    """Return the topic id after the topic was recreated this many times."""
     return uuid.UUID(int=(0x951 << 64) + topic + 1)
 
 
 class World:
-    """The cluster of one history."""
-
     def __init__(self, history: History) -> None:
         machine = named_protocol("leader-discovery").machine
         self.c: Any = history.constants
@@ -107,10 +99,8 @@ class World:
         """Partitions whose leader epoch is left out of metadata."""
         self.cut: set[int] = set()
         self.slow: set[int] = set()
-        """Brokers whose answers to OffsetForLeaderEpoch are late."""
         self.logs: dict[tuple[int, int, int], list[Record]] = {}
         self.starts: dict[int, int] = {}
-        """Log start offsets of partitions, if not 0."""
         self.copies: dict[int, Copy] = {}
         """The follower's copy that serves consumers, by partition."""
         self.committed: dict[int, tuple[int, int]] = {}
@@ -130,7 +120,6 @@ class World:
                 self.logs[partition, 0, epoch] = []
 
     def place(self, partition: int) -> tuple[int, int, int]:
-        """Return the key of the latest leader's log: partition, topic and epoch."""
         now = newest(self.s).partition[partition]
         return partition, now.topic, now.epoch
 
@@ -183,7 +172,6 @@ class World:
             self.copies[partition] = copy._replace(lacks=1)
 
     def take(self, name: str, *args: int) -> Move | None:
-        """Remove and return the next pending fault with this name and these first arguments, or None."""
         found = next((item for item in self.due if item.name == name and item.args[: len(args)] == args), None)
         if found is not None:
             self.due.remove(found)
@@ -253,7 +241,6 @@ class World:
         return wire.NONE if own.leader == broker else wire.NOT_LEADER
 
     def _hinted(self, broker: int, partition: int, error: int) -> tuple[int, int]:
-        """Return the leader and epoch that accompany an error, or -1 and -1."""
         knows_hints = self.c.hints and broker < self.c.brokers - self.c.silent_brokers
         if not knows_hints or error not in (wire.NOT_LEADER, wire.FENCED_EPOCH):
             return NOBODY, NOBODY
@@ -263,7 +250,6 @@ class World:
         return self.view(partition, from_leader).leader, self.view(partition, from_epoch).wire_epoch
 
     def refused(self, broker: int, partition: int, epoch: int, asked: uuid.UUID | None) -> PartitionAnswer:
-        """Return the answer if the request must be refused, otherwise None."""
         own = self.view(partition, self.s.broker[broker].replica)
         if asked is not None and asked != topic_id(own.topic):
             return PartitionAnswer(partition, own.topic, wire.UNKNOWN_ID)
@@ -296,7 +282,6 @@ class World:
         return found
 
     def recognize(self, broker: int, partition: int, numbers: wire.Numbers) -> tuple[int, int]:
-        """Return the leader's error for a batch, and a duplicate's offset, by the model's functions."""
         if self.take("sequence_is_refused", partition):
             return wire.OUT_OF_ORDER, NOBODY
         log = self.log(broker, partition)
@@ -376,7 +361,6 @@ class World:
         return None if told == NOBODY else ("127.0.0.1", self.ports.get((broker, told), NO_PORT))
 
     def metadata(self, broker: int) -> tuple[dict[int, tuple[str, int]], list[tuple[int, View, int]]]:
-        """Return a broker's metadata: endpoints, and each partition's leader with its wire epoch."""
         cache = self.s.broker[broker].cache
         found = {other: where for other in range(self.c.brokers) if (where := self.endpoint(other, cache))}
         told = []

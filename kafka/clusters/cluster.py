@@ -43,7 +43,6 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The process id, which is also the group id."""
         return self._process.pid
 
     @property
@@ -61,7 +60,6 @@ class Process:
 
     @property
     def answers(self) -> IO[bytes]:
-        """The process's standard output, if it was started with `answers`."""
         assert self._process.stdout is not None
         return self._process.stdout
 
@@ -126,8 +124,6 @@ class Shape:
 
 
 class Log:
-    """A node's log from a position on."""
-
     def __init__(self, path: Path) -> None:
         self._path, self._since = path, path.stat().st_size if path.exists() else 0
 
@@ -139,8 +135,6 @@ class Log:
 
 
 class Cluster:
-    """The nodes with their files and proxy. `close` ends all processes."""
-
     def __init__(self, kit: Kit, shape: Shape, folder: Path, base: int, keep: Path | None = None) -> None:
         self.kit, self.shape, self.folder, self.base, self._keep = kit, shape, folder, base, keep
         self.proxy = Proxy()
@@ -173,7 +167,6 @@ class Cluster:
             self.wait_started(node, log)
 
     def start(self, node: int) -> Log:
-        """Start a node; return its log from this point on."""
         log = self.log(node)
         if node in self._running:
             self._running[node].close()
@@ -207,7 +200,6 @@ class Cluster:
         return Log(self._log_file(node))
 
     def bytes_of(self, node: int, topic: str) -> int | None:
-        """Return the size of a topic's partition on a broker's disk in bytes; None if it has no such log."""
         for folder in (disk / f"{topic}-0" for disk in self._disks[node]):
             with suppress(FileNotFoundError):
                 if folder.is_dir():
@@ -223,7 +215,6 @@ class Cluster:
         self._format(node)
 
     def take_disk_out(self, node: int) -> None:
-        """Remove the second disk from a node's settings, which the node reads when it starts next."""
         self._disks[node] = self._disks[node][1:]
         self._write(node)
 
@@ -334,7 +325,6 @@ class Client:
         self._process.close()
 
     def ask(self, do: str, **more: Any) -> dict[str, Any]:
-        """Send a command; return the answer, which contains `refused` if Kafka or the client refused the command."""
         self._number += 1
         number = self._number
         line = json.dumps({"number": number, "do": do, "topic": self.topic, **more})
@@ -356,12 +346,10 @@ class Client:
         raise ClusterError(f"the client process ended with status {self._process.status} during {do!r}.")
 
     def send(self, keys: Sequence[str], size: int) -> None:
-        """Send a record for each key; do not wait for acknowledgements."""
         self.sent += keys
         self.ask("send", keys=list(keys), size=size)
 
     def settled(self, keys: Sequence[str], seconds: float) -> bool:
-        """Wait until each of these records is acknowledged or has failed; return whether all are."""
         with self._change:
             return self._change.wait_for(
                 lambda: all(key in self.acknowledged or key in self.failed for key in keys), seconds

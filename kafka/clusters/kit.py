@@ -21,7 +21,6 @@ from fencepost.model.language.errors import UsageError
 
 SOURCES = Path(__file__).parent / "java"
 EDITS = Path(__file__).parent / "edits"
-"""Programs that edit Kafka's classes, including classes of releases whose clusters are not started."""
 LOGGING = SOURCES / "log4j2.xml"
 REPAIRS = Path(__file__).parent / "repairs"
 JAVASSIST = "3.30.2-GA"
@@ -29,7 +28,6 @@ JAVASSIST = "3.30.2-GA"
 TOOLS_OF = {"4.4.0": "4.3.1"}
 """Releases without kafka-tools on Maven Central, with the release whose tools are used instead."""
 OLDEST = (3, 9)
-"""The earliest release line whose clusters can be started."""
 LOG4J = "2.25.3"
 """Logging libraries missing from jars before 4.1; they are needed only to compile."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m")
@@ -77,7 +75,6 @@ class Kit:
 
 
 def kit(version: str | None, jars: Path | None = None) -> Kit:
-    """Return the files that a cluster of this release needs. Maven downloads missing ones."""
     version, jars, warning = locate_release(version, jars)
     more = _more(version, jars)
     sources = (SOURCES, EDITS) if line_of(version) >= OLDEST else (EDITS,)
@@ -101,7 +98,6 @@ def _more(version: str, jars: Path) -> Path:
 
 
 def _tools(version: str, jars: Path) -> Path:
-    """Return a directory with Kafka's command line tools: that of the jars, if they are from a distribution."""
     if list(jars.glob("kafka-tools-[0-9]*.jar")):
         return jars
     taken = TOOLS_OF.get(version, version) if BROKERS.knows(version) else list(TOOLS_OF.values())[-1]

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 PRODUCE, FETCH, ALTER_PARTITION, HEARTBEAT = 0, 1, 56, 63
-"""The APIs that scenarios use, with their keys in Kafka's protocol."""
 MOST = 1 << 27
 """A length that no message of Kafka reaches; if one is longer, the peer speaks another protocol."""
 
@@ -54,7 +53,6 @@ class Proxy:
         self._closed = False
 
     def listen(self, server: int, port: int, target: int) -> None:
-        """Forward `port` to the port of a server. Raises OSError if another process listens on it."""
         listener = socket.create_server(("127.0.0.1", port), backlog=64)
         self._sockets.add(listener)
         threading.Thread(target=self._accept, args=(listener, server, target), daemon=True).start()
@@ -153,7 +151,6 @@ class Proxy:
 
 
 def _message(source: socket.socket) -> bytes | None:
-    """Return the next message including its length; None at the end of the stream."""
     head = _exactly(source, 4)
     if head is None:
         return None

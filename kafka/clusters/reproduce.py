@@ -24,7 +24,6 @@ SCENARIOS: tuple[Scenario, ...] = tuple(
         key=lambda scenario: int(scenario.name.split("-")[1]),
     )
 )
-"""The scenarios, ordered by the numbers of their findings."""
 PORT = 19200
 """The default first port, which is below the range of ephemeral ports."""
 SECONDS = 170.0
@@ -36,21 +35,15 @@ FIRST_ELR = (4, 0)
 
 @dataclass(frozen=True)
 class Asked:
-    """The settings of a run."""
-
     control: bool = False
     repairs: tuple[str, ...] = ()
-    """Findings whose fixes are applied to the classes."""
     port: int = PORT
     seconds: float = SECONDS
     keep: Path | None = None
-    """The directory to which the nodes' logs, settings and disks are copied."""
 
 
 @dataclass
 class Report:
-    """The result of a run. If the verdict is undetermined, `why` names the event that did not happen."""
-
     asked: Asked
     scenario: Scenario
     kit: Kit
@@ -58,14 +51,12 @@ class Report:
     acknowledged: list[str] = field(default_factory=list)
     readable: list[str] = field(default_factory=list)
     out: list[int] = field(default_factory=list)
-    """Brokers that could not rejoin the cluster."""
     leaderless: bool = False
     """Whether the partition had no leader although a complete replica was available."""
     why: str = ""
 
     @property
     def lost(self) -> list[str]:
-        """Keys of acknowledged records that a consumer cannot read."""
         readable = set(self.readable)
         return [key for key in self.acknowledged if key not in readable]
 
@@ -165,7 +156,6 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
 
 
 def _elr(scenario: Scenario, asked: Asked, kit: Kit) -> bool | None:
-    """Return whether to turn ELR on or off, or None for the release's default."""
     if asked.control and not scenario.elr_in_control:
         return False
     return scenario.elr if kit.number >= FIRST_ELR else None

@@ -9,7 +9,6 @@ from fencepost.model.language.errors import UsageError, nearest
 
 Harm = Literal["lost", "out", "leaderless"]
 Number = tuple[int, int]
-"""The first two parts of a release number."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +33,9 @@ class Scenario:
     play: Callable[[Stage], None]
     brokers: tuple[int, ...]
     control: str
-    """The condition that a control run leaves out."""
     settings: tuple[tuple[str, str], ...] = ()
     delays: bool = True
     disks: tuple[int, ...] = ()
-    """Brokers with a second disk."""
     elr: bool | None = None
     """Whether ELR is on, if the release supports it; None for the release's default."""
     elr_in_control: bool = True

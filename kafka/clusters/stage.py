@@ -35,8 +35,6 @@ MARKS: dict[Kind, str] = {"step": "", "operator": "$ ", "seen": "  ", "log": "  
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the story, with the seconds since its start."""
-
     seconds: float
     kind: Kind
     text: str
@@ -68,7 +66,6 @@ WAIT = 60.0
 TOOL_SECONDS = 60
 STEP = 0.1
 OLD = tuple(f"old-{number}" for number in range(100))
-"""Keys of the records written when the topic is created."""
 
 
 class NotReached(Exception):  # noqa: N818 (no error: the verdict says that the scenario did not reach its end)
@@ -109,7 +106,6 @@ class Stage:
         self.control, self.repairs = control, repairs
         self._end = time.monotonic() + seconds
         self.out: list[int] = []
-        """Brokers that could not rejoin the cluster."""
         self.leaderless = False
         """Whether the partition had no leader although a complete replica was available."""
         self._seen: Seen | None = None
@@ -144,7 +140,6 @@ class Stage:
         self._ask("reassign", replicas=list(replicas))
 
     def elect(self) -> None:
-        """Elect the preferred leader, which is the first replica."""
         self.story.tell(f"elect the preferred leader of {self.client.topic}", "operator")
         self._ask("elect")
 
@@ -163,7 +158,6 @@ class Stage:
         self._deleted = True
 
     def delete_records(self) -> None:
-        """Delete all records up to the high watermark (DeleteRecords)."""
         self.story.tell(f"delete the records of {self.client.topic} up to the high watermark", "operator")
         self._ask("delete-records")
 
@@ -182,11 +176,9 @@ class Stage:
                 self.story.tell(line[:200], "log")
 
     def stop(self, broker: int) -> None:
-        """Stop a broker with SIGTERM: a controlled shutdown."""
         self._end_by(broker, signal.SIGTERM, f"stop broker {broker} (SIGTERM, a controlled shutdown)")
 
     def kill(self, broker: int) -> None:
-        """Kill a broker with SIGKILL: a crash that loses no data on disk."""
         self._end_by(broker, signal.SIGKILL, f"kill broker {broker} (SIGKILL)")
 
     def _end_by(self, broker: int, number: signal.Signals, text: str) -> None:
@@ -363,7 +355,6 @@ class Stage:
         return all(getattr(found, name) == value for name, value in wanted.items())
 
     def _ask(self, do: str, **more: Any) -> dict[str, Any]:
-        """Send a command to the client, and retry while a broker is not ready."""
         answer: dict[str, Any] = {}
 
         def done() -> bool:

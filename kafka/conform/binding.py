@@ -20,7 +20,6 @@ from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.machine import Machine
 
 FORMAT = 1
-"""Version of the JSON format of all comparisons."""
 PROTOCOL = "replication"
 """The protocol whose changes can be compared and whose findings can be settled."""
 
@@ -33,9 +32,7 @@ class Binding:
     harness: Harness
     follow: Callable[[Driver, Interpreter], Execution]
     small: Mapping[str, int]
-    """The constants whose whole state graph is covered by default."""
     refuse: Callable[[Constants, str], str | None]
-    """Return why releases of this version of the model cannot be driven with these constants; None if they can."""
     rules: Callable[[str], dict[str, int]]
     """Return the constants that match Kafka and the driver in this version of the model."""
     not_compared: Mapping[str, str]

@@ -34,12 +34,9 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import Key
 
 SHOWN = 8
-"""Maximum number of methods and rows in the summary."""
 COMPARE_SECONDS = 120
 FIGURE = "builds"
-"""The figure that counts planted changes of a release and how many of them are detected."""
 WAYS = {"+": "always jumps", "-": "never jumps"}
-"""The branches of a conditional jump, as the agent names them."""
 DID = "did"
 """The key of a driver's answer for whether the command succeeded, or why it failed."""
 RAFT = "org.apache.kafka.raft."
@@ -51,8 +48,6 @@ WRITTEN = 0.2
 
 @dataclass(frozen=True)
 class ChangedMethod:
-    """A method whose bytecode differs: its differing lines, and the members used in the lines of only one side."""
-
     owner: str
     change: str
     name: str = "its fields"
@@ -97,8 +92,6 @@ def changed_methods(a: Release, b: Release) -> list[ChangedMethod]:
 
 
 class DepartsError(Exception):
-    """Raised if two builds answer a command differently."""
-
     def __init__(self, line: str, a: dict[str, Any], b: dict[str, Any]) -> None:
         super().__init__(line)
         self.line, self.a, self.b = line, a, b
@@ -112,7 +105,6 @@ class Pair:
         self.lines: list[str] = []
 
     def ask(self, line: str) -> dict[str, Any]:
-        """Send a command to both. Raises DepartsError if the answers differ, FailedError if both fail."""
         self.lines.append(line)
         answers, failures = [], []
         for driver in self.drivers:
@@ -158,7 +150,6 @@ class Side:
         return Step(self.plain.machine.action(named[0]), named[1])
 
     def departure(self, steps: Sequence[Step], *, tries: bool) -> Departure | None:
-        """Execute steps on both; return where they differ, or None if they agree or the model refuses a step."""
         initial = self.plain.initial_states()[0]
         history = transitions(self.plain, initial, steps[: len(steps) - tries])
         if history is None:
@@ -205,8 +196,6 @@ class Side:
         return None
 
     def shortened(self, found: Departure) -> Departure:
-        """Return a difference with the same last step, without unnecessary steps."""
-
         def attempt(steps: tuple[Step, ...]) -> Departure | None:
             again = self.departure(steps, tries=found.refused)
             return again if again is not None and again.steps[-1].action == found.steps[-1].action else None
@@ -275,9 +264,7 @@ class BuildsReport:
     titles: tuple[str, str]
     methods: list[ChangedMethod] = field(default_factory=list)
     executed: set[str] = field(default_factory=set)
-    """The differing methods that a history executes."""
     lines: set[str] = field(default_factory=set)
-    """The differing lines of B that a history executes."""
     unseen: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """If the builds agree: the differing lines that no history executes, by executed method."""
     one_way: list[dict[str, Any]] = field(default_factory=list)
@@ -288,17 +275,14 @@ class BuildsReport:
     relevant: int = 0
     played: int = 0
     unconfirmed: int = 0
-    """Number of histories that ended differently on B once, but not when both builds ran side by side."""
     departure: Departure | None = None
     drawn: dict[str, Any] = field(default_factory=dict)
-    """A random history that ends differently, and how many were drawn."""
     complete: bool = True
     seconds: float = 0.0
     trace: str = ""
 
     @property
     def reachable(self) -> list[ChangedMethod]:
-        """The differing methods of classes that this binding or the quorum's executes."""
         own = [item for item in self.methods if item.code]
         return [item for item in own if item.owner.partition("$")[0] in self.driven or item.owner.startswith(RAFT)]
 
@@ -460,8 +444,6 @@ def compare_builds(
 
 
 class Drawer(Fuzzer):
-    """A build that draws and replays random histories."""
-
     def drawn(self, seed: int) -> tuple[str, ...]:
         """Draw one history; return its digest and its last state."""
         try:
@@ -516,8 +498,6 @@ def _script(release: Release, seed: int) -> Script | None:
 
 
 def _shortest_apart(drawers: list[Drawer], script: Script) -> tuple[Script, str, str] | None:
-    """Return the shortest prefix with unneeded steps removed after which two builds differ, with the state of each."""
-
     def attempt(steps: tuple[str, ...]) -> tuple[Script, str, str] | None:
         return _first_apart(drawers, Script(script.shape, steps))
 
@@ -526,7 +506,6 @@ def _shortest_apart(drawers: list[Drawer], script: Script) -> tuple[Script, str,
 
 
 def _first_apart(drawers: list[Drawer], script: Script) -> tuple[Script, str, str] | None:
-    """Return a history up to where two builds first differ, with the state of each; None if they agree."""
     a, b = (item.told(script) for item in drawers)
     for place, (one, other) in enumerate(zip(a, b, strict=False)):
         if one != other:

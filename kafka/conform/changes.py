@@ -44,16 +44,11 @@ ELR_TURNED_OFF = read_sizes(
 """Constants for images in which ELR is off but was not cleared, for versions in which this is possible."""
 MOST_STATES = 2_000_000
 BATCH = 500
-"""Number of changes per request to the driver."""
 KEPT = 20
-"""Maximum number of differences that are stored."""
 PRINTED = 8
-"""Maximum number of differences in the summary."""
 
 
 class ChangeKind(IntEnum):
-    """Kinds of changes, numbered as in the driver."""
-
     ISR = 0
     PREFERRED = 1
     REASSIGN = 2
@@ -75,13 +70,10 @@ class Partition(NamedTuple):
 
 
 class Image(NamedTuple):
-    """A partition and the brokers that are fenced or shutting down."""
-
     partition: Partition
     fenced: int
     stopping: int
     elr_disabled: int
-    """1 after ELR was turned off."""
 
     def flags(self) -> dict[str, int]:
         return dict(zip(self._fields[1:], self[1:], strict=True))
@@ -108,8 +100,6 @@ class ChangeDifference:
 
 @dataclass
 class ImagesCompared:
-    """The changes compared with one set of constants."""
-
     constants: Constants
     states: int
     images: int
@@ -117,14 +107,11 @@ class ImagesCompared:
     idle: int = 0
     """Number of reassignments to the current replicas, which the model does not include."""
     departures: list[ChangeDifference] = field(default_factory=list)
-    """The first differences."""
     different: int = 0
 
 
 @dataclass
 class ChangesReport:
-    """The comparison with one release."""
-
     release: Release
     compared: list[ImagesCompared] = field(default_factory=list)
     seconds: float = 0.0
@@ -202,7 +189,6 @@ def conform_changes(
 
 
 def images(machine: Machine, constants: Constants) -> tuple[int, list[Image]]:
-    """Return the number of reachable states, and their distinct images."""
     search = Search(machine, constants, (), Options(workers=1, max_states=MOST_STATES))
     result = search.run()
     if not result.complete:
@@ -227,8 +213,6 @@ def images(machine: Machine, constants: Constants) -> tuple[int, list[Image]]:
 
 
 class ChangeModel:
-    """The model's rules, applied to a state whose controller part is replaced by each image."""
-
     def __init__(self, machine: Machine, constants: Constants) -> None:
         c: Any = constants
         self.c = c
@@ -271,7 +255,6 @@ class ChangeModel:
             yield RequestedChange(ChangeKind.CANCEL, 0, now)
 
     def apply(self, image: Image, change: RequestedChange) -> Partition | None:
-        """Return the partition after a change; None if the model refuses the change."""
         s, c = self.fill(image), self.c
         try:
             if change.what is ChangeKind.ISR:

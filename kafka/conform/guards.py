@@ -31,12 +31,9 @@ MOST_STATES = 150_000
 SHOWN = 8
 """Maximum number of forbidden steps in the summary; the JSON contains all."""
 MOST_TRIES = 4
-"""Maximum number of differences per variant that are tried with one set of constants."""
 
 
 class Sight(StrEnum):
-    """The verdict on a variant."""
-
     DEPARTS = "departs"
     """Kafka did neither what the model nor what the variant does, or reported a different error."""
     NOTICED = "noticed"
@@ -46,7 +43,6 @@ class Sight(StrEnum):
     UNNOTICED = "unnoticed"
     """Kafka did what the variant does."""
     UNTRIED = "untried"
-    """The driver could not execute the step."""
     NOWHERE = "nowhere"
     """No reachable state shows a difference that Kafka could reveal."""
 
@@ -63,7 +59,6 @@ class VariantRow:
 
     @property
     def sight(self) -> Sight:
-        """The verdict: the first of Sight among the attempts."""
         found = [sight for sight, _ in self.tries]
         return next((item for item in Sight if item in found), Sight.NOWHERE)
 
@@ -188,8 +183,6 @@ def _judge_trial(ablation: Ablation, variant: Variant, found: Trial) -> Sight:
 
 @dataclass
 class Refusals:
-    """The refusals that were tried: counts of Kafka's answers by action, and answers that the model does not allow."""
-
     tries: int = 0
     answers: Counter[tuple[str, str]] = field(default_factory=Counter)
     untried: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -267,8 +260,6 @@ def _try(
 
 @dataclass
 class GuardsReport:
-    """The rows of one release, and the refusals if any were tried."""
-
     bound: Binding
     release: Release
     rows: list[VariantRow] = field(default_factory=list)

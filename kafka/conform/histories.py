@@ -31,9 +31,7 @@ Found = TypeVar("Found")
 MOST_STATES = 50_000
 """Maximum number of states in a state graph, which is explored with the plain semantics."""
 SHOWN = 8
-"""Maximum number of rows per difference in the summary; the trace contains all."""
 DEPTH = 40
-"""The default maximum number of steps per walk."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +131,6 @@ def trace_of(report: "HistoriesReport", found: Difference) -> Trace:
 
 
 MOST_KINDS = 20
-"""Number of kinds of differences after which a run stops."""
 
 
 @dataclass
@@ -147,16 +144,13 @@ class HistoriesOutcome:
     tally: Tally = field(default_factory=Tally)
     differences: dict[tuple[str, str], Difference] = field(default_factory=dict)
     times: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """The number of histories that ended in each kind of difference."""
     taken: set[int] = field(default_factory=set)
     lines: list[ClassLines] = field(default_factory=list)
-    """How many lines of Kafka's classes were executed, if they were counted."""
     seconds: float = 0.0
     complete: bool = True
 
     @property
     def rate(self) -> float:
-        """Compared steps per second, not counting the start of drivers."""
         return self.tally.steps / self.seconds if self.seconds else 0.0
 
 
@@ -263,8 +257,6 @@ def fewest(found: Found, steps_of: Callable[[Found], Sequence[Any]], attempt: Ca
 
 
 def shorten(execution: Execution, initial: Key, found: Difference) -> Difference:
-    """Return a difference of the same kind without unneeded steps."""
-
     def attempt(steps: tuple[Step, ...]) -> Difference | None:
         history = transitions(execution.plain, initial, steps)
         again = execution.run(initial, history) if history is not None else None
@@ -294,9 +286,7 @@ class HistoriesReport:
     states: int = 0
     transitions: int = 0
     finding: str = ""
-    """The verdict on a trace's property for Kafka's final state."""
     traces: dict[tuple[str, str], str] = field(default_factory=dict)
-    """The file that replays each kind of difference."""
 
     @property
     def title(self) -> str:

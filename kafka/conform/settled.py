@@ -19,8 +19,6 @@ ELECTS = "controller_elects_preferred"
 
 
 class TraceVerdict(StrEnum):
-    """The outcome of executing a trace's history on a release."""
-
     CONFIRMED = "confirmed"
     """Kafka executed every step with the model's result, and the property is violated at the end."""
     REFUTED = "refuted"
@@ -33,8 +31,6 @@ class TraceVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class Settled:
-    """A verdict and its reason."""
-
     verdict: TraceVerdict
     why: str
 
@@ -62,7 +58,6 @@ def settle_trace(driver: Driver, trace: Trace) -> Settled:
 
 
 def _not_driven(driver: Driver, trace: Trace) -> str:
-    """Return why the history cannot be executed on this release; empty if it can."""
     if trace.protocol.name != PROTOCOL:
         return f"its protocol is {trace.protocol.name}"
     if trace.removed is not None or not trace.normalize:

@@ -59,11 +59,8 @@ WIDE_WALKS = 250
 MOST = 20_000
 """Number of states of a ground that are searched for steps that Kafka refuses."""
 PART = 1_000
-"""Number of executed histories per file."""
 TRIES = 3
-"""Number of histories per check or rule."""
 REFUSALS = 5
-"""Number of refusals drawn per action and set of constants."""
 
 
 class History(NamedTuple):
@@ -76,8 +73,6 @@ class History(NamedTuple):
 
 
 class Recorder:
-    """A driver that records its commands."""
-
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
         self.lines: list[str] = []
@@ -88,7 +83,6 @@ class Recorder:
 
 
 def grounds(bound: Binding, model: str) -> list[Constants]:
-    """Return the constants of the suite: the small state graph, each ground of ablation, and the longer walks."""
     machine = bound.machine
     values = dict(machine.version(model).values)
     sizes = [bound.small, *bound.ablation.grounds(machine.set_constants(values)), *WIDE]
@@ -194,8 +188,6 @@ def _recorded(
 
 @dataclass
 class Executed:
-    """A build's behaviour on some histories: the digests of the replies, and the executed methods."""
-
     digests: dict[int, tuple[str, ...]] = field(default_factory=dict)
     methods: dict[int, frozenset[str]] = field(default_factory=dict)
 
@@ -266,7 +258,6 @@ def seen_by_agent(
 
 
 def executed(release: Release, histories: list[History], tell: Callable[[str], None]) -> Executed:
-    """Return what a build does with every history, from the cache if possible, recording all methods of Kafka."""
     folder, paths = cache_folder() / "kafka" / release.version, {}
     for first in range(0, len(histories), PART):
         part = histories[first : first + PART]

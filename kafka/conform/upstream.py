@@ -37,7 +37,6 @@ REPAIRS: dict[str, tuple[str, int]] = {
     "hyp-12": ("leaderless_elr_is_cleared", 0),
     "hyp-14": ("stale_elr_elects", 0),
 }
-"""The model's switches that fix findings."""
 BEYOND = ("leader_handles_late_fetch", "leader_learns_change_refused")
 """Steps of a current or former leader for which the template has no call."""
 DIRECTORIES = ("log_directory", "disk_is", "controller_marks_directory", "controller_assigns_directory")
@@ -114,7 +113,6 @@ def _is_ours(machine: Machine | None) -> bool:
 
 
 def _ours(trace: Trace) -> list[Step]:
-    """Return the steps as steps of the replication protocol: a variant's actions become those that they replace."""
     mine, ours = trace.protocol.machine.actions, REPLICATION.machine.actions
     if len(mine) == len(ours):
         places = {a.name: b for a, b in zip(mine, ours, strict=True) if len(a.params) == len(b.params)}
@@ -401,7 +399,6 @@ class _ControllerCalls:
 
 
 def _said(plain: Interpreter, step: Step) -> str:
-    """Return a step with its numeric arguments; messages are too long for a comment."""
     named = zip(step.action.params, step.args, strict=True)
     shown = (f" {name}={plain.show_argument(kind, value)}" for (name, kind), value in named if isinstance(value, int))
     return f"{step.action.label}{''.join(shown)}"

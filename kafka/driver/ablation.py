@@ -16,8 +16,6 @@ from fencepost.model.language.records import Key
 
 
 class Whose(StrEnum):
-    """The meaning of a guard."""
-
     KAFKA = "kafka"
     """A check in Kafka: the refused step can be tried, and Kafka must refuse it or do nothing."""
     PHYSICAL = "physical"
@@ -41,15 +39,12 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True)
 class Ablation:
-    """A protocol's classified guards, the rules to vary, and what attempts need to know about the protocol."""
-
     kafkas: Mapping[Place, Check]
     physical: Mapping[str, tuple[Place | str, ...]]
     bounds: Mapping[str, tuple[Place | str, ...]]
     """Guards by explanation; a pattern stands for matching conditions in any action."""
     not_driven: Mapping[str, str]
     rules: tuple[str, ...]
-    """Constants that are rules of Kafka."""
     unseen: Callable[[Constants], Mapping[str, str]]
     """Why a varied rule is not visible, by `constant` or `constant=value`."""
     shadowed: Callable[[Constants], Mapping[Place, str]]
@@ -59,19 +54,16 @@ class Ablation:
     grounds: Callable[[Constants], tuple[Sizes, ...]]
     """Sets of constants under which a variant is tried, in order, until it is detected."""
     compared: Callable[[Interpreter, Key], object]
-    """The part of a model state that is compared."""
     answers: Mapping[str, int]
     """Actions that handle a message from a bag, with the bag's place in the state."""
     has_room: Callable[[Any, Constants], bool] = lambda *_: True
     """Whether Kafka must execute a step that the model refuses only for lack of capacity."""
     lost: tuple[Sizes, ...] = ()
-    """Constants under which Kafka is known to differ, so that refusals are not tried."""
     conditions: Mapping[str, Mapping[str, Callable[..., bool]]] = field(default_factory=dict)
     """The conditions of combined checks and rules, by guard condition or `constant=value`. A predicate over state and
     arguments says whether each alone refuses the step.
     """
     values: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """The values of a rule to try, if not its whole domain."""
 
     def turned(self, constants: Constants) -> Iterator[tuple[str, int]]:
         for name in self.rules:
@@ -113,7 +105,6 @@ class Ablation:
 
 
 def read_sizes(*texts: str) -> tuple[Sizes, ...]:
-    """Return the constants in each line of a table, such as `brokers=2 crashes=1`."""
     words = ((word.partition("=") for word in text.split()) for text in texts)
     return tuple({name: int(value) for name, _, value in line} for line in words)
 

@@ -31,7 +31,6 @@ from fencepost.model.language.records import Key
 LOOKED_AT = 60
 """Maximum number of states in which the nearest differences are searched. Kafka does not reveal some differences."""
 CONDITIONED = 2_000
-"""The same if one particular condition of several must refuse."""
 DRAWN = 30
 """Maximum number of random states per refusal. In some of them, the process of the step is down."""
 HIDDEN = 400
@@ -85,8 +84,6 @@ def can_be_tried(ablation: Ablation, plain: Interpreter, at: Key, step: Step) ->
 
 
 class Ground:
-    """The first states of the model with some constants, in which variants are tried."""
-
     def __init__(self, ablation: Ablation, machine: Machine, constants: Constants, most: int) -> None:
         self.ablation, self.machine, self.constants = ablation, machine, constants
         options = Options(workers=1, normalize=False, max_states=most)

@@ -55,15 +55,12 @@ class Difference:
 
 @dataclass
 class Tally:
-    """Counts of executed histories and steps."""
-
     histories: int = 0
     steps: int = 0
     compared: int = 0
     settled: int = 0
     actions: Counter[str] = field(default_factory=Counter)
     aside: Counter[str] = field(default_factory=Counter)
-    """Number of histories that were not followed further, by limit."""
 
     def add(self, other: "Tally") -> None:
         self.histories += other.histories
@@ -78,7 +75,6 @@ class Execution(ABC):
     """A Java process with Kafka's classes that follows a model. Subclasses define commands and observations."""
 
     acts: Mapping[str, Act]
-    """The effect of each action of the model."""
     asides: tuple[str, ...] = ()
     """Reasons, explained in the limits, for which Kafka refuses a step that the model allows."""
     leaving: Collection[str] = ()
@@ -92,7 +88,6 @@ class Execution(ABC):
         self.seen = self.look()
         self.why = ""
         self.at: Key = ()
-        """The model state that Kafka has reached."""
 
     @abstractmethod
     def look(self) -> Any:
@@ -107,7 +102,6 @@ class Execution(ABC):
         """Bring Kafka to the state that `normalize` assumes, and compare again."""
 
     def lose_late(self, expected: Key) -> None:
-        """Drop late messages for which the model has no capacity or which it has forgotten."""
         for place, name, drops in self.late:
             for number in self.seen.flying(name).beyond(expected[place]):
                 self.ask(f"{drops} {number}")
@@ -146,7 +140,6 @@ class Execution(ABC):
         return act.line(self.seen, *step.args) if act is not None else ""
 
     def set_aside(self, did: str) -> str:
-        """Return the named limit that prevents a comparison, or an empty string."""
         return self.why if did == "refused" and self.why in self.asides else ""
 
     def step(self, taken: Sequence[Step], transition: Transition) -> Difference | None:
@@ -214,8 +207,6 @@ class Execution(ABC):
 
 @dataclass(kw_only=True)
 class View:
-    """The driver's last answer."""
-
     state: dict[str, Any] = field(default_factory=dict)
 
     def take(self, state: dict[str, Any]) -> None:
@@ -226,7 +217,6 @@ class View:
 
 
 def with_fields(places: Mapping[str, int], key: Key, found: Mapping[str, Any]) -> Key:
-    """Return a record's key with some fields replaced; `places` lists all fields in order."""
     return tuple(found.get(name, was) for name, was in zip(places, key, strict=True))
 
 

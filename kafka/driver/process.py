@@ -30,8 +30,6 @@ class DriverError(UsageError):
 
 
 class FailedError(DriverError):
-    """The process failed on a command: `why` says that it throws, exits or hangs. The next command restarts it."""
-
     def __init__(self, message: str, why: str) -> None:
         super().__init__(message)
         self.why = why
@@ -41,15 +39,12 @@ KAFKAS = re.compile(r"\tat (?:\S+//)?((?:org\.apache\.kafka|kafka)\.[\w.$]+)\(([
 
 
 def thrown(trace: str) -> str:
-    """Return a stack trace in one line: the exception and the innermost method of Kafka."""
     where = next((item for item in KAFKAS.finditer(trace) if "Fencepost" not in item[1]), None)
     place = f" at {'.'.join(where[1].split('.')[-2:])} ({where[2]})" if where else ""
     return f"throws {trace.partition(chr(10))[0].strip()}{place}"
 
 
 class Driver:
-    """A JVM with a controller and brokers made of Kafka's classes."""
-
     def __init__(self, release: Release, patience: float = PATIENCE) -> None:
         self.release, self.patience = release, patience
         self._start()
@@ -201,8 +196,6 @@ CONCERNED = (
 
 @dataclass(frozen=True)
 class ClassLines:
-    """How many lines of a class were executed, and how many it has."""
-
     name: str
     executed: int
     lines: int
@@ -225,7 +218,6 @@ class LineCoverage:
         return (f"-javaagent:{self._agent}=destfile={self.folder / f'{number}.exec'},includes={includes}",)
 
     def lines(self) -> list[ClassLines]:
-        """Return the lines that any of the drivers has executed; the drivers must have ended."""
         found = self.folder / "lines.xml"
         dumps = [str(path) for path in sorted(self.folder.glob("*.exec"))]
         jars = sorted(self.release.jars.glob("kafka*.jar"))  # JaCoCo refuses to see a class twice
@@ -238,7 +230,6 @@ class LineCoverage:
 
 
 def count_lines(report: str) -> list[ClassLines]:
-    """Return the line counts of the relevant classes, including inner classes, from JaCoCo's XML."""
     found: dict[str, list[int]] = {name: [0, 0] for name in CONCERNED}
     for item in ET.fromstring(report).iter("class"):  # noqa: S314 (written by the tool that was just run)
         simple = item.get("name", "").rpartition("/")[2].partition("$")[0]

@@ -46,8 +46,6 @@ EXCLUSION = """
 
 
 class Artifact(NamedTuple):
-    """A Maven artifact, optionally `without` one of its dependencies or `alone`, without any."""
-
     group: str
     name: str
     version: str
@@ -145,7 +143,6 @@ def maven_versions(group: str, name: str) -> list[str]:
 
 
 def move_folder(made: Path, kept: Path) -> None:
-    """Move a finished folder to its final place, unless another process has already done so."""
     try:
         made.rename(kept)
     except OSError:
@@ -233,10 +230,8 @@ class Release:
     classes: Path
     harness: Harness = BROKERS
     more: tuple[Path, ...] = ()
-    """Additional folders of jars that the driver needs."""
     warning: str = ""
     options: tuple[str, ...] = ()
-    """Additional options for Java."""
 
     @property
     def known(self) -> list[str]:
@@ -255,7 +250,6 @@ def release(version: str | None, jars: Path | None = None, harness: Harness = BR
 
 
 def locate_release(version: str | None, jars: Path | None = None, harness: Harness = BROKERS) -> tuple[str, Path, str]:
-    """Return the version, folder of jars and warning for a release given by number, folder of jars or both."""
     java_version()
     known = ", ".join(harness.releases)
     if jars is None:

@@ -13,7 +13,6 @@ NEAR = 40
 
 
 def state_graph(plain: Interpreter, most: int) -> "nx.MultiDiGraph[Key] | None":
-    """Return the graph of reachable states and transitions; None if there are more than `most` states."""
     graph: nx.MultiDiGraph[Key] = nx.MultiDiGraph()
     waiting = deque(plain.initial_states())
     graph.add_nodes_from(waiting)

@@ -51,21 +51,16 @@ REPAIRED_IN = {
     "4.1.0": "KAFKA-18106",
     "4.1.2": "KAFKA-19571",
 }
-"""Releases that fixed a bug which histories find in earlier releases."""
 HEAD = "fencepost fuzz 1"
 
 
 class Step(NamedTuple):
-    """A step of a history, and Kafka's state after it."""
-
     text: str
     state: str = ""
 
 
 @dataclass(frozen=True)
 class Script:
-    """A history that any release can replay: sizes of the cluster, and steps in the driver's language."""
-
     shape: str
     steps: tuple[str, ...]
 
@@ -108,8 +103,6 @@ class Script:
 
 @dataclass(frozen=True)
 class Alarm:
-    """A violation, the history that ends in it, and the shortest history that still does."""
-
     seed: int
     kind: str
     message: str
@@ -189,7 +182,6 @@ WORDS = {
     "elr-off": "an operator turns eligible leader replicas off",
     "unregister": "an operator unregisters broker {0}",
 }
-"""The description of each kind of step."""
 
 
 def words(step: str) -> str:
@@ -208,8 +200,6 @@ class Progress(NamedTuple):
 
 
 class Fuzzer(Driver):
-    """A Java process that draws histories and replays scripts."""
-
     def histories(self, profile: str, first: int, count: int, seconds: float = 0) -> Iterator[Alarm | Progress]:
         """Draw histories with seeds from `first` on; yield each alarm and, from time to time, the progress."""
         line = f"run {profile} {first} {count} {seconds}"
@@ -238,8 +228,6 @@ def fuzz_release(version: str | None, jars: Path | None) -> Release:
 
 @dataclass
 class Repaired:
-    """Kafka with fixes, one process per set of fixes, to find out which finding a history shows."""
-
     release: Release
     kit: Kit
     _stack: ExitStack = field(default_factory=ExitStack)

@@ -19,7 +19,6 @@ FIGURE = "sight"
 UNFIT = "the release has no such place"
 DRAWN = 40
 SEED = 421128
-"""The seed with which mistakes are drawn."""
 CONTROLLER = "org.apache.kafka.controller"
 LOG = "org.apache.kafka.storage.internals"
 REPAIR = "repair"
@@ -187,8 +186,6 @@ def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant,
 
 
 class Sight(NamedTuple):
-    """How many planted mistakes this many histories find, with the release and the profile."""
-
     found: int
     planted: int
     kafka: str

@@ -66,8 +66,6 @@ KAFKAS: dict[tuple[str, str], Check] = {
         "RaftLog.validateOffsetAndEpoch: the answer names a snapshot", ("",)
     ),
 }
-"""Checks in Kafka, by action and condition."""
-
 
 PHYSICAL: dict[str, tuple[Place | str, ...]] = {
     "a stopped node does nothing": (r"not (n|v|s\.node\[node\])\.failed",),
@@ -85,8 +83,6 @@ PHYSICAL: dict[str, tuple[Place | str, ...]] = {
     "only a leader waits for fetches of a majority": (("leader-resigns", "leads(s, leader)"),),
     "a follower fetches before the timeout": (("leader-resigns", "not is_followed_by_majority(s, c, leader)"),),
 }
-"""Guards that are physical conditions, with explanations."""
-
 
 BOUNDS: dict[str, tuple[Place | str, ...]] = {
     "a budget": (r"s\.budget\.\w+ > 0|s\.written < c\.max_records",),
@@ -118,7 +114,6 @@ BOUNDS: dict[str, tuple[Place | str, ...]] = {
     ),
     "a snapshot without new records changes nothing": (("node-takes-snapshot", "end > n.start"),),
 }
-"""Guards that exist only in the model, with their purpose."""
 
 
 def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bool:
@@ -142,7 +137,6 @@ def _waits(s: State, _: Constants, node: int) -> bool:
 
 
 def _left(s: State, _: Constants, leader: int, follower: int) -> bool:
-    """Return whether a fetch to a former leader of its epoch may still be in flight."""
     l, f = s.node[leader], s.node[follower]
     follows_nobody = f.epoch == l.epoch and f.leader == NONE and f.role == Role.FOLLOWER
     return not l.failed and l.role == Role.RESIGNED and follows_nobody and leader != follower
@@ -170,7 +164,6 @@ _FAILED_ELECTION = "a failed election increases epochs; voting vote by vote has 
 
 
 def _shadowed(constants: Constants) -> dict[tuple[str, str], str]:
-    """Return the checks that are not executed: single votes with pre-votes, elections in one step without them."""
     if constants.values["pre_vote"]:
         return {key: _ONE_STEP for key in KAFKAS if key[0] in VOTE_BY_VOTE}
     return {key: _FAILED_ELECTION for key in KAFKAS if key[0] == "quorum-elects"}

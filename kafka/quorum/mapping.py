@@ -82,8 +82,6 @@ NOT_DRIVEN: dict[str, str] = {
     "broker_applies_metadata": "MetadataLoader is not part of the driver",
     "time_passes": "in the driver, each node has its own clock",
 }
-"""Actions without a command for Kafka, and why. Constants that `refuse` accepts do not enable them."""
-
 FIELDS: dict[str, str] = {
     "node.role": "QuorumState.isLeader, isCandidate and isResigned; a node that is prospective or unattached is a "
     "follower without a leader",
@@ -128,8 +126,6 @@ NOT_COMPARED: dict[str, str] = {
     "ghost_committed_end": "follows from high watermarks, which are compared",
     "ghost_credit": "a count of the model",
 }
-"""Fields that are copied from the model, and why."""
-
 STOPS = "a node stops because it hears of another leader of its epoch"
 ASIDE = (STOPS,)
 """A reason for which Kafka refuses a step that the model allows; `LIMITS` explains it."""
@@ -164,8 +160,6 @@ AS_DRIVEN: dict[str, int] = {
     "clock": 0,
     "no_op_interval": 0,
 }
-"""Choices made by the driver."""
-
 AS_BUILT: tuple[str, ...] = (
     *("pre_vote", "fresh_followers_grant", "check_quorum", "lone_voter_resigns", "commits_beyond_epoch_start"),
     *("leader_always_counted", "refuses_truncation_below_high_watermark", "diverging_high_watermark_counts"),
@@ -174,7 +168,6 @@ AS_BUILT: tuple[str, ...] = (
     *("consumer_waits_for", "snapshots_hold_committed", "snapshot_epochs_compared", "logs_start_with_snapshots"),
     *("former_voters_join", "endpoints_tried", "notified", "registers_again", "observers_return"),
 )
-"""The model's switches that describe rules of Kafka, with the values of each version or of `rules`."""
 
 
 def rules(version: str) -> dict[str, int]:
@@ -207,7 +200,6 @@ def refuse(c: Constants, version: str) -> str | None:
 
 
 SMALL: dict[str, int] = {"nodes": 3, "max_records": 1, "max_epoch": 2, "records_per_answer": 2}
-"""The constants whose whole state graph is covered by default."""
 
 
 def reset(c: Constants) -> str:

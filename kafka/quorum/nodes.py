@@ -28,7 +28,6 @@ class NodesView(View):
     listeners: bool
 
     def key(self, expected: Key) -> Key:
-        """Return what the driver answered as a model state; fields that are not compared are copied from `expected`."""
         nodes = zip(self.state["nodes"], expected[STATE["node"]], strict=True)
         found = {
             "node": tuple(self._node(told, was) for told, was in nodes),
@@ -71,7 +70,6 @@ class NodesView(View):
         return with_fields(FETCH, NO_FETCH, {"phase": phase, **dict(zip(names, answer, strict=False))})
 
     def contradictions(self) -> list[str]:
-        """Return contradictions within Kafka: a leader answers its follower with an error."""
         found = []
         for number, told in enumerate(self.state["nodes"]):
             if told["leader"] != NONE and told["fetch"][0] == Phase.ANSWERED and told["fetch"][-1] != "NONE":
@@ -87,8 +85,6 @@ def without_forgotten(plain: Interpreter, state: Key) -> Key:
 
 
 class Nodes(Execution):
-    """Nodes made of Kafka's classes that follow the model."""
-
     acts = ACTIONS
     asides = ASIDE
     leaving = ACTIONS

@@ -67,7 +67,6 @@ class BrokersView(View):
         ]
 
     def key(self, expected: Key) -> Key:
-        """Return what the driver answered as a model state; fields that are not compared are copied from `expected`."""
         brokers = zip(self.state["brokers"], expected[STATE["replica"]], strict=True)
         found = {
             **{name: self.state[name] for name in ("elr", "offline", "adding", "removing", "written")},
@@ -140,12 +139,9 @@ class BrokersView(View):
 
 
 LEAVING = ("broker_crashes", "broker_stops", "broker_applies_metadata", "broker_registers", "log_directory_fails")
-"""Actions that leave a late fetch or answer behind."""
 
 
 class Brokers(Execution):
-    """A cluster made of Kafka's classes that follows the model."""
-
     acts = ACTIONS
     asides = ASIDE
     leaving = LEAVING
@@ -161,7 +157,6 @@ class Brokers(Execution):
         return reset(self.plain.constants)
 
     def frame(self, initial: Key) -> None:
-        """Record the partition epoch of the first image."""
         self.seen.frame = Frame(0, self.seen.images[0][2] - initial[STATE["image"]][0][2])
 
     def ignore(self, transition: Transition) -> None:

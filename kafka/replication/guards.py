@@ -144,8 +144,6 @@ KAFKAS: dict[tuple[str, str], Check] = {
         "Partition.handleAlterPartitionError: the proposal has changed"
     ),
 }
-"""Checks in Kafka, by action and condition."""
-
 
 PHYSICAL: dict[str, tuple[Place | str, ...]] = {
     "whether the process is running": (r"(not )?(has_process|is_running)\(s, broker\)",),
@@ -188,8 +186,6 @@ PHYSICAL: dict[str, tuple[Place | str, ...]] = {
         ("controller-unfences-broker", "not bits.contains(image.stopping, broker)"),
     ),
 }
-"""Guards that are physical conditions, with explanations."""
-
 BOUNDS: dict[str, tuple[Place | str, ...]] = {
     "a size of the model": (r"has_room\(s, c\)",),
     "a budget": (
@@ -258,7 +254,6 @@ BOUNDS: dict[str, tuple[Place | str, ...]] = {
         ("broker-writes-log-start", "r.checkpoint != (r.start if r.start > log.first_in_files(r) else 0)"),
     ),
 }
-"""Guards that exist only in the model, with their purpose."""
 
 
 def _fetches(s: State, leader: int, follower: int) -> bool:
@@ -299,8 +294,6 @@ SHADOWED: dict[tuple[str, str], str] = {
         "is_awaited(s, m)",
     ): "while an answer is pending, the leader makes no other proposal, so there would be nothing to revert",
 }
-"""Checks that never are the only reason for a refusal, and why."""
-
 UNSEEN: dict[str, str] = {
     "rollback_on=timeout": "it only affects an action that no release has and the driver does not support",
     "answers_are_lost": "it concerns broken connections, but the network client is not part of the driver",
@@ -353,13 +346,11 @@ GROUNDS = read_sizes(
 
 
 def _leaders_see(s: State, c: Any, *, fenced: bool, stopping: bool) -> bool:
-    """Return whether leaders know which members are fenced or shutting down."""
     images = [local(s, leader) for leader in range(c.brokers) if leads(s, leader)]
     return all((i.fenced != 0) is fenced and (i.stopping != 0) is stopping for i in images) and bool(images)
 
 
 def _asked_for(s: State, c: Any, m: Any) -> tuple[bool, bool, bool]:
-    """Return whether the request names a member that is fenced, is shutting down or has re-registered."""
     i = newest(s)
     members = [b for b in range(c.brokers) if bits.contains(m.isr, b)]
     again = any(m.member_epoch[b] not in (NONE, i.broker_epoch[b]) for b in members)
@@ -377,8 +368,6 @@ CONDITIONS: dict[str, dict[str, Callable[..., bool]]] = {
         "broker epoch": lambda s, c, m: _asked_for(s, c, m) == (False, False, True),
     },
 }
-"""Checks that combine several conditions, each with the states in which it alone refuses."""
-
 ANSWERS = {
     "leader_learns_change_applied": STATE["alter_partitions"],
     "leader_learns_change_refused": STATE["alter_partitions"],

@@ -122,8 +122,6 @@ NOT_DRIVEN: dict[str, str] = {
     "leader_gives_up_waiting": "no release does this",
     "follower_trusts_diverging_answer": "only before KAFKA-14704",
 }
-"""Actions without a command for Kafka, and why. Constants that `refuse` accepts do not enable them."""
-
 FIELDS: dict[str, str] = {
     "image": "ReplicationControlManager.getPartition, ClusterControlManager.brokerRegistrations and "
     "ConfigurationControlManager.getConfigs after each action of the controller; the MetadataImage of each "
@@ -180,8 +178,6 @@ ASIDE = (
     "the controller's ELR index contains a broker whose ELR was cleared",
     "a follower with an empty log has led an epoch without records",
 )
-"""Reasons for which Kafka refuses a step that the model allows; `LIMITS` explains them."""
-
 LIMITS: tuple[str, ...] = (
     ("In the model, a log contains no leader epochs without records. A follower that was the leader but wrote "
      "nothing sends such an epoch in its fetch. If the leader answers that the logs diverge there, the answer is "
@@ -252,11 +248,9 @@ AS_BUILT: tuple[str, ...] = (
     *("assignment_keeps_elr", "offline_replica_is_ineligible", "directory_check", "last_known_leader"),
     *("last_known_leader_check", "unclean_shutdown"),
 )
-"""The model's switches that describe rules of Kafka, with each version's values."""
 
 
 def rules(version: str) -> dict[str, int]:
-    """Return the constants of a version that match Kafka and the driver."""
     before_elr = {"elr": 0} if version.startswith(BEFORE_ELR) else {}
     return {**AS_DRIVEN, **rules_as_built(MACHINE, version, AS_BUILT), **before_elr}
 
@@ -268,8 +262,6 @@ AROUND: dict[str, str] = {
     "disk_swaps": NOT_DRIVEN["disk_is_swapped"],
     "expirations": NOT_DRIVEN["broker_expires_records"],
 }
-"""Constants that enable behaviour the driver does not support, and the reason."""
-
 
 SMALL: dict[str, int] = {
     "brokers": 2,
@@ -281,8 +273,6 @@ SMALL: dict[str, int] = {
     "late_fetches": 0,
     "max_leader_epoch": 1,
 }
-"""The constants whose whole state graph is covered by default."""
-
 LOSSES = (constants.Loss.NONE, constants.Loss.OUTSIDE_ISR, constants.Loss.ANY)
 
 

@@ -19,8 +19,6 @@ MESSAGES = "org.apache.kafka.common.message"
 
 @dataclass(frozen=True)
 class Jars(releases.Release):
-    """A release of Kafka with our program that inspects its classes."""
-
     def command(self, folder: str) -> list[str]:
         del folder
         jars = [str(path) for path in sorted(self.jars.glob("*.jar"))]
@@ -37,21 +35,16 @@ def jars_of(version: str) -> Jars:
 
 @dataclass(frozen=True)
 class Trip:
-    """A message that was written in a version and read again by the same class."""
-
     bytes: int
     read: str
     refused: str
 
     def value(self, name: str) -> str | None:
-        """Return the first field of this name, as the message that was read prints it."""
         found = re.search(rf"\b{name}=(\[\]|[^,()\[\]]*)", self.read)
         return found[1] if found else None
 
 
 class Classes(Driver):
-    """The classes of one Kafka release. Each call asks the program one question."""
-
     def fields(self, message: str) -> dict[int, dict[str, str]]:
         """Return the type of each field of a message by version and path, including the tag of tagged fields."""
         return {int(version): fields for version, fields in self.tell(f"fields {message}").items()}
@@ -98,19 +91,13 @@ ClaimCheck = Callable[["Classes"], "Observation"]
 
 
 class ClaimVerdict(StrEnum):
-    """The verdict on a claim for a release."""
-
     HOLDS = "holds"
     DIFFERS = "differs"
-    """The release contains what the claim is about, but the claim is wrong."""
     NOT_BUILT = "not built"
-    """The release does not contain what the claim is about."""
 
 
 @dataclass(frozen=True)
 class Observation:
-    """A verdict with a description of what the classes showed."""
-
     verdict: ClaimVerdict
     what: str
 

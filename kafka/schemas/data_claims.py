@@ -164,7 +164,6 @@ SENDER = "org.apache.kafka.clients.producer.internals.Sender"
 SELECTOR = "org.apache.kafka.common.replica.ReplicaSelector"
 MOVED, FENCED = "Errors.NOT_LEADER_OR_FOLLOWER", "Errors.FENCED_LEADER_EPOCH"
 ANSWERS = {"ProduceResponseData": 10, "FetchResponseData": 16}
-"""The first versions whose answers contain endpoints of new leaders."""
 ENDPOINTS = ("node_id", "host", "port", "rack")
 LOG_START = "responses[].partitions[].log_start_offset"
 
@@ -349,10 +348,8 @@ CLAIMS: tuple[tuple[str, ClaimCheck], ...] = (
     *((f"SEED-TOKEN-{number}", headers_carry_nothing) for number in (7, 9, 10, 20)),
     *((f"SEED-TOKEN-{number}", no_contexts) for number in (35, 40, 41)),
 )
-"""Entries of the registry, each with its check."""
 Row = dict[str, str]
 CHECKS = dict((*QUORUM_CLAIMS, *CLAIMS))
-"""The checks of all registries, by entry."""
 
 
 def measure_claims(versions: Iterable[str]) -> list[Row]:

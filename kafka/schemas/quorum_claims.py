@@ -166,7 +166,6 @@ def older_replica(kafka: Classes) -> Observation:
 
 
 def _setters(kafka: Classes) -> list[str]:
-    """Return the methods that set the field, except the generated classes, which parse it from bytes and JSON."""
     return [name for name in kafka.callers(PARTITION, "setHighWatermark") if not name.startswith("FetchRequestData")]
 
 
@@ -184,4 +183,3 @@ CLAIMS: tuple[tuple[str, ClaimCheck], ...] = (
     ("SEED-1166-25", not_by_others),
     ("SEED-1166-27", older_replica),
 )
-"""Entries of the registry, each with its check."""

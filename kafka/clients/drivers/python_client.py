@@ -36,8 +36,6 @@ def report_error(number: int, error: Exception) -> bool:
 
 
 class Librdkafka:
-    """A client of confluent-kafka, with a thread that polls it."""
-
     def __init__(self, command: dict[str, Any]) -> None:
         import confluent_kafka
 
@@ -140,8 +138,6 @@ class Librdkafka:
 
 
 class KafkaPython:
-    """A client of kafka-python, with a thread that polls it."""
-
     def __init__(self, command: dict[str, Any]) -> None:
         import kafka
 
@@ -211,7 +207,6 @@ class KafkaPython:
         self.client.close()
 
     def commit(self, command: dict[str, Any]) -> None:
-        """Have the polling thread commit an offset."""
         self.commits.append(command)
 
     def _commit(self, command: dict[str, Any]) -> None:
@@ -244,8 +239,6 @@ LOOP = asyncio.new_event_loop()
 
 
 class Aiokafka:
-    """A client of aiokafka, which runs as tasks of the event loop."""
-
     def __init__(self, command: dict[str, Any]) -> None:
         self.command, self.number = command, command["id"]
         self.ready = asyncio.Event()

@@ -18,9 +18,7 @@ from fencepost.kafka.clusters.scenario import Cause, Scenario
 from fencepost.kafka.clusters.stage import OLD, Stage
 
 NOTICES_SECONDS = 30
-"""Seconds that a broker may take to notice that its disk has failed."""
 SESSION_SECONDS = 10
-"""Seconds after which a dead broker is fenced."""
 
 
 def disk_fails(stage: Stage) -> None:
