@@ -211,7 +211,6 @@ def _bytes(text: str) -> bytes:
 
 
 def _row_in(file: Path) -> dict[str, Any]:
-    """Return the content of a row's file, empty if it cannot be read."""
     try:
         return sealed.parse_object(read_file(file))
     except (OSError, sealed.BrokenSealError):

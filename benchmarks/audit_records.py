@@ -36,8 +36,6 @@ CONSOLE = Console(width=120, highlight=False)
 
 
 class Disk:
-    """The copy of a partition on a broker's disk, to be damaged."""
-
     def __init__(self, folder: Path, broker: int, partition: int) -> None:
         self.root = folder / f"disk-{broker}"
         self.log = self.root / f"r-{partition}"
@@ -48,7 +46,6 @@ class Disk:
 
 
 def batch(name: str) -> tuple[bytes, int]:
-    """Return a batch written by a real cluster, and its number of offsets."""
     with tarfile.open(FIXTURES / f"{name}.tar.gz") as packed:
         file = packed.extractfile("before-start-data-1/t-0/00000000000000000000.log")
         assert file is not None
@@ -115,14 +112,12 @@ def lose(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
 
 
 def cut(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
-    """Truncate the last segment of a stopped broker."""
     del offsets
     last = disks[1].segments[-1]
     os.truncate(last, chance.randrange(1, last.stat().st_size - 5000))
 
 
 def flip(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
-    """Change a byte of records in the middle of a log."""
     del offsets
     file = disks[chance.choice(BROKERS)].segments[0]
     content = bytearray(file.read_bytes())
@@ -131,7 +126,6 @@ def flip(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
 
 
 def drop(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
-    """Remove a segment between two others."""
     del offsets
     disks[chance.choice((2, 3))].segments[1].unlink()
 
@@ -144,7 +138,6 @@ def shift(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
 
 
 def rename(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
-    """Replace a log by the log of another topic."""
     del offsets
     name = disks[chance.choice((1, 3))].log / "partition.metadata"
     name.write_text(f"version: 0\ntopic_id: {uuid(chance.randrange(100, 1000))}")

@@ -25,7 +25,6 @@ def main() -> None:
 
 
 def installed(commit: str = COMMIT) -> Path:
-    """Return the Python of an environment with this commit, installed first if missing."""
     folder = FOLDER / commit
     python, done = folder / "venv" / "bin" / "python", folder / "installed"
     if not done.exists():

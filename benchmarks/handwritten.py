@@ -38,8 +38,6 @@ class Result(NamedTuple):
 
 
 class Constants(NamedTuple):
-    """The specification's constants, its replicas and leader epochs as ranges."""
-
     brokers: range
     log_size: int
     max_records: int
@@ -250,7 +248,6 @@ def _fetch(s: Fields, _: Constants, leader: int, follower: int) -> Iterator[Fiel
 
 
 def _invariants(s: Fields, c: Constants, leader: int) -> tuple[bool, bool]:
-    """Return whether WeakIsr and StrongIsr hold for `leader`, as they do without a leader."""
     quorum_isr = _members(s["quorum_isr"], c)
     if s["quorum_leader"] not in {NONE, *quorum_isr}:
         msg = f"LeaderInIsrOrNone fails in {s}; Kip320 rules this out, so this search is wrong"

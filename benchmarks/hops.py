@@ -22,8 +22,6 @@ OURS = "fencepost."
 
 
 class Hops:
-    """Pairs of modules with calls between them, in order of appearance."""
-
     def __init__(self) -> None:
         self.pairs: dict[tuple[str, str], int] = {}
 

@@ -122,8 +122,6 @@ def _small(size: dict[str, int]) -> float:
 
 
 class Watched:
-    """A kernel whose calls are timed."""
-
     def __init__(self, kernel: Kernel, name: str, spent: dict[str, float]) -> None:
         self.kernel, self.name, self.spent = kernel, name, spent
 

@@ -44,7 +44,6 @@ APART = 5_000
 SEGMENT = 64 << 20
 BEGIN = 1_700_000_000_000
 OUTSIDE = 99_999
-"""The id of a broker that does not exist."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +65,10 @@ class Template:
 
 @dataclass
 class Written:
-    """A written log: the numbers of records and partitions, and the partitions with each planted violation."""
-
     records: int = 0
     partitions: int = 0
     planted: dict[str, str] = field(default_factory=dict)
     exposed: dict[str, str] = field(default_factory=dict)
-    """The partitions with each planted exposure."""
 
 
 def templates(count: int, seed: int) -> list[Template]:
@@ -118,7 +114,6 @@ def _members(mask: int) -> list[int]:
 
 
 def _change(one: Any, other: Any, recovering: int) -> tuple[dict[str, Any], int]:
-    """Return the fields of a step's PartitionChangeRecord, and whether the leader recovers after it."""
     before, after = newest(one), newest(other)
     found: dict[str, Any] = {}
     if after.isr != before.isr:
@@ -137,7 +132,6 @@ def _change(one: Any, other: Any, recovering: int) -> tuple[dict[str, Any], int]
 
 
 def _events(before: Any, after: Any) -> tuple[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
-    """Return the records of brokers before the change of the partition, and those after it."""
     first, last = [], []
     for broker in range(3):
         if after.broker_epoch[broker] != before.broker_epoch[broker]:
@@ -154,8 +148,6 @@ def _events(before: Any, after: Any) -> tuple[tuple[tuple[str, int], ...], tuple
 
 
 class Writer:
-    """Lines for the encoder, batch by batch."""
-
     def __init__(self, to: IO[str]) -> None:
         self._to, self._count = to, 0
         self.time, self.records = BEGIN, 0
@@ -183,8 +175,6 @@ def uuid(number: int) -> str:
 
 
 class Group:
-    """The brokers and the topic of a walk."""
-
     def __init__(self, number: int, template: Template, partitions: int) -> None:
         self.template, self.partitions = template, partitions
         self.topic, self.name = uuid(number + 1_000), f"g{number}"

@@ -26,10 +26,7 @@ FEWEST, MOST = 300, 6_000
 """The range of states for measured runs: the largest run of each protocol in the range, or the smallest above it."""
 
 SMALLER = {"controller-failover": {"shrinks": 0}}
-"""Constants that make a run small enough if every pinned one has too many states."""
-
 Label = Hashable
-"""An action with its arguments."""
 
 
 class Graph(NamedTuple):
@@ -117,7 +114,6 @@ def reduced(graph: Graph, *, properties: bool) -> int:
 
 
 def run_of(name: str) -> Run | None:
-    """Return the measured run of a protocol, or None if no run has pinned states."""
     pinned = sorted(((run.distinct, run) for run in runs() if run.protocol == name and run.distinct), key=itemgetter(0))
     fitting = [run for states, run in pinned if FEWEST <= states <= MOST][-1:]
     return next(iter(fitting or [run for states, run in pinned if states > MOST] or [run for _, run in pinned]), None)

@@ -35,8 +35,6 @@ SMALL, THREE = "kip320 3/2/2/2", "kafka-4.1, 3 brokers, min ISR 2"
 
 
 class Searcher:
-    """A process that searches with this version or an earlier one."""
-
     def __init__(self, python: Path | str) -> None:
         command = [str(python), "-P", str(Path(__file__).with_name("searcher.py"))]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -91,7 +89,6 @@ def main() -> None:
 
 
 def keep(figures: dict[str, Any]) -> None:
-    """Write the measurements; those of the large run also for the page on replication."""
     names = ("what", "wanted", "measured")
     figures["ratios"] = [dict(zip(names, row, strict=True)) for row in ratios(figures["searches"])]
     save("speed", figures)
@@ -104,7 +101,6 @@ def keep(figures: dict[str, Any]) -> None:
 
 
 def compared(now: Searcher, before: Searcher, rounds: int) -> dict[str, Answer]:
-    """Return the fastest of several runs of every comparison, by name."""
     taken: dict[str, list[Answer]] = {}
 
     def take(name: str, answer: Answer) -> None:

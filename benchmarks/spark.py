@@ -77,8 +77,6 @@ class Cost:
 
 @dataclass
 class _Measured(Explore):
-    """A search that records the cost of each level."""
-
     costs: list[Cost] = field(default_factory=list)
 
     def _level(self, exchange: Exchange, work: Work) -> list[Received]:
@@ -118,8 +116,6 @@ def main() -> None:
 
 
 class Searches:
-    """One machine, searched by either engine."""
-
     def __init__(self, name: str) -> None:
         found = {run.name: run for run in runs()}
         if name not in found:
@@ -167,7 +163,6 @@ def _timed(cluster: Cluster, start: list[float]) -> Iterator[SparkContext]:
 
 
 def _search(given: argparse.Namespace) -> dict[str, Any]:
-    """Search tens of millions of states: Spark on local[2] against two workers."""
     searches = Searches(given.large)
     native = searches.native(2)
     there = searches.on_spark(Cluster("local[2]", (MEMORY,)))
@@ -275,7 +270,6 @@ def _sweep(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_sweep_once(session: Any, sweep: Sweep, walks: int, folder: str) -> float:
-    """Sweep into a new folder; return the seconds."""
     prepare(folder, sweep, resume=False)
     return run_sweep(session, sweep, walks, folder).seconds
 

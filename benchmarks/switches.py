@@ -30,11 +30,9 @@ MOVING = "replication kafka-4.4 3 brokers, replicas move, repaired"
 LARGER = {"max_records": 2}
 """Additional constants for moving replicas: the largest search whose states fit into 16 GiB."""
 KEPT = {"exact": "whole states", "compact": "fingerprints"}
-"""The storage form of states, by mode."""
 
 
 def models_before() -> str:
-    """Return a folder with the model of that commit and its properties as a package `before`."""
     folder = FOLDER / f"{BEFORE}-model"
     packed = subprocess.run(
         ["git", "archive", BEFORE, "model/cluster", "invariants/replication.py"],  # noqa: S607

@@ -15,8 +15,6 @@ State = tuple[tuple[Replica, ...], int, tuple[tuple[int, int], ...], Quorum]
 
 
 class Result(NamedTuple):
-    """What a search found."""
-
     distinct: int
     generated: int
     depth: int

@@ -152,7 +152,6 @@ def by_walks(bug: Bug, plan: Plan, limits: Limits, least: int) -> bool:
 
 
 def rates(name: str, values: dict[str, int], prop: str) -> bool:
-    """Print steps per second of CPU time on a machine without the bug."""
     bug = Bug("", name, prop, values, {})
     found, constants = protocol(name), constants_of(bug, values)
     properties = found.select((prop,))

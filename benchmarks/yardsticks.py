@@ -38,7 +38,6 @@ def c_latency_bound(replicas: int, log_size: int, max_records: int, max_leader_e
 
 
 def reason(replicas: int, log_size: int, max_records: int, max_leader_epoch: int) -> str | None:
-    """Return why there is no C program for these constants, or None if there is one."""
     program = _compile((replicas, log_size, max_records, max_leader_epoch))
     return program if isinstance(program, str) else None
 

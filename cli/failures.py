@@ -11,15 +11,12 @@ from fencepost.explorers.verdict import Problem, ProblemKind
 from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError, UsageError, nearest
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
-"""Errors of the system when output cannot be written."""
 _NAMED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
-"""Errors of the system for invalid names of files or folders."""
 NO_MEMORY = (
     "memory ran out before there was a result. Free some memory. `fencepost check` accepts a limit with --memory, "
     "and needs less memory with --compact."
 )
 LONGEST = 60
-"""The maximum length of a name in a message, in characters."""
 
 
 def unkept(problems: Iterable[Problem]) -> FencepostError | None:
@@ -75,7 +72,6 @@ def _unforeseen(error: BaseException) -> str:
 
 
 def visible(message: str) -> str:
-    """Return a message with terminal control characters escaped."""
     return "".join(sign if sign.isprintable() or sign in "\n\t" else f"\\x{ord(sign):02x}" for sign in message)
 
 

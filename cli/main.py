@@ -76,8 +76,6 @@ def _while_read() -> Iterator[None]:
 
 
 class Commands(click.Group):
-    """A group of commands that reports every error as one message on stderr, with the documented exit status."""
-
     chosen: click.Command | None = None
     """The running command, kept because click's context is gone when an error is explained."""
 
@@ -130,7 +128,6 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command of this name; the error for an unknown one names the nearest."""
         if args[:1] == ["help"]:
             args = [*args[1:], "--help"]
         if args and not args[0].startswith("-") and args[0] not in _PLACES:
@@ -159,7 +156,6 @@ def run(ctx: click.Context) -> None:
 
 
 def note_on_clone(folder: Path) -> str:
-    """Return a warning if the current folder is in a clone of Fencepost whose models differ from the installed ones."""
     spec = find_spec("fencepost.model")
     if spec is None or spec.origin is None:
         return ""
@@ -181,7 +177,6 @@ def note_on_clone(folder: Path) -> str:
 
 
 def _refuse_doubled(ctx: click.Context, command: click.Command, args: list[str]) -> None:
-    """Raise UsageError for an option that takes one value but was given twice."""
     try:
         given = command.make_parser(click.Context(command, parent=ctx)).parse_args(list(args))[2]
     except click.UsageError:

@@ -24,11 +24,9 @@ VIEWS = {
     "ProveResult": ("commands.prove", "print_report"),
     "SimulateResult": ("commands.simulate", "print_sample"),
 }
-"""The module and function that print an answer, by the answer's class."""
 
 
 def first_screen(answer: Any) -> str:
-    """Return the command's output for an answer, or its `repr` if no command prints such answers."""
     name = type(answer).__name__
     if name not in VIEWS:
         return repr(answer)

@@ -7,8 +7,6 @@ from fencepost.explorers.verdict import Verdict
 
 
 class Exit(IntEnum):
-    """The exit status of a command."""
-
     AS_EXPECTED = 0
     """Every verdict is as expected; without an expectation, everything holds."""
     FAILED = 1

@@ -38,7 +38,6 @@ OPTIONS = {
     "traces": "trace",
     "weights": "weight",
 }
-"""Parameters whose option has a different name."""
 COMMANDS = {
     "build_site": "site",
     "conform_brokers": "conform brokers",
@@ -50,11 +49,9 @@ COMMANDS = {
     "prove_catalogue": "prove",
     "replay_text": "replay",
 }
-"""Functions whose command has a different name."""
 
 
 def reword(text: str, command: click.Command | None = None, group: click.Group | None = None) -> str:
-    """Return a message with the command line's names, by default for the current command."""
     return "".join(piece for _, piece in _pieces(text, command, group)) if "`" in text else text
 
 
@@ -92,7 +89,6 @@ def _pieces(text: str, command: click.Command | None, group: click.Group | None)
 
 
 def _words(found: re.Match[str], command: click.Command | None, group: click.Group | None) -> str | None:
-    """Return a piece of Python as written on the command line, or None if it is the same."""
     if found["alone"]:
         option = _option(found["alone"], command) or _of_any(found["alone"], group)
         return option.opts[-1] if option else None
@@ -112,7 +108,6 @@ def _words(found: re.Match[str], command: click.Command | None, group: click.Gro
 
 
 def _given(item: ast.keyword, command: click.Command | None, group: click.Group | None) -> str | None:
-    """Return a parameter with its value as written on the command line; empty for an option's default."""
     name = item.arg or ""
     option = _option(name, command)
     constants = command is None or _option("set", command) is not None
@@ -131,7 +126,6 @@ def _given(item: ast.keyword, command: click.Command | None, group: click.Group 
 
 
 def _word(value: ast.expr) -> str | None:
-    """Return a value as typed on the command line, or None for one that cannot be typed, such as a variable."""
     if isinstance(value, ast.Name):
         return value.id if value.id.isupper() else None
     try:

@@ -16,14 +16,12 @@ from fencepost.model.language.records import Key, Record
 FEW = 6
 """The number of fields that a line about `normalize` lists before it counts the rest."""
 UNDER_TITLE = " " * 6
-"""The indentation of a folded title, which is deeper than that of changes."""
 ROUND = "loop: what follows is repeated for ever"
 STOP = "loop: nothing happens any more"
 FOLDED = "(what nobody can read any more is passed over or dropped, the rest renumbered)"
 
 
 def transitions(trace: Trace, path: Path) -> Iterator[Transition]:
-    """Yield the steps of a path, each with its state before and after `normalize`."""
     plain = trace.interpreter()
     for before, step in zip(path.states, path.steps, strict=False):
         yield plain.apply(before, step)

@@ -49,8 +49,6 @@ def load(path: str | File) -> "Lines":
 
 
 class Lines:
-    """The text of one file."""
-
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self.newline = "\r\n" if "\r\n" in text else "\n"
@@ -63,7 +61,6 @@ class Lines:
 
     @contextmanager
     def at(self, number: int) -> Iterator[None]:
-        """Return a context manager that adds the line to UsageErrors."""
         try:
             yield
         except UsageError as error:
@@ -97,7 +94,6 @@ class Lines:
         return found[0], found[1]
 
     def logical(self, first: int, last: int) -> list[Line]:
-        """Return the lines from `first` up to `last`, without comments and blank lines, with folded ones joined."""
         found: list[Line] = []
         for index in range(first, last):
             text = self.lines[index]
@@ -116,7 +112,6 @@ class Lines:
         return found
 
     def header(self, lines: list[Line]) -> dict[str, Line]:
-        """Return the headers by name; raise UsageError for a header that is unknown, repeated, empty or missing."""
         found: dict[str, Line] = {}
         for line in lines:
             name, colon, value = line.text.partition(":")

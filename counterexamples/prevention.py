@@ -34,8 +34,6 @@ FEW = 4
 
 
 class Line(NamedTuple):
-    """A line of a model."""
-
     place: Place
     text: str
 

@@ -66,7 +66,6 @@ class _Kept:
         return not any(fair[item[0]].strong or all(item in found for found in self.enabled.values()) for item in often)
 
     def hangs_on(self) -> str:
-        """Return the bounds that make the loop fair by refusing steps, if any."""
         held = {number: self.held(key) for number, key in self.states.items()}
         names: dict[str, None] = {}
         labels: dict[str, None] = {}
@@ -132,7 +131,6 @@ class _Kept:
         return f"not enabled {_after(number)}: {self.refusal(fair, number, item[1])}"
 
     def refusal(self, fair: Fairness, number: int, values: tuple[Any, ...] | None = None) -> str:
-        """Return the guard that disables actions in a state: the one that is checked last."""
         key = self.states[number]
         where = "" if values is not None else f" {_after(number)}"
         found: list[tuple[int, str]] = []
@@ -149,7 +147,6 @@ class _Kept:
         return max(found, key=lambda pair: pair[0], default=(0, f"it cannot be taken{where}"))[1]
 
     def answer(self, step: Step, key: Key) -> tuple[int, str]:
-        """Return the number of the guard that refuses a step, and its refusal as text."""
         try:
             self.plain.apply(key, step)
         except DisabledError as error:

@@ -33,20 +33,14 @@ UNFOLDED = re.compile(r",\s+")
 
 @dataclass(frozen=True)
 class TraceFile:
-    """A trace file: the lines of its parts, and the recorded states."""
-
     path: str
     trace: Trace
     head: str
     """The text before the states: header and actions as written."""
     steps: tuple[int, ...]
-    """The line of each action."""
     verdict: int
-    """The line with the trace's claim."""
     states: int
-    """The line where the states start."""
     recorded: tuple[str, ...]
-    """The lines of the states."""
     newline: str = "\n"
 
 
@@ -63,8 +57,6 @@ def read_lines(lines: Lines, lookup: Callable[[str], Protocol] = named_protocol)
 
 
 class _Reader:
-    """Parser of one trace file."""
-
     def __init__(self, lines: Lines, lookup: Callable[[str], Protocol]) -> None:
         self.lines, self.refuse, self.at, self.lookup = lines, lines.refuse, lines.at, lookup
 
@@ -160,7 +152,6 @@ class _Reader:
         return known[line.text]
 
     def loop(self, trace: Trace, lines: list[Line], header: Mapping[str, Line]) -> int | None:
-        """Return the number of steps before the loop, or None without a loop."""
         places = [place for place, line in enumerate(lines) if line.text == LOOP]
         prop = trace.prop
         if not places:
@@ -218,7 +209,6 @@ class _Reader:
         return _text(header, name)
 
     def judged(self, found: Protocol, header: Mapping[str, Line]) -> Property | None:
-        """Return the trace's property, or None if it leads to a deadlock."""
         verdict = header["verdict"]
         if verdict.text not in VERDICTS:
             self.refuse(
@@ -287,7 +277,6 @@ class _Reader:
         return guard
 
     def initial(self, plain: Interpreter, header: Mapping[str, Line]) -> tuple[Any, ...] | None:
-        """Return the parameters of the initial action, or None if they can be omitted."""
         item = plain.machine.initial
         starts = list(starting_points(plain))
         several = len({state for _, state in starts}) > 1

@@ -71,7 +71,6 @@ def first_difference(file: TraceFile, text: str, *, whole: bool = True) -> Diffe
 
 
 def _step_at(lines: Sequence[str], index: int) -> int:
-    """Return the number of the step whose title, which may be folded, is at a line; 0 without one."""
     while index and lines[index].startswith(UNDER_TITLE):
         index -= 1
     found = re.match(r"(\d+) \S", lines[index])
@@ -95,13 +94,10 @@ def changes_since(file: TraceFile | None, text: str, *, whole: bool) -> str:
 
 
 SHOWN = 4
-"""The number of enabled steps that an error message lists: enough to find the intended one, and few enough to read."""
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A replayed trace: its path, and the verdict on its property (a reached witness holds)."""
-
     trace: Trace
     path: Path
     verdict: Verdict
@@ -124,7 +120,6 @@ def follow(trace: Trace, file: TraceFile | None = None) -> Replay:
 
 
 def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:
-    """Replay a trace file, and compare its states with the model's; raise UsageError if it does not replay."""
     file = read(path, lookup)
     made = follow(file.trace, file)
     if not any(file.recorded):
@@ -160,7 +155,6 @@ def _text(value: object) -> str:
 
 
 def own_file(found: Protocol) -> str:
-    """Return the relative path of a user's own protocol, or an empty string for a built-in one."""
     return "" if found.name in PROTOCOLS else path_shown(found.machine.initial.function.__code__.co_filename)
 
 
@@ -186,8 +180,6 @@ def write(path: str | File, trace: Trace) -> Replay:
 
 
 class _Replaying:
-    """One replay, with the messages for its failures."""
-
     def __init__(self, trace: Trace, file: TraceFile | None) -> None:
         self.trace, self.file = trace, file
         self.plain = trace.interpreter()
@@ -244,7 +236,6 @@ class _Replaying:
         return f"the guard `{condition}` ({File(step.action.function.__code__.co_filename).name}:{line}) refuses"
 
     def enabled(self, step: Step) -> str:
-        """Return alternatives: enabled steps, those of the same action first."""
         possible = [item.step for item in self.plain.transitions(self.states[-1])]
         possible.sort(key=lambda item: item.action.name != step.action.name)
         if not possible:
@@ -255,7 +246,6 @@ class _Replaying:
         return f"Write a step that is enabled there: {shown}{more}."
 
     def refuse_end(self, path: Path) -> NoReturn:
-        """Raise UsageError because the end does not show the trace's claim, although all steps are enabled."""
         trace, count = self.trace, len(self.trace.steps)
         place = f"{self.file.path}:{self.file.verdict}: " if self.file else ""
         earlier = next((length for length in range(1, path.length) if self.shows_after(length)), None)
@@ -299,7 +289,6 @@ class _Replaying:
 
 
 def _fault(plain: Interpreter, trace: Trace, path: Path) -> str:
-    """Return why a path does not show its trace's claim about a property of behaviours; empty if it does."""
     assert trace.prop is not None
     found = shown(plain, trace.prop, trace.args, path)
     if isinstance(found, str):

@@ -26,8 +26,6 @@ PAIRS = 40
 
 
 class Attempts:
-    """Replays of other steps under the constants of a trace."""
-
     def __init__(self, trace: Trace, deadline: float) -> None:
         self.trace, self.deadline = trace, deadline
         self.plain = trace.interpreter()
@@ -80,7 +78,6 @@ class Attempts:
         return prop is not None and holds_at_end(self.plain, prop, states, happened) is self.witness
 
     def _fitted(self, state: Key, step: Step) -> Step:
-        """Return the step with messages that are in flight; raise DisabledError if a parameter has no such value."""
         arguments: list[Any] = []
         for (_, domain), value in zip(step.action.params, step.args, strict=True):
             if isinstance(domain, InFlight):
@@ -123,7 +120,6 @@ def without(attempts: Attempts, steps: Steps) -> Steps:
 
 
 def simpler(attempts: Attempts, steps: Steps) -> Steps:
-    """Return the steps with smaller parameters, if they still show the claim in the same number of steps."""
     found = list(steps)
     for place, step in enumerate(steps):
         for number, (_, domain) in enumerate(step.action.params):
@@ -199,7 +195,6 @@ def named(trace: Trace, name: str) -> int:
 
 
 def with_constant(trace: Trace, name: str, value: int) -> Trace | None:
-    """Return the trace with another value of a constant, or None if the machine refuses the value."""
     try:
         found = replace(trace, constants=trace.protocol.machine.set_constants({**trace.constants.values, name: value}))
         found.interpreter()
@@ -209,7 +204,6 @@ def with_constant(trace: Trace, name: str, value: int) -> Trace | None:
 
 
 def from_first_start(trace: Trace, deadline: float) -> Trace:
-    """Return the trace from the first initial state in which its steps, or fewer of them, show the claim."""
     if trace.initial is None:
         return trace
     for step, _ in starting_points(trace.interpreter()):

@@ -18,7 +18,6 @@ from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.interpreter import Path
 
 WALKS = 20_000
-"""The number of walks that look for a shorter trace if a search does not reach far enough."""
 ROUNDS = 8
 """Most rounds of shortening and searching; each ends with a shorter trace, and few traces need more than three."""
 
@@ -44,7 +43,6 @@ class Shrunk:
     trace: Trace
     path: Path
     before: int
-    """The number of states of the original trace."""
     lowered: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     checked: int = 0
     searched: int = 0
@@ -55,7 +53,6 @@ class Shrunk:
 
     @property
     def shortest(self) -> bool:
-        """Whether it is certain that no shorter trace exists under these constants."""
         return self.checked >= self.path.length - 1
 
     @property
@@ -109,8 +106,6 @@ def source_of(trace: Trace) -> Source:
 
 
 class _Shrinking:
-    """One run of shrinking."""
-
     def __init__(self, trace: Trace, limits: Limits, tell: Callable[[str], None]) -> None:
         self.given, self.trace, self.limits, self.tell = trace, trace, limits, tell
         self.spent = 0.0
@@ -118,9 +113,7 @@ class _Shrinking:
         self.wide = trace
         """The question under given constants and a smaller shape: lower constants may exclude the shortest trace."""
         self.last: tuple[Constants, Result] | None = None
-        """The last search with a result, and its constants."""
         self.wrong = ""
-        """The error that the model raised in a search."""
         self.interrupted = self.certain_before = False
 
     def run(self) -> Shrunk:
@@ -152,7 +145,6 @@ class _Shrinking:
         )
 
     def found_shorter(self, trace: Trace, share: float) -> bool:
-        """Search for a shorter trace under the constants of another one; adopt it and return whether there is one."""
         if self.certain_before and trace is self.wide:
             return False
         self.tell(f"searching for fewer than {len(self.trace.steps) + 1} states")
@@ -166,7 +158,6 @@ class _Shrinking:
         return taken
 
     def found_shorter_below(self) -> bool:
-        """Search under lower constants; adopt them unless the model raises an error under them."""
         before = self.trace
         self.trace = lower(before, self.until(0.5))
         if self.found_shorter(self.trace, 1.0):
@@ -231,7 +222,6 @@ class _Shrinking:
         return range(int(trace.protocol.machine.constants.declared()[name].low), int(trace.constants.values[name]))
 
     def search_where_defined(self, trace: Trace, levels: int, seconds: float) -> Result | None:
-        """Search under the constants of a trace; return None if the model raises an error under them."""
         try:
             return self.search(trace, levels, seconds)
         except DomainError as error:

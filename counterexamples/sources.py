@@ -15,14 +15,10 @@ from fencepost.model.language.own_names import path_shown
 from fencepost.model.language.trees import source_lines
 
 SHOWN = 3
-"""The number of parts of a path that a message shows for a file elsewhere: `model/lineage/base.py`."""
 PROMISES = ("always", "step", "leads-to", "bound")
-"""The kinds of entries that are promises."""
 
 
 class Place(NamedTuple):
-    """A line of a file; the line is counted from 1."""
-
     file: Path
     line: int
 
@@ -61,7 +57,6 @@ def _judged() -> tuple[tuple[Property, str], ...]:
 
 
 def suspects(trace: Trace) -> tuple[Entry, ...]:
-    """Return the bugs and hypotheses that violate the property in some run and whose settings the trace has."""
     if trace.prop is None:
         return ()
     found = []

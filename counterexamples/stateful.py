@@ -59,9 +59,7 @@ class Profile:
 
 
 DEVELOPMENT = Profile("development", 10_000)
-"""The default profile, with new schedules every time."""
 CI = Profile("ci", 40_000, fixed=True)
-"""A profile with the same schedules every time, and more of them."""
 PROFILES = {item.name: item for item in (DEVELOPMENT, CI)}
 
 
@@ -84,8 +82,6 @@ def hypothesis() -> ModuleType:
 
 @dataclass(frozen=True)
 class ScheduleFailure:
-    """A failure found by Hypothesis: the property, the shrunk schedule, and its confirmed path."""
-
     prop: Property
     schedule: bytes
     path: Path
@@ -93,8 +89,6 @@ class ScheduleFailure:
 
 @dataclass(frozen=True)
 class Tried:
-    """The schedules that Hypothesis tried, and their steps. `failure` stays None unless a property is violated."""
-
     schedules: int
     steps: int
     seconds: float
@@ -102,16 +96,12 @@ class Tried:
 
 
 class ViolatedError(AssertionError):
-    """Raised if a property is violated along a schedule."""
-
     def __init__(self, prop: Property, schedule: bytes) -> None:
         super().__init__(f"{prop.name} is violated")
         self.prop, self.schedule = prop, schedule
 
 
 class Driver:
-    """A driver that runs schedules on a machine and reports the results to Hypothesis."""
-
     def __init__(self, walker: Walker, chosen: Profile) -> None:
         self.walker, self.chosen = walker, chosen
         self.width = np.dtype(np.uint8 if walker.kernels.source.most_successors <= BYTE else ">u2")
@@ -128,12 +118,10 @@ class Driver:
         return hypothesis().strategies.binary(min_size=size, max_size=size)
 
     def _depth(self) -> int:
-        """Return a number of steps that few random walks exceed."""
         steps = self.walker.walk(0, PILOTS, seed=0, depth=self.chosen.depth).steps
         return max(1, int(np.quantile(steps, 1 - FEW)))
 
     def run(self, schedules: bytes, *, aims: bool = True) -> None:
-        """Walk along schedules; raise ViolatedError for the first one that violates a property."""
         made = self.walker.follow(self.numbers(schedules))
         self.schedules += len(made.steps)
         self.steps += int(made.steps.sum())
@@ -207,7 +195,6 @@ def try_schedules(walker: Walker, chosen: Profile = DEVELOPMENT) -> Tried:
 
 
 def _shrunk(driver: Driver, found: ViolatedError) -> ViolatedError:
-    """Shrink the schedule that violates a property; Hypothesis finds it in a database created for this purpose."""
     from hypothesis import given
     from hypothesis.database import InMemoryExampleDatabase, choices_to_bytes
 

@@ -15,7 +15,6 @@ from fencepost.model.language.printing import leaves, show_message
 from fencepost.model.language.records import ArrayOf, BagOf, Key, Nested, Record, Scalar, fields
 
 GAP = 2
-"""The number of spaces between the columns of a table."""
 
 
 class Cell(NamedTuple):
@@ -136,7 +135,6 @@ def log_ends(record: type[Record]) -> dict[str, str]:
 
 
 def pieces(widths: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Yield groups of columns that fit side by side with gaps between them; each starts with the first column."""
     start = 1
     while start < max(2, len(widths)):
         end, used = start + 1, sum(GAP + width for width in widths[start : start + 1])
@@ -158,7 +156,6 @@ def _spans(domain: Range, array: ArrayOf) -> bool:
 
 
 def _is_newer(field: object, known: frozenset[str] | None) -> bool:
-    """Return whether a field depends on constants, but on none of these."""
     if known is None:
         return False
     sizes: tuple[Linear | int, ...] = ()
@@ -192,7 +189,6 @@ def _flatten(
     prefix: str,
     known: frozenset[str] | None,
 ) -> None:
-    """Split a record into cells and arrays of records; the fields of a nested record are its own."""
     ends, names = log_ends(record), [name for name, _ in fields(record)]
     for (plain_name, field), value in zip(fields(record), key, strict=True):
         name = f"{prefix}{plain_name}"
@@ -238,7 +234,6 @@ def _legend(field: ArrayOf, value: Key) -> str:
 
 
 def _ordered(record: type[Record], value: Key) -> list[tuple[str, str]]:
-    """Return the fields of a log's record as text, with the epoch first, as in Kafka."""
     return sorted(leaves(record, value), key=lambda leaf: "epoch" not in leaf[0])
 
 

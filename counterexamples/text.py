@@ -49,7 +49,6 @@ class Sheet:
 
     header: Sequence[str]
     rows: Sequence[tuple[Sequence[Text], str]]
-    """The cells of each row, and the row's style."""
     header_style: str = ""
 
     def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
@@ -86,14 +85,11 @@ ARROW = " → "
 OLD, NEW, QUIET, NAME = "red", "bold green", "dim", "cyan"
 INDENT = 5
 MANY = 8
-"""The number of columns that a terminal shows side by side."""
 PROGRESS = ("end", "log_end_offset", "high_watermark", "leader_epoch", "leader", "isr")
-"""Columns that are always shown beside the log."""
 FOLDING = (
     '"folded" marks what the model\'s `normalize` changed after a step, which merges states without an observable '
     "difference."
 )
-"""A note below the first step that `normalize` changes."""
 
 
 def render(trace: Trace, path: Path) -> RenderableType:

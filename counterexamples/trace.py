@@ -36,7 +36,6 @@ DIFFERS = "differs"
 RECORDED = "recorded"
 """The verdict of a cluster's history, which need not violate anything."""
 WIDTH = 100
-"""The width at which the writer folds a line."""
 ARCHIVE = File(__file__).parent / "archive"
 """The folder with one shortest trace for each expected violation, named protocol-property.trace."""
 
@@ -105,13 +104,11 @@ class Trace:
         return self._constants()[0]
 
     def interpreter(self, *, bounded: bool = False) -> Interpreter:
-        """Return the plain semantics for replaying the trace; even without a guard, domains bound it."""
         machine = self.protocol.machine if self.removed is None else without(self.protocol.machine, self.removed)
         bounded = bounded or self.removed is not None
         return Interpreter(machine, self.constants, normalize=self.normalize, bounded=bounded)
 
     def start(self, plain: Interpreter) -> str:
-        """Return the parameters of the initial state as text, empty if there is only one."""
         if self.initial is None:
             return ""
         return plain.show(Step(self.protocol.machine.initial, self.initial)).partition(" ")[2]

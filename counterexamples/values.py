@@ -13,11 +13,9 @@ from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nes
 
 NUMBER = re.compile(r"0|-?[1-9][0-9]{0,39}", re.ASCII)
 WORD = re.compile(r"[^\s{}\[\],=]+")
-"""A name or a value: letters of any language, up to a delimiter of messages."""
 
 
 def arguments(plain: Interpreter, item: Action, label: str, text: str) -> tuple[Any, ...]:
-    """Return the parameters of an action from `name=value name=value`; `label` names the action in messages."""
     domains = dict(item.params)
     usage = " ".join([label, *(f"{name}=..." for name in domains)])
     given: dict[str, Any] = {}
@@ -133,7 +131,6 @@ class _Message:
             self.refuse(f"{sign!r} is missing {place}")
 
     def comes(self, sign: str) -> bool:
-        """Read one character if it is this one; return whether it was."""
         found = self.text.startswith(sign, self.at)
         self.at += found
         return found

@@ -25,7 +25,6 @@ from fencepost.model.language.records import Array, Record, declared_class, key_
 from fencepost.model.language.trees import code_of, definition_of, expression_of
 
 Scope = dict[str, Any]
-"""The globals and locals of a function in one mapping."""
 
 
 class ViolatingBinding(NamedTuple):
@@ -75,7 +74,6 @@ def violated_for(trace: Trace, path: Path) -> str:
 
 
 def unmet(condition: str, scope: Scope) -> tuple[ViolatingBinding, list[tuple[str, Scope]]]:
-    """Return why a condition is false with these names, and each deciding part with the names that it reads."""
     explained = _Explained(alternatives=True)
     with suppress(Exception):
         _Frame(explained, scope, set(scope)).explain(_expression(condition), scope, wanted=True)
@@ -103,13 +101,10 @@ class _Explained:
         self.values: dict[str, tuple[str, Any]] = {}
         """Names with their values, both as text and as objects."""
         self.is_hidden = False
-        """Whether an inner name shadows an outer one."""
         self.read: set[str] = set()
-        """The names that the condition reads."""
         self.condition = self.operands = ""
         self.is_so = False
         self.parts: list[tuple[str, Scope]] = []
-        """The parts that decide the condition, each with the names that it reads."""
 
     @property
     def binding(self) -> ViolatingBinding:
@@ -137,8 +132,6 @@ class _Explained:
 
 
 class _Frame:
-    """One call, whose statements run until it returns."""
-
     def __init__(self, explained: _Explained, scope: Scope, parameters: set[str]) -> None:
         self.explained, self.scope, self.parameters = explained, scope, parameters
         self.loops: dict[str, str] = {}
@@ -300,7 +293,6 @@ def _shown(value: Any, place: str, domain: Domain | None) -> str:
 
 
 def _operands(node: ast.expr, scope: Scope) -> str:
-    """Return a comparison with numbers for its operands, as far as it was evaluated; empty for other expressions."""
     if not isinstance(node, ast.Compare) or any(isinstance(item, ast.In | ast.NotIn) for item in node.ops):
         return ""
     values = [value for _, value in _asked(node, scope)]

@@ -210,21 +210,18 @@ def _cases(claim: Claim, runs: Runs) -> Iterator[Case]:
 
 
 def _titled(entry: Entry, protocol: str, ids: str, runs: Runs) -> dict[str, str]:
-    """Return the runs whose titles name an entry, with the properties to judge, if the protocol has any of them."""
     known = ", ".join(item for item in words(ids) if runs.knows(protocol, item))
     titled = [run for run in runs.by_protocol[protocol].values() if entry.id in words(run.title)]
     return {run.short_name: known for run in titled if known and judged_by(run) & set(runs.names(protocol, known))}
 
 
 def _twins(entry: Entry, protocol: str, name: str, runs: Runs) -> list[str]:
-    """Return the runs that differ from a run only in the entry's switch, in the fewest constants."""
     found = runs.twins(runs.by_protocol[protocol][name], set(re.findall(r"(\w+)=", entry.switch)))
     fewest = min(found.values(), default=0)
     return [twin for twin, number in found.items() if number == fewest]
 
 
 def _in_each_version(title: str) -> list[str]:
-    """Return the run names that a title with several versions abbreviates."""
     versions, _, rest = title.partition(" ")
     return [f"{version} {rest}".strip() for version in versions.split("|")] if "|" in versions else [title]
 

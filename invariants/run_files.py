@@ -52,7 +52,6 @@ class Runs:
     """The runs of several files, in order."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        """Read files, texts by name; raise UsageError, which names the run, for invalid input."""
         self.all: list[Run] = []
         self.by_protocol: dict[str, dict[str, Run]] = {}
         """The runs by protocol and short name."""

@@ -228,7 +228,6 @@ class Row:
         return values[name] == wanted if sign == "=" else values[name] < wanted
 
     def _check(self, run: Run) -> None:
-        """Raise UsageError for a row that expects an impossible verdict on a property."""
         judged = {item.name: item.kind for item in self.found.select(run.properties)}
         for key, names in (
             ("fails", run.violated),

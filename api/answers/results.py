@@ -342,7 +342,6 @@ def _bound(item: BoundCount) -> dict[str, Any]:
 
 
 def _of_behaviours(item: PropertyResult) -> dict[str, Any]:
-    """Return the JSON of a property of behaviours, apart from its verdict."""
     found: dict[str, Any] = {}
     if item.path is not None:
         found = {"for": dict(item.values), "loop": item.path.loop}

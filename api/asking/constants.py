@@ -91,7 +91,6 @@ def require_own_record(machine: Machine, constants: Constants, beside: Iterable[
 
 
 def _find_name(machine: Machine, name: str) -> str:
-    """Return the constant with this name or for this Kafka setting; raise UsageError for an unknown name."""
     try:
         return machine.constant(name).name
     except UsageError as error:

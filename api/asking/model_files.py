@@ -85,7 +85,6 @@ def make_sure_file(path: Path) -> None:
 
 
 def _properties(path: Path, given: object) -> tuple[Property, ...]:
-    """Return a file's PROPERTIES; raise UsageError unless it is a tuple of properties."""
     what = "a tuple of the results of @always, @step and @sometimes"
 
     def refused(said: str, verb: str = "is") -> UsageError:

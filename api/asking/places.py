@@ -106,7 +106,6 @@ def near(path: Path) -> str:
 
 
 def _is_model(frame: FrameType) -> bool:
-    """Return whether this code is part of a model, not of Fencepost, a library or Python itself."""
     name = str(frame.f_globals.get("__name__", ""))
     foreign = name.split(".", maxsplit=1)[0] in sys.stdlib_module_names or "site-packages" in frame.f_code.co_filename
     return not foreign and not name.startswith(_OURS) and Path(frame.f_code.co_filename).is_file()

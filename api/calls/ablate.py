@@ -282,7 +282,6 @@ class _Matrix:
         return bool(machine.refuse(machine.constants(**row.values(self.question.constants))))
 
     def _rest(self, ablation: Any, waiting: tuple[Row, ...], finished: dict[str, Json]) -> str:
-        """Search the unfinished rows; return why the search ended early, or an empty string."""
         from fencepost.explorers.evidence.ablation import explore_rows
 
         found, watch, of = self.question.protocol, self.watch, len(waiting) + len(finished)

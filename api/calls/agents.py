@@ -82,7 +82,6 @@ def check(
 
 
 def _shortest(made: CheckResult) -> dict[str, Any] | None:
-    """Return the steps of the shortest violation, in the form that `why_not` accepts."""
     found = [item for item in made.properties if str(item.verdict) == "violated" and item.path is not None]
     if not found:
         return None

@@ -222,7 +222,6 @@ def _require_libraries(cluster: Cluster) -> None:
 
 
 def _folder(output: Path | None, *, resume: bool) -> Path:
-    """Return the working folder; raise UsageError if it is not empty and `resume` was not given."""
     if output is None:
         if resume:
             raise UsageError("`resume=True` needs an audit to continue: also name its folder as `output=`.")
@@ -242,7 +241,6 @@ def _folder(output: Path | None, *, resume: bool) -> Path:
 
 
 def _read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | None, *, resume: bool) -> Reading:
-    """Read the parts that were not read yet; raise UsageError for a log without records."""
     from fencepost.kafka.audit.reading import read
 
     reading = read(paths, folder, kafka, jars, resume=resume)
@@ -258,7 +256,6 @@ def _read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | N
 
 @contextmanager
 def _started(cluster: Cluster, watch: Watch) -> Iterator[SparkSession]:
-    """Start Spark; raise UsageError if disk space is missing, or if a file of the audit was changed."""
     from fencepost.api.calls.on_spark import started
     from fencepost.explorers.spark.session import first_cause
     from py4j.protocol import Py4JError
@@ -289,7 +286,6 @@ def _judge(
 
 
 def _find_in_model(data: dict[str, Any], history: ControllerHistory, led: _Led, watch: Watch) -> str:
-    """Search for a history in the model, and add the result; return the text of its trace."""
     from fencepost.kafka.audit.reconstruction import reconstruct
 
     with watch.busy(f"looking for {led.partition} in the model"):

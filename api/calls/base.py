@@ -136,7 +136,6 @@ def _pairs(machine: Machine, base: Machine, options: Options) -> list[tuple[Acti
 
 
 def _pinned(question: Question, base: Machine, options: Options, found: Result) -> str:
-    """Return how the result differs from the base's pinned figures, or an empty string."""
     if not _is_ours(base) or not options.normalize:
         return ""
     for run in runs_of(base.name):

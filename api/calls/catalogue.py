@@ -146,7 +146,6 @@ class Runs:
 
 
 def _of_behaviours(prop: Property) -> str:
-    """Return the text of a property of behaviours, which no module contains; an empty string for other properties."""
     about = prop.eventual
     if about is None:
         return ""

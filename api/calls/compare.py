@@ -229,7 +229,6 @@ def _is_model(word: str) -> bool:
 
 
 def _model(model: Machine | Protocol | str | Path) -> Protocol | None:
-    """Return the protocol that a side names, or None for a text with only settings or a version."""
     if not isinstance(model, str):
         return find_subject(model, () if isinstance(model, Machine) else None).protocol
     words = _words(model)
@@ -328,7 +327,6 @@ def _untouched(
 
 
 def _searched(side: Variant, options: Options, watch: Watch) -> tuple[Search, Result]:
-    """Search one side completely and judge its guarantees; raise UsageError if the search cannot finish."""
     from fencepost.explorers.liveness.engine import Engine
     from fencepost.explorers.native.search import Search
 

@@ -323,7 +323,6 @@ class _Request:
         }
 
     def breaking(self, shown: Json, result: Tolerance, item: Breaking, traces: dict[Path, Counterexample]) -> Json:
-        """Return as JSON a minimal set of faults with its path; if requested, add its trace to `traces`."""
         from fencepost.explorers.evidence.faults import spent, with_faults
 
         found, prop = self.question.protocol, self.prop

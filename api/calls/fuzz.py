@@ -153,7 +153,6 @@ class _Pieces:
                 self.write()
 
     def write(self) -> None:
-        """Write the rows that no file contains yet."""
         with suppress(ImportError):
             import pyarrow as pa
             from pyarrow import parquet
@@ -203,7 +202,6 @@ class _Found:
         self.alarms[alarm.seed] = (short, name)
 
     def result(self, seconds: float) -> FuzzResult:
-        """Return the result, and write the shortest histories."""
         from fencepost.kafka.fuzz.sight import sight
 
         alarms = list(self.alarms.values())

@@ -116,7 +116,6 @@ def _too_many(question: Question, most: int) -> UsageError:
 
 
 def _labels(question: Question, keys: list[Key]) -> Iterator[str]:
-    """Yield for each state the fields that differ between states, one per line."""
     states = [fields_of(question.protocol.machine.state, key) for key in keys]
     varying = [name for name in states[0] if len({state[name] for state in states}) > 1]
     for state in states:

@@ -132,7 +132,6 @@ class InHand:
         return "its message is not in flight"
 
     def _step(self, state: Held, name: str, values: Mapping[str, Any]) -> Step:
-        """Return a step, given by its action and values or by its text as returned by `steps`."""
         label, _, written = name.strip().partition(" ")
         item = self.machine.action(label)
         if written and not values:
@@ -163,7 +162,6 @@ class InHand:
         return records.key_of(found[0])
 
     def _parameter(self, item: Action, name: str, domain: Domain, value: Any) -> int:
-        """Return a value of a parameter; raise UsageError for a value that is never explored."""
         number = _number(f"parameter {name!r}", domain.spellings(), value)
         every = values_of(self.plain.schema, domain)
         if number not in every:
@@ -208,7 +206,6 @@ def _number(what: str, words: Mapping[str, int], value: Any) -> int:
 
 
 def _look_at(what: str, value: Any, kind: type, wanted: str) -> None:
-    """Raise UsageError for a value of the wrong kind."""
     if not isinstance(value, kind):
         raise UsageError(f"{what} cannot be {value!r}: write {wanted}.")
 
@@ -224,7 +221,6 @@ def _fill(record: Any, kind: type[records.Record], values: Mapping[str, Any]) ->
 
 
 def _fill_place(place: Any, field: records.FieldType, value: Any) -> None:
-    """Fill a place other than a number: a record, an array, a bag, a channel."""
     if isinstance(field, records.BagOf) or isinstance(place, records.Channel):
         for message in list(place) if isinstance(field, records.BagOf) else ():
             place.remove(message)

@@ -128,7 +128,6 @@ def simulate(
 
 
 def _left_out(question: Question) -> Iterator[str]:
-    """Yield a note on omitted properties of behaviours if all other properties are judged."""
     others = [item for item in question.protocol.properties if item.kind.over_behaviours]
     if others and (*question.properties, *others) == tuple(
         sorted(question.protocol.properties, key=others.__contains__)

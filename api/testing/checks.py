@@ -145,7 +145,6 @@ def _difference(item: PropertyResult, verdict: str, length: int | None) -> str:
 
 
 def _way(result: CheckResult, prop: str, how: Search) -> Iterable[str]:
-    """Yield the trace of a violation as text, and write it to its file, if any."""
     trace = result.traces[prop]
     yield trace.render("text").rstrip()
     if how.trace is not None:

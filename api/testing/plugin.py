@@ -191,7 +191,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _short(error: Exception) -> BaseException:
-    """Return a test failure with the error's message, without a traceback through Fencepost."""
     return pytest.fail.Exception(str(error), pytrace=False)
 
 

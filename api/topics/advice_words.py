@@ -216,7 +216,6 @@ def _nearest(others: Iterable[Json]) -> list[Json]:
 
 
 def _seen(item: Json) -> str:
-    """Return an observation as a sentence."""
     sizes = f"{counted(item['replicas'], 'replica')}, min ISR {item['min_isr']}, {counted(item['brokers'], 'broker')}"
     where = f"{sizes}, {'with' if item['elr'] else 'without'} ELR"
     names = f"{' and '.join(item['findings'])}: " if item["findings"] else ""

@@ -118,7 +118,6 @@ def _refuse_impossible(asked: Settings) -> None:
 
 
 def _usual_elr(version: str) -> bool:
-    """Return whether new clusters of a release have ELR."""
     return bool(protocol(PROTOCOL).machine.version(version).values.get("elr", 1))  # noqa: PD011 (no frame)
 
 
@@ -166,7 +165,6 @@ def _shown(settings: Settings) -> dict[str, Any]:
 
 
 def _why(settings: Settings, point: Json | None) -> str:
-    """Return why a cell has no verdict, or an empty string if it has one."""
     if point is not None:
         return "; ".join(item["why"] for item in point["unknown"])
     if settings.acks != "all":

@@ -145,7 +145,6 @@ def _grid(name: str) -> list[Json]:
 
 
 def _faults(name: str, min_isr: int) -> Json | None:
-    """Return the fewest faults and operator actions with which a finding loses a record, or None if not measured."""
     point = next((item for item in _grid(name) if item["setting"] == {"min_isr": min_isr}), None)
     if point is None:
         return None

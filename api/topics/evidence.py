@@ -191,7 +191,6 @@ def _breaks_on_kafka(entry: Entry, other: Entry) -> bool:
 
 
 def _is_as_read(case: Case) -> bool:
-    """Return whether a case concerns a release without any fix."""
     run, machine = case.run, protocol(case.run.protocol).machine
     if case.expect != "holds" or not run.version.startswith("kafka-"):
         return False
@@ -228,7 +227,6 @@ def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
 
 
 def _seen(name: str, entry: Entry) -> tuple[str, ...]:
-    """Return the releases whose clusters or classes confirmed a hypothesis."""
     rows, key, verdicts = SEEN[name]
     mine = (row for row in load(name).get(rows, ()) if _is_about(row[key], entry) and row["verdict"] in verdicts)
     return tuple(sorted({row["kafka"] for row in mine if row.get("mode", "played") == "played"}))

@@ -124,7 +124,6 @@ def mark_of(found: Protocol) -> str:
 
 
 def _question(found: Protocol, title: str) -> tuple[list[tuple[str, int]], list[str]]:
-    """Return the constants of a base, and the settings that are its rows."""
     constants = found.machine.set_constants(values_of(base_run(found.name, title)))
     values = [(name, int(value)) for name, value in constants.values.items()]
     return values, [row.name for row in settings(constants, MORE.get(found.name, {}))]

@@ -205,7 +205,6 @@ def _lacks_second(operation: Operation, asked: Settings) -> bool:
 
 
 def _unmodelled(operation: Operation, asked: Settings) -> str | None:
-    """Return why an operation cannot be measured, or None if it can."""
     if asked.acks != "all":
         return "all searches and all stories on clusters use acks=all"
     if asked.replicas > MOST_BROKERS and operation.constants:
@@ -398,7 +397,6 @@ def _blank(
     brokers: int,
     elr: bool,
 ) -> Json:
-    """Return an observation; `differs` names the settings that differ from the requested ones."""
     spare, has_spare = brokers > replicas, asked.brokers is None or asked.brokers > asked.replicas
     known = (release,) if seen != "model" else patches_read(asked.version)
     pairs = (
@@ -436,7 +434,6 @@ def _blank(
 
 
 def _measure(operation: Operation, asked: Settings, *, also: bool = False) -> str | None:
-    """Return the call that measures a cell, or None if it cannot be measured."""
     sizes, release = [asked.replicas, asked.min_isr], asked.release or patches_read(asked.version)[0]
     story = next((name for name, own in operation.scenarios.items() if own == sizes), None)
     if story and not operation.constants and asked.acks == "all":

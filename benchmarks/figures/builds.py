@@ -30,7 +30,6 @@ from fencepost.model.language.errors import UsageError
 
 JAVA = Path(__file__).parent / "java"
 DRAWS = 0
-"""The number of random histories for each build."""
 _PARTITION, _REPLICATION = "kafka.cluster.Partition", "org.apache.kafka.controller.ReplicationControlManager"
 _CHANGE, _CLUSTER = (
     "org.apache.kafka.controller.PartitionChangeBuilder",
@@ -107,11 +106,8 @@ SECONDS = 600
 KINDS = 12
 """The number of kinds of differences between two releases after which a comparison stops."""
 RELEASED = "releases-compared"
-"""The figure with the comparison of releases."""
 LINES = {"3.9": 3, "4.0": 3, "4.1": 3, "4.2": 2, "4.3": 2, "4.4": 1}
-"""The number of releases of each line."""
 PAIRS = list(pairwise(f"{line}.{patch}" for line, patches in LINES.items() for patch in range(patches)))
-"""Pairs of successive releases."""
 REFACTORINGS: dict[str, str] = {
     "other line numbers": f"lines {_PARTITION} maybeIncrementLeaderHW",
     "other constants first": f"pool {_REPLICATION} alterPartition",
@@ -128,13 +124,10 @@ REFACTORINGS: dict[str, str] = {
 
 
 class Editor(NamedTuple):
-    """The compiled program that edits classes, and the library that it needs."""
-
     classes: Path
     library: Path
 
     def jars(self, source: Release, edit: str, folder: Path) -> Path:
-        """Write the jars of a release with an edited class to a folder; raise UsageError if the edit does not apply."""
         kind, owner, *rest = edit.split(" ", 4)
         path = f"{self.classes}:{self.library}/*:{source.jars}/*"
         written = folder / "classes"

@@ -33,7 +33,6 @@ DIED = "the process died"
 
 
 def rows(table: str, mine: list[dict[str, Any]], **key: Any) -> None:
-    """Put rows into a table of the figures, replacing those with the same key."""
     load.cache_clear()
     figures = {name: list(value) for name, value in load("clients").items()}
     kept = [row for row in figures.get(table, []) if any(row.get(name) != value for name, value in key.items())]
@@ -89,7 +88,6 @@ def walks(asked: str, number: int = WALKS) -> None:
 
 
 def _changed(first: ClientOutcome, second: ClientOutcome) -> int:
-    """Return the number of histories that broke a different set of rules the second time."""
     sets: list[dict[str, set[str]]] = []
     for outcome in (first, second):
         found: dict[str, set[str]] = {}

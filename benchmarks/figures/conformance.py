@@ -29,12 +29,10 @@ from fencepost.kafka.driver.ablation import read_sizes
 from fencepost.kafka.driver.releases import RELEASES, Release, release
 
 LONG = ("4.1.2", "4.4.0")
-"""The releases of the long walks."""
 PATCHED = ("3.9.0",)
 """Patch releases with a bug that the last patch of their line has fixed; they are covered too."""
 STEPS = 1_000_000
 BATCH = 4_000
-"""The number of walks in a batch: about 150,000 steps."""
 SIZES = {
     "max_records": 2,
     "clean_stops": 1,

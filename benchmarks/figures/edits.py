@@ -35,11 +35,9 @@ DEPTH = 40
 EXPANDING = 0.69
 """The share of expansion in the time of a native search with three brokers (docs/developing/speed.md)."""
 PLACES = ("model/cluster", "invariants", "src/fencepost")
-"""Folders that contained the model and its properties."""
 
 
 def calls(subject: Any) -> dict[str, set[str]]:
-    """Return, for each function, all functions that it calls, including itself."""
     program = check(subject.machine, subject.properties)
     direct: dict[str, set[str]] = {}
     for python, made in program.functions.items():

@@ -62,7 +62,6 @@ def slim(bases: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _base(found: Protocol, title: str, folder: str | None, workers: int) -> dict[str, Any]:
-    """Return one matrix; if all rows are saved, nothing is compiled or searched."""
     from fencepost.explorers.evidence.ablation import explore_rows
     from fencepost.explorers.native.compile import generate
 

@@ -20,7 +20,6 @@ from fencepost.model.language.errors import FencepostError
 from fencepost.site.stale import operations_mark
 
 SECONDS, MOST_STATES = 500.0, 150_000_000
-"""The limits of a search: seconds and states."""
 CAUSE_SECONDS = 30.0
 """The time limit in seconds of a search for sufficient findings, which a few seconds usually find."""
 SIZES = (

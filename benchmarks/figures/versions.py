@@ -48,7 +48,6 @@ REPAIRS: dict[str, int] = {
     "log_start_check": 1,
     "truncation_moves_checkpoint": 1,
 }
-"""The fix of each finding of a version, by constant."""
 OWN: dict[str, tuple[str, ...]] = {
     "HYP-2": ("fenced_before_registration",),
     "HYP-11": ("elr_judged_by",),
@@ -63,7 +62,6 @@ OWN: dict[str, tuple[str, ...]] = {
 }
 """Constants of a finding other than the one that its entry names."""
 ABOUT_ELR = ("B20", "B21", "B22", "HYP-10", "HYP-11", "HYP-12", "HYP-14", "HYP-16", "HYP-17")
-"""Findings that do not apply without eligible leader replicas."""
 RUNS = {
     "HYP-11": "replication kafka-4.4 2 brokers, HYP-11, nothing asked for",
     "HYP-3": "replication 3 brokers, HYP-3",

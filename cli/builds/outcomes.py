@@ -19,8 +19,6 @@ FAILING = ("violated",)
 
 
 class End(StrEnum):
-    """The end of a test case."""
-
     PASSED = "passed"
     FAILED = "failed"
     ERROR = "error"
@@ -117,7 +115,6 @@ def _of_expectation(report: CheckedRun) -> Outcome:
 
 
 def _of_catalogue(report: CheckedRun) -> Iterator[Outcome]:
-    """Yield the test cases of a catalogue run: each property against its expectation, then the pinned counts."""
     data = report.data
     wrong = End.FAILED if data["complete"] else End.ERROR
     rest = list(data["differences"])

@@ -109,7 +109,6 @@ def _clean(text: str) -> str:
 
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The environment variable that names a step's summary file."""
 _MARKS = {End.PASSED: "✅", End.FAILED: "❌", End.ERROR: "⚠️"}
 ROOM = 900_000
 """The maximum size of a summary in bytes: GitHub refuses more than 1 MiB per step."""
@@ -127,7 +126,6 @@ def workflow_commands(reports: Sequence[CheckedRun], not_run: Sequence[str] = ()
 
 
 def append_summary(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> None:
-    """Append the summary to the step's file when running in a workflow; raise UsageError if it cannot be written."""
     file = os.environ.get(SUMMARY)
     if not file:
         return

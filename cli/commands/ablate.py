@@ -103,7 +103,6 @@ def _cluster(master: str | None, conf: Sequence[str], workers: int) -> Cluster |
 
 
 def _named_traces(data: Json, folder: Path) -> dict[Path, str]:
-    """Return the traces of violated cells by file name, and store the file names in the cells."""
     found = {}
     for row in data["rows"]:
         for prop, cell in row["cells"].items():
@@ -215,7 +214,6 @@ def _rows(rows: Sequence[Json]) -> list[str]:
 
 
 def _print_suspicions(console: Console, found: dict[str, list[str]]) -> None:
-    """Print signs of a vacuous result; guards already have rows of their own."""
     for name, meaning in SUSPICIONS.items():
         if found.get(name) and name != "idle":
             console.print()

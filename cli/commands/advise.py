@@ -99,7 +99,6 @@ def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exi
 
 
 def _read(given: dict[str, Any]) -> tuple[dict[str, TopicSettings], dict[str, str | None] | None]:
-    """Return the settings by topic and where they were read; None if they are given as options."""
     from fencepost.api.topics.topic_settings import TopicSettings, client_settings, settings_in, settings_of_topics
 
     server, topic, file = given["bootstrap_server"], given["topic"], given["topics"]

@@ -83,7 +83,6 @@ def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, verbose: int,
 
 
 def exit_of_runs(found: CatalogueResult) -> Exit:
-    """Return the exit status: failed if any result differs from the expected one, undetermined if any is missing."""
     if found.differs:
         return Exit.FAILED
     return Exit.AS_EXPECTED if found.as_expected else Exit.UNDETERMINED
@@ -101,12 +100,9 @@ def _pin(found: CatalogueResult, *, to_stderr: bool) -> Exit:
 
 
 FOUND = 2 * max(len(item) for item in Verdict) + 4
-"""Width of the column with the expected and found verdicts."""
 
 
 class RunTable:
-    """A table of runs. Constants are named once, on a line above the rows that share them."""
-
     def __init__(self, console: Console, chosen: tuple[Run, ...], display: Display) -> None:
         self.console, self.display = console, display
         self.by_name = {run.name: run for run in chosen}

@@ -190,7 +190,6 @@ def run_checks(given: Mapping[str, Any]) -> Exit:
 
 
 def _ends(result: CheckResult, expected: Verdict | None) -> Iterator[Exit]:
-    """Yield the exit status for the verdict, for a variant without effect, and for a violation with larger bounds."""
     yield exit_of(result.verdict, expected)
     if result.base is Base.SAME:
         yield Exit.UNDETERMINED
@@ -208,7 +207,6 @@ def refusal(result: CheckResult) -> str:
 
 
 def _write(result: CheckResult, file: Path, display: Display) -> tuple[dict[str, str], FencepostError | None]:
-    """Write the trace of the first violation or of the deadlock; return the file by property, or the error."""
     trace, own = result.trace or result.end, result.question.file
     try:
         display.note(options.save(trace, file, f" --model {own}" if own else ""))

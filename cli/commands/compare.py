@@ -128,7 +128,6 @@ def headline(data: CompareResult) -> str:
 
 
 def _gravest(data: CompareResult) -> tuple[Comparison, OnlyOneSide]:
-    """Return the difference to show first: in the named fields, or in what clients observe."""
     found = [(item, only) for item in data.compared for only in (item.state, item.behaviour) if only is not None]
     return found[-1]
 
@@ -170,13 +169,11 @@ def print_compared(console: Console, data: CompareResult, *, verbose: bool = Tru
 
 
 def _shown(both: TwoVerdicts, verdict: str, states: int) -> str:
-    """Return a verdict with the length of its path; a witness that holds is called reached."""
     word = "reached" if verdict == "holds" and "unreached" in (both.a, both.b) else verdict or "not there"
     return f"{word} ({counted(states, 'state')})" if states else word
 
 
 def _named(side: Side) -> str:
-    """Return the name of a side: its protocol, and its variant if that says more."""
     return str(side.protocol) if side.variant == side.protocol else f"{side.protocol}, {side.variant}"
 
 

@@ -26,12 +26,10 @@ WORDS = {
     "undetermined": "is undetermined: the comparison ended early.",
 }
 ROWS = 16
-"""The maximum number of lines for one comparison on a first screen."""
 COLOURS = {"conforms": "bold green", "differs": "bold red", "undetermined": "bold yellow"}
 PROTOCOL_OF_CLIENTS = "leader-discovery"
 BROKERS = "brokers"
 OWN = ("traces", "walks", "settings", "with_", "without")
-"""Options that choose histories and constants."""
 
 
 @options.command()

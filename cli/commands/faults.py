@@ -78,7 +78,6 @@ def _costs(costs: tuple[str, ...]) -> dict[str, int]:
 
 
 SETTINGS = 12
-"""The maximum number of settings on a first screen."""
 
 
 def headline(data: Json, properties: Iterable[Property]) -> str:

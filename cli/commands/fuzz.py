@@ -21,7 +21,6 @@ ENDS = {
 }
 COLOURS = {"unknown": "bold red", "known": "bold yellow", "nothing": "bold green", "undetermined": "bold yellow"}
 SHOWN = 13
-"""The maximum number of steps on the first screen."""
 
 
 @command()

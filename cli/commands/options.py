@@ -30,7 +30,6 @@ OPPOSITE = {"true": "false", "false": "true", "on": "off", "off": "on"}
 def parse_constants(
     machine: Machine, settings: Iterable[str], switched_on: Iterable[str] = (), switched_off: Iterable[str] = ()
 ) -> dict[str, int]:
-    """Return constants by name; raise UsageError for an unknown name, or for a constant that is given two values."""
     given: dict[str, tuple[str, int]] = {}
     for text in settings:
         name, value = parse_setting(machine, "--set", text)
@@ -82,14 +81,11 @@ GROUPS = {
         "--sarif --github --json --quiet --help"
     ),
 }
-"""Headings of `--help` and their options."""
 MANY = 12
 """The number of options from which `--help` groups them."""
 
 
 class Grouped(click.Command):
-    """A command whose help groups its options."""
-
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = {
             item.opts[-1]: row
@@ -125,8 +121,6 @@ class Count(click.IntRange):
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
-    """A value that a function parses from the text of an option."""
-
     def __init__(self, name: str, read: Callable[[str, click.Parameter | None], Any]) -> None:
         self.name, self.read = name, read
 
@@ -158,12 +152,9 @@ SAMPLE, EXPECTED = Parsed("N|all", _sample), Parsed("verdict", _verdict)
 
 
 OUTPUTS = "fencepost.outputs"
-"""The key under which click's context stores the output files of a command."""
 
 
 class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
-    """An output file."""
-
     name = "file"
 
     def __init__(self, *, programs: bool = False) -> None:
@@ -171,7 +162,6 @@ class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the new
         """Whether an existing Python file may be replaced."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path; raise UsageError if it cannot be written, or if writing it would destroy another file."""
         option, path = _named(param), Path(value)
         target = path.resolve()
         if not self.programs:
@@ -280,7 +270,6 @@ LIMITS = (
     *("workers", "compact", "memory", "budget", "max_depth", "max_states"),
     *("stop_on_violation", "normalize", "checkpoint", "resume"),
 )
-"""The parameters that `search_options` passes to a check."""
 build_options = together(
     click.option("--junit", type=Writable(), help="Write JUnit XML to this file, with a test case for each property."),
     click.option(
@@ -293,7 +282,6 @@ build_options = together(
 
 
 def limits_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the search limits as arguments of a check; raise UsageError if the checkpoint could not be saved."""
     if given["resume"] and not given["checkpoint"]:
         raise UsageError("--resume needs a checkpoint to continue from: write --checkpoint DIR --resume.")
     if given["checkpoint"] and "://" not in given["checkpoint"]:
@@ -312,8 +300,6 @@ def refuse_beyond(own: Collection[str | None], given: Mapping[str, Any], why: st
 
 @dataclass(frozen=True)
 class Target:
-    """The protocol of a command and its constants, as typed."""
-
     protocol: str
     settings: tuple[str, ...] = ()
     version: str | None = None

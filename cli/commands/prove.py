@@ -163,7 +163,6 @@ def print_summary(made: TheoremsResult) -> None:
 
 
 SHOWN = 6
-"""The maximum number of listed moves if many break an induction."""
 
 
 def verdict_sentence(report: proof_report.ProveResult) -> str:

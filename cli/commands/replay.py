@@ -98,7 +98,6 @@ def show(file: str, form: str, output: Path | None, model: str | None, kafka: st
 
 
 def _refuse_loss(output: Path, form: str, trace: str, model: str | None) -> None:
-    """Raise UsageError if an output would replace the trace, its model, or a program that is not a test."""
     if form != "pytest":
         refuse_program("--output", output)
     for name in filter(None, (trace, model)):

@@ -76,8 +76,6 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
 
 
 class _Story(Watch):
-    """Prints each line of a story as it happens."""
-
     def __init__(self, *, quiet: bool, to_stderr: bool) -> None:
         self.quiet, self.to_stderr = quiet, to_stderr
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 FOUND = (Verdict.NOT_FOUND, Verdict.VIOLATED)
-"""The possible verdicts of walks."""
 
 
 def walk_options(walks: str) -> Callable[[Any], Any]:
@@ -131,7 +130,6 @@ def print_sample(
     coverage: bool = False,
     quiet: bool = False,
 ) -> None:
-    """Print the result of one simulation; `command(property)` shows the trace of another violation."""
     style = verdict_style(sample.verdict)
     guarantees = [item for item in sample.properties if item.result.kind is not Kind.SOMETIMES]
     many = bool(sample.trace) and len(guarantees) > 1

@@ -38,9 +38,7 @@ LIMITS = (
 )
 ELECTED = {"elr": " from the ELR", "unclean": " uncleanly", "last-known": " as the last known leader"}
 SORTS = 5
-"""The maximum number of sorts of findings on a first screen."""
 PARTITIONS = 20
-"""The maximum number of partitions whose copies are shown; the JSON contains all."""
 
 
 def print_screen(console: Console, data: dict[str, Any]) -> None:
@@ -356,7 +354,6 @@ def _rest(console: Console, data: dict[str, Any]) -> None:
 
 COLOURS = {"critical": "#b71c1c", "high": "#e65100", "medium": "#f9a825", "low": "#90a4ae"}
 LINES = 40
-"""The maximum number of partitions with their own line, the worst first."""
 
 
 def look_for_plotly() -> None:
@@ -391,7 +388,6 @@ def _found(data: dict[str, Any], sort: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def timeline(data: dict[str, Any]) -> str:
-    """Return the timeline as HTML with the library: a line for each partition, a mark for each finding."""
     import plotly.graph_objects as go
 
     if not data["findings"]:

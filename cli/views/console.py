@@ -33,7 +33,6 @@ R = TypeVar("R")
 GAP = 2
 """The number of spaces between two columns."""
 NARROWEST = 24
-"""Minimum width of a paragraph, even on a narrower terminal."""
 COLOURS = {"red": "color(160)", "green": "color(28)", "yellow": "color(130)", "cyan": "color(31)"}
 """The colours, by numbers that look alike on all terminals: readable on black and on white."""
 _STYLES = {
@@ -47,7 +46,6 @@ _STYLES = {
 
 
 SCREEN = 80
-"""The maximum width of a first screen: 80 columns, as in a usual terminal."""
 
 
 def results(*, must_be_read: bool = False, narrow: bool = False) -> Console:
@@ -89,7 +87,6 @@ def print_json(data: Mapping[str, object]) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print text on stdout; if the reader is gone, discard the rest."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -103,7 +100,6 @@ def print_lines(console: Console, *lines: Text | str, style: str = "", indent: i
 
 
 def print_rows(console: Console, rows: Sequence[Sequence[Text | str]], *, indent: int = 0) -> None:
-    """Print rows of columns, each as wide as its widest cell; text in the last column wraps."""
     cells = [[_text(item) for item in row] for row in rows]
     widths = [max(item.cell_len for item in column) for column in zip(*cells, strict=True)]
     for *first, last in cells:
@@ -179,8 +175,6 @@ MOST_BARS = 40
 
 
 class Display(Watch):
-    """Notes, and on a terminal one block of lines that is updated in place."""
-
     def __init__(self, *, quiet: bool) -> None:
         self.quiet = quiet
         self.live = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -241,8 +235,6 @@ class Display(Watch):
         return self._telling(lambda done, steps, seconds: walks_text(title, done, walks, steps, seconds))
 
     def _telling(self, draw: Callable[..., Text]) -> Callable[..., None] | None:
-        """Return a callback that draws its arguments with `draw` at intervals, or None without a live block."""
-
         def tell(*arguments: Any) -> None:
             now = time.monotonic()
             if now - self._last >= PERIOD:
@@ -258,13 +250,11 @@ class Display(Watch):
 
 
 def called(given: Mapping[str, Any], call: Callable[..., R], names: str, *what: Any, **more: Any) -> R:
-    """Call a library function with the named options of the command, and show its progress."""
     with Display(quiet=given["quiet"]) as display:
         return call(*what, progress=display, **{name: given[name] for name in names.split()}, **more)
 
 
 def show(given: Mapping[str, Any], made: Any, view: Callable[..., None], *of_json: Any, **more: Any) -> None:
-    """Print an answer as JSON, or with a view: one screen, or all details if `verbose`."""
     if given["json"]:
         print_json(made.to_dict(*of_json))
     else:
@@ -272,8 +262,6 @@ def show(given: Mapping[str, Any], made: Any, view: Callable[..., None], *of_jso
 
 
 class Busy:
-    """A spinner with the current activity and its duration, which Rich draws several times a second."""
-
     def __init__(self, text: str, began: float) -> None:
         from rich.spinner import Spinner
 
@@ -304,7 +292,6 @@ def walks_text(title: str, done: int, walks: int, steps: int, seconds: float) ->
 
 
 def sparkline(levels: list[int]) -> str:
-    """Return a bar for each level (the last ones if there are many), whose height shows the level's size."""
     shown = levels[-MOST_BARS:]
     top = max(shown, default=0) or 1
     return "".join(BARS[(len(BARS) - 1) * size // top] for size in shown)

@@ -59,7 +59,6 @@ def print_page(
     quiet: bool = False,
     expected: Verdict | None = None,
 ) -> None:
-    """Print the answer to one check, after a rule if it is not the first: one screen, or all details if `verbose`."""
     if not first:
         console.print()
         console.rule(result.protocol, style="dim")
@@ -103,7 +102,6 @@ def _print_steps(console: Console, trace: Counterexample, what: str) -> None:
 
 
 def print_traces(console: Console, result: CheckResult) -> None:
-    """Print the path to each violation, identical paths once, and the path to the deadlock if requested."""
     shown: dict[Path, str] = {}
     for trace, what in _ways(result):
         path = trace.path
@@ -184,7 +182,6 @@ def print_properties(console: Console, result: CheckResult, *, legend: bool = Tr
 
 
 def _shared_fairness(question: Question) -> str:
-    """Return the fairness assumption of all properties of behaviours, if there are several that share it."""
     texts = [item.eventual.fairness_text for item in question.properties if item.eventual is not None]
     return texts[0] if len(texts) > 1 and len(set(texts)) == 1 else ""
 
@@ -213,7 +210,6 @@ def _cost(item: PropertyResult) -> str:
 
 
 def _found(item: PropertyResult, *, exact: bool) -> tuple[Text, str]:
-    """Return the verdict and the length of the shortest trace; a witness that holds is called reached."""
     if item.path is None:
         doubtful = not exact and item.verdict in (Verdict.HOLDS, Verdict.UNREACHED)
         return verdict_text(item.verdict), ", up to fingerprint collisions" if doubtful else _cost(item)

@@ -26,9 +26,7 @@ FEW = 8
 ROWS = 4
 """The maximum number of violations with a row each; if there are more, they share a paragraph."""
 NAMES = 20
-"""The maximum number of names in a paragraph."""
 STEPS = 12
-"""The number of a trace's last steps that are shown."""
 
 
 def gravest(result: CheckResult) -> PropertyResult | None:
@@ -81,7 +79,6 @@ def _all(number: int, one: str, many: str) -> str:
 
 
 def _counts(result: CheckResult) -> Iterator[str]:
-    """Yield the rest of the headline: how many properties are violated, and which findings explain the violations."""
     guarantees, violated = _guarantees(result), result.violated
     if result.violated and len(guarantees) > 1:
         because = "; ".join(_because(result))
@@ -127,7 +124,6 @@ def _named(result: CheckResult, verdict: Verdict) -> list[PropertyResult]:
 
 
 def plain_notes(result: CheckResult) -> list[str]:
-    """Return the notes for a first screen: notes on this search and on the user's own machine."""
     machine = result.question.protocol.machine
     if result.question.file and machine.base is None:
         return list(result.notes)
@@ -196,14 +192,12 @@ def _costs(item: PropertyResult) -> str:
 
 
 def checked(question: Question, *, normalize: bool = True) -> str:
-    """Return the protocol with its version, and the constants that differ from the declared ones."""
     name = f"{question.name} {question.version}".rstrip()
     off = "" if normalize else ", without normalize"
     return constants_text(question.protocol.machine, question.constants, question.version, name, off)
 
 
 def constants_text(machine: Machine, constants: Constants, version: str, name: str, off: str = "") -> str:
-    """Return a name with the constants that differ from the version or the declared ones, or with all if few."""
     declared = machine.constants.declared()
     usual = dict(machine.version(version).values) if version else {}
     shown = {item: f"{item}={str(value).lower()}" for item, value in constants.shown.items()}

@@ -92,7 +92,6 @@ class Book:
         return self.numbers[key]
 
     def _kept(self, value: Any) -> Any:
-        """Return a value in which the items of each list are replaced by their numbers among the texts."""
         if isinstance(value, list):
             return [self._number(json.dumps(item)) for item in value]
         return self._number(json.dumps(value))
@@ -119,7 +118,6 @@ SCRIPTS = ("book.js", "past.js", "render.js", "embedded.js")
 MOST_STATES = 2_500_000
 """The number of characters of states; with everything else, a page stays below 3 MB."""
 MODULE = re.compile(r"^import .*;\n|^export ", re.MULTILINE)
-"""Module syntax, which is invalid inside a page."""
 
 
 def section(trace: Trace, path: History) -> str:
@@ -165,7 +163,6 @@ explore({data});
 
 
 def framed(page: str) -> str:
-    """Return a page in its own frame, for a notebook."""
     return f'<iframe title="Explorer" srcdoc="{escape(page)}" style="width: 100%; height: 46rem; border: 0"></iframe>'
 
 
@@ -205,7 +202,6 @@ class Story:
 
     @property
     def stops(self) -> bool:
-        """Whether the fix refuses its last step."""
         return bool(self.data["repair"].get("stops"))
 
     @property
@@ -214,7 +210,6 @@ class Story:
         return self.repaired.link.steps[: -1 if self.stops else None]
 
     def refused(self) -> dict[str, Any]:
-        """Return the guard that refuses the step at which the fixed path stops; raise ModelError without one."""
         setting, key = self.repaired, self.repaired.initial()
         for text in self.way:
             key = setting.plain.apply(key, setting.step(text)).after

@@ -14,7 +14,6 @@ from fencepost.model.language.machine import Machine
 
 VERSION, START, REMOVED, STEPS = "version", "start", "removed", "steps"
 TRACE, STORY = "trace", "story"
-"""Links to files of the page: an archived trace, a story."""
 KEYS = (VERSION, START, REMOVED, STEPS, TRACE)
 BETWEEN_STEPS, BETWEEN_GUARDS = ";", ","
 PLAIN = "=;,:{}[]"
@@ -64,7 +63,6 @@ def link(
 
 
 def differing(machine: Machine, shown: Mapping[str, object], version: str = "") -> dict[str, str]:
-    """Return the constants, as in JSON, that differ from a version or, without one, from the machine's defaults."""
     base = dict(machine.version(version).values) if version else {}
     found = {}
     for name, item in machine.constants.declared().items():

@@ -36,13 +36,11 @@ FILES = {
     "python_stdlib.zip": "fa1957e5777068fc4f7437f96d860ae2fbe9c19732ba06c84e004ec16dd7dd7a",
     "pyodide-lock.json": "5dc2fc119108bc148c7457dc86e7675b5c87e1cafd420b9c34c1eaef7b36c010",
 }
-"""The files of the package that a browser needs, with their SHA-256."""
 NAMED = "FENCEPOST_PYODIDE"
 WAIT = 300
 
 
 def copy_pyodide(folder: Path) -> None:
-    """Copy Pyodide into a folder; raise UsageError in one sentence if it is not available."""
     folder.mkdir(parents=True, exist_ok=True)
     source = find_pyodide()
     for name in FILES:
@@ -50,7 +48,6 @@ def copy_pyodide(folder: Path) -> None:
 
 
 def find_pyodide() -> Path:
-    """Return a folder with these files: FENCEPOST_PYODIDE, the cache, or a new installation from npm."""
     named = os.environ.get(NAMED)
     if named:
         _require_pyodide(Path(named), f"{NAMED} names another folder with the npm package pyodide {VERSION}, or none")

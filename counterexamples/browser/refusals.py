@@ -57,7 +57,6 @@ def refusal(setting: Setting, step: Step, error: FencepostError, *, explained: b
 
 
 def number_of(setting: Setting, item: Action, error: FencepostError) -> int:
-    """Return the number of the guard of an action that refused, or -1 if none did."""
     return setting.guards.refused(item, error) if isinstance(error, DisabledError) else -1
 
 
@@ -70,7 +69,6 @@ def _frame(item: Action, error: FencepostError) -> FrameType:
 
 
 def _read_by(parts: list[tuple[str, dict[str, Any]]]) -> list[str]:
-    """Return the values that parts of a condition read. Names of numbers are resolved."""
     found: dict[str, set[int]] = {}
     for part, names in parts:
         for item in ast.walk(expression_of(part)):
@@ -85,8 +83,6 @@ def _read_by(parts: list[tuple[str, dict[str, Any]]]) -> list[str]:
 
 
 class _Numbers(ast.NodeTransformer):
-    """A scope in which names become numbers."""
-
     def __init__(self, numbers: dict[str, int]) -> None:
         self.numbers = numbers
 
@@ -95,8 +91,6 @@ class _Numbers(ast.NodeTransformer):
 
 
 class Place(NamedTuple):
-    """Something that a condition reads: its text, its value, and for a field its record."""
-
     text: str
     code: CodeType
     owner: CodeType | None

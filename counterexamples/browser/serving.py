@@ -57,7 +57,6 @@ class Handler(SimpleHTTPRequestHandler):
             return None
 
     def list_directory(self, path: Any) -> None:  # noqa: ARG002 (as its base has it)
-        """Respond that a folder is not a file."""
         self.send_error(HTTPStatus.NOT_FOUND)
 
 
@@ -65,14 +64,12 @@ class Server(ThreadingHTTPServer):
     """A server of several files at a time, which ignores disconnecting browsers."""
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Report a failure, unless the client has disconnected."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
 
 @contextmanager
 def server(folder: Path, port: int = 0) -> Iterator[ThreadingHTTPServer]:
-    """Listen on this machine; raise UsageError if the port is in use."""
     try:
         made = Server((HOST, port), partial(Handler, directory=str(folder)))
     except OSError as error:
@@ -85,7 +82,6 @@ def server(folder: Path, port: int = 0) -> Iterator[ThreadingHTTPServer]:
 
 
 def address(what: str | None) -> str:
-    """Return the part of the address that opens a protocol or a trace; raise UsageError for others."""
     if what is None:
         return ""
     if what in PROTOCOLS:

@@ -43,7 +43,6 @@ class Opened:
         return self.keys[state]
 
     def step(self, state: int, step: str) -> View:
-        """Take a step; raise UsageError with the guard that refuses it."""
         setting, before = self.setting, self._key(state)
         taken = setting.step(step)
         shown = setting.plain.show(taken)
@@ -59,7 +58,6 @@ class Opened:
         return {"refusals": refusals(self.setting, self._key(state), action)}
 
     def save(self, steps: list[str]) -> View:
-        """Return a path as a trace file: it must end in a violation, a reached witness, or a deadlock."""
         setting = self.setting
         path, shown = self._path(steps)
         told = {item["name"]: item["status"] for item in shown["properties"]}
@@ -123,7 +121,6 @@ class Opened:
 
 
 MOST = 30
-"""The number of settings that stay open; when it is exceeded, the oldest is closed."""
 
 
 class Session:
@@ -133,7 +130,6 @@ class Session:
         self.opened: dict[str, Opened] = {}
 
     def answer(self, text: str) -> str:
-        """Answer one request; for an error, the answer has its message under `error`."""
         question = json.loads(text)
         asked: dict[str, Callable[..., Any]] = {
             "open": self.open,
@@ -151,7 +147,6 @@ class Session:
             return json.dumps({"error": str(error)})
 
     def open(self, link: str) -> View:
-        """Open a protocol and take the steps of a link, as far as possible."""
         found = links.read(link)
         base = replace(found, steps=()).text
         made = self.opened.pop(base, None) or Opened(set_up(replace(found, steps=())))

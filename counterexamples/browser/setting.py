@@ -21,13 +21,10 @@ from fencepost.model.language.records import Key
 from fencepost.model.language.trees import source_lines
 
 SPENDS = re.compile(r"\bbudget\.")
-"""Marks in the text of an action that a budget limits."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A protocol under constants, with its plain semantics."""
-
     link: Link
     protocol: Protocol
     constants: Constants
@@ -69,7 +66,6 @@ class Setting:
         return found
 
     def starts(self) -> list[str]:
-        """Return the parameters of every initial state as text, if there are several."""
         found = {state: self.plain.show(step).partition(" ")[2] for step, state in starting_points(self.plain)}
         return list(found.values()) if len(found) > 1 else []
 
@@ -96,7 +92,6 @@ def set_up(link: Link) -> Setting:
 
 
 def of_trace(trace: Trace) -> Setting:
-    """Open the protocol of a trace, which may be a user's own, with the trace's constants and guards."""
     removed = (trace.removed,) if trace.removed else ()
     return Setting(link_of(trace), trace.protocol, trace.constants, removed, trace.interpreter(bounded=True))
 

@@ -32,7 +32,6 @@ PARAMETERS = {
     "target": "the intended replicas",
     "members": "the replicas that it asks to remove from the ISR",
 }
-"""Parameter names that need an explanation."""
 
 
 def view(
@@ -53,7 +52,6 @@ def view(
 
 
 def itself(setting: Setting, key: Key, *, explained: bool = False, acts: bool = True) -> View:
-    """Return the part of a state's view that does not depend on the step before it."""
     return {
         "messages": [
             (f"{part.label}.{cell.name}" if part.label else cell.name, text)

@@ -16,13 +16,10 @@ FORMATS = {
     "pytest": "a test to paste",
     "html": "one self-contained page to click through",
 }
-"""The formats other than text for a terminal."""
 _MODULES = {"pytest": "pasted"}
-"""The modules whose names differ from their formats."""
 
 
 def render(form: str, made: Replay, model: str = "") -> str:
-    """Return a replayed trace in one of the formats; `model` is the file of a user's own protocol."""
     if form not in FORMATS:
         raise UsageError(
             f"there is no format {form!r}.{nearest(form, list(FORMATS))} Formats are: "

@@ -39,8 +39,6 @@ GAP = 13
 
 
 class Disc(NamedTuple):
-    """A step, at its party."""
-
     step: int
     x: float
     y: float
@@ -63,8 +61,6 @@ class Arrow(NamedTuple):
 
 @dataclass(frozen=True)
 class Drawing:
-    """All elements of a diagram."""
-
     width: int
     height: int
     lanes: tuple[tuple[float, str], ...]
@@ -96,8 +92,6 @@ def drawing(history: story.Story) -> Drawing:
 
 
 class _Drawing:
-    """The coordinates in one drawing."""
-
     def __init__(self, history: story.Story, count: int) -> None:
         self.history, self.count = history, count
 
@@ -109,7 +103,6 @@ class _Drawing:
         return self.at(self.count - 1 if lane is None else lane.place)
 
     def y(self, step: int) -> int:
-        """Return the y coordinate of a step; 0 is the initial state."""
         return TOP + ROW * step + ROW // 2
 
     def discs(self) -> Iterator[Disc]:

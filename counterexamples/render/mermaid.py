@@ -17,7 +17,6 @@ from fencepost.counterexamples.violating_binding import violated_for
 NOTE = 56
 """The width at which a line in the diagram is folded."""
 SPECIAL = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "%": "#37;", "\n": " "}
-"""Characters that Mermaid treats as syntax inside a text."""
 
 
 def render(made: Replay, _model: str = "") -> str:

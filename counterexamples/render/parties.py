@@ -20,16 +20,12 @@ ELSEWHERE = "environment"
 
 
 class Lane(NamedTuple):
-    """One party, with its position in the diagram."""
-
     place: int
     title: str
 
 
 @dataclass(frozen=True)
 class Parties:
-    """The lanes of a machine under given constants, and ways to find them."""
-
     plain: Interpreter
     lanes: tuple[Lane, ...]
     arrays: dict[str, dict[int, Lane]]
@@ -72,11 +68,9 @@ class Parties:
         return self.records.get(field, None if self.is_nobodys(field) else self.owner)
 
     def is_nobodys(self, field: str) -> bool:
-        """Return whether a field belongs to no party: a ghost, a budget, or excluded by the cast."""
         return is_aside(field) or field in self.plain.machine.cast.nobodys
 
     def meant(self, text: str, step: Step, state: Key) -> Lane | None:
-        """Return the party that the cast means: by a name, a parameter, a message's field, or a path of the state."""
         named = self.named(step)
         titles = {lane.title: lane for lane in self.lanes}
         return (
@@ -84,7 +78,6 @@ class Parties:
         )
 
     def _at(self, path: str, step: Step, key: Key) -> Lane | None:
-        """Return the party of a path such as `call[client].node`; an index is a parameter or a field of the state."""
         state = value = self.plain.schema.restore(key)
         record: type[Record] = self.plain.machine.state
         known = {name: item for (name, _), item in zip(step.action.params, step.args, strict=True)}
@@ -151,7 +144,6 @@ class Parties:
 
 
 LOSING = ("lose", "loses", "lost", "loss", "drop", "drops", "dropped")
-"""Words in the names of actions that lose messages, for casts that do not list them."""
 
 
 def parties(plain: Interpreter) -> Parties:

@@ -21,7 +21,6 @@ VITAL = (
     "broker_epoch",
 )
 KNOWN = ("leader", "leader_epoch")
-"""The fields with a party's knowledge of others, as its card names them."""
 ELEMENT = re.compile(r"\{[^}]*\}|[^,]+")
 """An element of an array of numbers in a state's text; a set contains commas."""
 SAME, ADDED, DROPPED, STRAY = "same", "added", "dropped", "stray"
@@ -37,8 +36,6 @@ class Entry(NamedTuple):
 
 
 class Value(NamedTuple):
-    """A field with its value, and its old value if a step changed it."""
-
     name: str
     text: str
     old: str | None
@@ -99,7 +96,6 @@ def cards(found: Parties, before: Key, after: Key) -> list[Card]:
 
 
 def _own_field(made: dict[Lane | None, Card], found: Parties, old: Cell, new: Cell) -> None:
-    """Put a field of the state on its owner's card; an array with a value for each party goes to all their cards."""
     lanes = found.arrays.get(new.name, {})
     before, after = (ELEMENT.findall(cell.text[1:-1]) for cell in (old, new))
     if not new.legend and lanes and len(lanes) == len(after):
@@ -170,7 +166,6 @@ def _entry(text: str, kind: str, *, has_epoch: bool) -> Entry:
 
 
 COLOURS = 8
-"""The colours of epochs, used in turn."""
 MARK, AT_START = '<span class="mark"></span>', '<span class="mark start"></span>'
 
 

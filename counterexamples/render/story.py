@@ -75,8 +75,6 @@ class Event:
 
 @dataclass(frozen=True)
 class Story:
-    """A trace with its parties, its steps and its messages."""
-
     parties: Parties
     events: tuple[Event, ...]
     flights: tuple[Flight, ...]
@@ -124,7 +122,6 @@ def _by_lane(found: Parties, record: type[Record], before: Key, after: Key) -> I
 
 
 def _signals(found: Parties, event: Event, before: Key, after: Key) -> Iterator[Signal]:
-    """Yield the flows of information: from the party whose state is read to the party whose state changes."""
     actor = event.actor
     if actor is None:
         return
@@ -151,8 +148,6 @@ def _signals(found: Parties, event: Event, before: Key, after: Key) -> Iterator[
 
 
 class Way(NamedTuple):
-    """A bag or a channel: its name, the class of its messages, and its path in a state."""
-
     name: str
     record: type[Record]
     at: tuple[int, ...]
@@ -182,8 +177,6 @@ def _ways(name: str, kind: FieldType, at: tuple[int, ...], start: Key) -> Iterat
 
 
 class Mail:
-    """The messages in flight."""
-
     def __init__(self, found: Parties, start: Key) -> None:
         state = found.plain.machine.state
         self.parties = found
@@ -223,7 +216,6 @@ class Mail:
         return taken, sent
 
     def fate(self, event: Event, *, is_taken: bool) -> str:
-        """Return the fate of a message that a step removes: by its parameter, from a channel, or otherwise."""
         losses = self.parties.plain.machine.cast.losses
         if self.parties.may_lose(event.step) and (losses is not None or event.actor is None):
             return LOST

@@ -26,13 +26,10 @@ BUTTONS = "[Explore](explore/index.html){ .md-button .md-button--primary } [Sett
 ABOUT_ENTRIES = ("guarantees/", "kafka/findings")
 """Prefixes of the pages of catalogue entries, below which stories are linked."""
 OURS = ("settings.html", "protocols/kip320.html", "explore/index.html")
-"""Files that identify an earlier site."""
 
 
 @dataclass(frozen=True)
 class SiteResult:
-    """A built site: its folder, number of pages, size in bytes, and build time in seconds."""
-
     output: Path
     pages: int
     size: int
@@ -42,7 +39,6 @@ class SiteResult:
 def build_site(
     output: str | Path, docs: str | Path = "docs", *, workers: int = 2, tell: Callable[[str], None] = lambda _: None
 ) -> SiteResult:
-    """Build the site in a folder; raise UsageError if a requirement is missing. `tell` reports each stage."""
     output, docs, began = Path(output), Path(docs).resolve(), time.monotonic()
     require_generator()
     if not (docs / "glossary.md").is_file():
@@ -106,7 +102,6 @@ def built() -> dict[str, str]:
 
 
 def join(output: Path) -> None:
-    """Turn words that name an entry, an action or the like into links, on all pages."""
     for file in sorted(output.rglob("*.html")):
         place = file.relative_to(output).as_posix()
         if place.startswith(("traces/", "explore/", "source/")) or place == "settings.html":
@@ -191,7 +186,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Use": ("use/",),
     "Developing": ("architecture.md", "developing/", "decisions/", "changelog.md"),
 }
-"""Pages by group; a folder stands for all of its pages that are not listed."""
 
 
 def navigation(pages: Path) -> list[Any]:

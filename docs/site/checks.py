@@ -22,7 +22,6 @@ from fencepost.site.places import number, table
 from fencepost.site.stale import LOSS, SIZES, crashes_measured
 
 COUNTED = ("needed", "nothing-broke", "same-states", "bound")
-"""The purposes whose guards are counted for each base run."""
 INTRODUCTION = (
     "These matrices show what happens if a single guard of a protocol is removed, or a single switch is changed, and "
     "the protocol is searched again. A guard is *needed* if a property that holds with it is violated without it. "
@@ -140,8 +139,6 @@ def _example(name: str, best: dict[str, Found]) -> Iterator[str]:
 
 
 SHORTEST = 3
-"""The fewest steps of a path that is drawn."""
-
 # -- the checks of each KIP: the evidence that they are needed, or the reason why there is no evidence
 
 Best = dict[str, dict[str, tuple[dict[str, Any], dict[str, Any]]]]

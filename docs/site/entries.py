@@ -140,7 +140,6 @@ STATUS = {
     "known-gap": ("Known gap", "known gaps"),
     "open": ("Open", "open"),
 }
-"""The description of each status, and its column title."""
 NOT_KEPT = {
     "finding": "Guarantees that Kafka was observed to violate",
     "conjecture": "Guarantees that are violated only in the model so far, by a conjecture",
@@ -361,7 +360,6 @@ def _failure(case: Case, *, with_trace: bool) -> str:
 
 
 def _twin(case: Case, own: Sequence[Case]) -> Run | None:
-    """Return the most similar run in which the property holds; None if all differ in too many constants."""
     others = [item.run for item in own if item.prop == case.prop and item.expect == "holds" and item.run != case.run]
     others = [run for run in others if run.protocol == case.run.protocol]
     near = [run for run in others if len(difference(case.run, run)) <= _SWITCHES]

@@ -130,7 +130,6 @@ def wanted() -> Table:
 
 
 def largest_search() -> Table:
-    """Return the levels of the largest search so far: states, and the rate with which they were found."""
     levels = load("speed").get("largest", {}).get("levels", [])
     steps = zip([{"states": 0, "seconds": 0.0}, *levels], levels, strict=False)
     return ["depth", "states", "seconds", "states per second"], (
@@ -163,14 +162,12 @@ def switches_off() -> Table:
 EXECUTORS = (10, 100, 1000)
 STATES = (10**9, 10**10, 10**11, 10**12)
 LEVELS = 60
-"""The number of levels of the predicted searches."""
 BANDWIDTH = 125e6
 """Bytes per second that an executor can send: ten executors of a host share a 10 Gbit/s link."""
 PARTITIONS_EACH = 2
 DRIVER_TASKS = 500.0
 """Tasks that a driver starts per second; a level has two per partition."""
 MEASURED_CORES = 2
-"""Cores of the machine on which the levels were measured."""
 
 
 def spark_cost() -> Table:
@@ -303,7 +300,6 @@ def _bytes(value: float) -> str:
 # -- proofs: what `fencepost prove` prints as JSON
 
 MOST_NAMES = 4
-"""The most names in a cell; `fencepost prove` prints all."""
 
 
 def measured_proofs() -> dict[str, Figures]:

@@ -14,9 +14,7 @@ from fencepost.site.tables import with_tables
 from fencepost.site.traces import names
 
 FRONT = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
-"""Pages of the repository outside docs/ that are on the site, with their paths there."""
 READ = (".py", ".java", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
-"""Files that a page links to and that the site shows as text."""
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)\s#]*)(#[^)\s]*)?", re.MULTILINE)
 _LIST = re.compile(r"^(?![-*|#>\s]|\d+\. )(.+)\n(?=[-*] |\d+\. )", re.MULTILINE)
 """A line directly before a list. MkDocs needs a blank line between them; GitHub does not."""
@@ -46,8 +44,6 @@ def source(file: Path, root: Path) -> str:
 
 
 def _text(page: str, text: str, folder: Path, docs: Path, shown: dict[str, Path]) -> str:
-    """Return a page with its links rewritten to stay on the site; fenced code is unchanged."""
-
     def target(found: re.Match[str]) -> str:
         before, path, anchor = found[1], found[2], found[3] or ""
         if not path or re.match(r"[a-z]+:", path):
@@ -63,7 +59,6 @@ def _text(page: str, text: str, folder: Path, docs: Path, shown: dict[str, Path]
 
 
 def _place(file: Path, docs: Path, shown: dict[str, Path]) -> str:
-    """Return the path of a repository's file on the site; empty if the site lacks it."""
     root = docs.parent
     name = file.relative_to(root).as_posix() if file.is_relative_to(root) else ""
     if name in FRONT or name == "README.md":
@@ -89,11 +84,9 @@ _ISSUE = re.compile(r"\bKAFKA-\d+")
 _TRACKER = r'<a class="known" href="https://issues.apache.org/jira/browse/\g<0>">\g<0></a>'
 _ARTICLE = re.compile(r"(<article[^>]*>)(.*?)(</article>)", re.DOTALL)
 CLOSED = ("a", "pre", "script", "style", "summary", "svg", "h1", "h2", "h3", "h4", "select", "label", "button")
-"""Elements in which words are not linked."""
 
 
 def linked(html: str, page: str, protocol: str = "") -> str:
-    """Return a page with links in its article; an ambiguous name refers to `protocol`."""
     return _ARTICLE.sub(lambda found: found[1] + "".join(_pieces(found[2], page, protocol)) + found[3], html, count=1)
 
 
@@ -131,7 +124,6 @@ def _entries() -> re.Pattern[str]:
 
 
 def _named(text: str, protocol: str) -> str:
-    """Return the path of what a word in code names; empty if the name is unknown or ambiguous."""
     known = _names().get(text, {})
     if protocol in known:
         return known[protocol]

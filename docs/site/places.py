@@ -20,9 +20,7 @@ from fencepost.model.language.machine import Machine
 
 Row = list[str]
 Table = tuple[Row, Iterable[Row]]
-"""The head of a table, and its rows."""
 Figures = dict[str, Any]
-"""A measured row."""
 Column = str | Callable[[Figures], str]
 """A format string for a row's figures, or a function that returns a cell."""
 _NUMBER = re.compile(r"\**[\d.,]*\**")
@@ -68,7 +66,6 @@ PAGES = {
     "bugs": ("Historic bugs", ("Historic bugs",)),
     "hypotheses": ("Hypotheses", ("Hypotheses",)),
 }
-"""Pages of entries, each with its title and the words of the headings that belong to it."""
 
 
 @cache
@@ -125,7 +122,6 @@ def in_explorer(
 
 
 def around_explorer() -> dict[str, Any]:
-    """Return the addresses of the site's pages relative to the explorer; for properties, a prefix."""
     names = {
         name: {"page": rendered(of_protocol(name), EXPLORER), "property": rendered(of_property(name, ""), EXPLORER)}
         for name in PROTOCOLS
@@ -159,7 +155,6 @@ def rendered(place: str, page: str) -> str:
 
 Key = TypeVar("Key")
 Asked = tuple[str, str]
-"""A protocol, and one of its properties."""
 
 
 @cache
@@ -178,7 +173,6 @@ def entries_by_trace() -> dict[str, tuple[str, ...]]:
 
 
 def _entries_by(key: Callable[[Case], Key | None]) -> dict[Key, tuple[str, ...]]:
-    """Return the entries by a key of their cases; a key of None is left out."""
     cases = ((case, name) for name, entry in entries().items() for case in cases_of(entry))
     return grouped((having, name) for case, name in cases if (having := key(case)) is not None)
 
@@ -200,7 +194,6 @@ def guards_by_property() -> dict[Asked, tuple[str, ...]]:
 
 @cache
 def same() -> dict[str, tuple[str, ...]]:
-    """Return the claims of KIPs that state the same as an entry or a part of it, by entry."""
     return grouped((other, name) for name, entry in entries().items() for other in entry.same_as)
 
 

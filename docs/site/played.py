@@ -28,7 +28,6 @@ CONFORMANCE = {
 
 
 def conformance(part: str) -> Table:
-    """Return one table of the figures on conformance: state graphs, walks, reassignments, changes or checks."""
     titles = CONFORMANCE[part].split("|")
     return titles, (list(row.values())[: len(titles)] for row in load("conformance").get(part, []))
 
@@ -73,7 +72,6 @@ def _span(which: Row, releases: Row) -> str:
 # -- real clients
 
 SHOWN = 3
-"""The most names of histories in a cell."""
 
 
 def _played(table: str) -> list[Figures]:
@@ -139,7 +137,6 @@ def client_stories() -> Table:
 
 
 REPORT = re.compile(r"([\w-]+/[\w.-]+)#(\d+)")
-"""An issue or a pull request of GitHub, as named in stories."""
 
 
 def _rule(name: str) -> str:

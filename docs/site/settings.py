@@ -26,7 +26,6 @@ CHOICES = (
     ("unclean", "unclean.leader.election.enable", ("off", "on"), "off"),
     ("kafka", "Kafka", RELEASES, RELEASES[-1]),
 )
-"""The choices: the name, Kafka's name, the values, and the default of each."""
 INTRODUCTION = (
     "Choose the settings of a topic. The answer is what `fencepost advise` prints, looked up in the measured "
     "[fault tables](checks/crashes.md); settings that were not searched are marked. [Will I lose "
@@ -35,7 +34,6 @@ INTRODUCTION = (
 
 
 def page() -> Iterator[str]:
-    """Yield the lines of the page. Without JavaScript, it shows the measured table."""
     index, pieces = answers()
     yield from ("---\nhide: [toc]\nsearch:\n  exclude: true\n---\n\n# Settings", "", INTRODUCTION, "", *_form(), "")
     yield from (f"<noscript>{_table()}</noscript>", "", '<div id="answers">')
@@ -47,7 +45,6 @@ def page() -> Iterator[str]:
 
 
 def answers() -> tuple[dict[str, list[int]], list[str]]:
-    """Return the piece numbers for each choice of settings, and the distinct pieces."""
     index: dict[str, list[int]] = {}
     numbers: dict[str, int] = {}
     for chosen in product(*(values for _, _, values, _ in CHOICES)):
@@ -58,7 +55,6 @@ def answers() -> tuple[dict[str, list[int]], list[str]]:
 
 
 def _advised(replicas: str, min_isr: str, acks: str, elr: str, unclean: str, kafka: str) -> AdviceResult | None:
-    """Return the answer of the command; None for ELR on a release without it."""
     if elr == "on" and not may_have_elr(f"kafka-{kafka}"):
         return None
     on = {"elr": elr == "on", "unclean_election": unclean == "on"}

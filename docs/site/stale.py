@@ -20,8 +20,6 @@ from fencepost.site.figures import measured_proofs
 
 PROTOCOL = "replication"
 LOSS = "leader-has-acknowledged"
-"""The property that is violated when an acknowledged record is lost."""
-
 # -- how many crashes a record survives
 
 CLAIM = (
@@ -71,8 +69,6 @@ def stale_crashes() -> list[str]:
 
 
 class Question(NamedTuple):
-    """Constants for searching a finding with all others fixed, and the counted faults."""
-
     constants: str
     kinds: tuple[str, ...]
     min_isr: str = "1,2"
@@ -90,7 +86,6 @@ _REPAIRED = {
 
 
 def _alone(given: str) -> str:
-    """Return constants that fix every other finding."""
     values = {**_REPAIRED, **dict(pair.split("=") for pair in given.split())}
     return " ".join(f"{name}={value}" for name, value in values.items())
 

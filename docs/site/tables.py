@@ -79,7 +79,6 @@ def operations() -> Table:
 CASES = {1: "1 uncommitted", 2: "2 unavailable", 3: "3 too small", 4: "4 too large"}
 DESIGNS = {"kip392-older": "older text", "kip392-newer": "newer text", "kafka-4.1": "code"}
 CONTRADICTION = "†"
-"""The mark of results that differ between the two texts that the page combines."""
 
 
 class Cell(NamedTuple):
@@ -186,9 +185,7 @@ def shares(fast: Run, slow: Run) -> tuple[int, int]:
 
 
 MARK = "<!-- cases "
-"""The mark before each table."""
 _TABLE = re.compile(r"(<!-- cases ([^\n]*?) -->\n)(?:(?!<!-- cases ).)*?(<!-- end -->)", re.DOTALL)
-"""A table with its name and its end mark."""
 _LARGEST = 8
 
 

@@ -18,7 +18,6 @@ INTRODUCTION = (
     "These are all archived traces, each a shortest one. The length counts the states, including the initial one."
 )
 EVERY = 40
-"""The number of traces between two progress reports."""
 END_OF_HEAD, END_OF_META = "</header>", "</head>"
 ICON = '<link rel="icon" href="../assets/images/favicon.png">'
 """An empty icon; without it, browsers request one from the root of the server."""

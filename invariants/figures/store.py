@@ -43,7 +43,6 @@ def text_of(value: Any, inset: str = "") -> str:
 
 
 def _has_rows(value: Any) -> bool:
-    """Return whether a value is a list of objects, an object of objects, or an object that holds one of these."""
     if isinstance(value, list):
         return any(isinstance(item, dict) for item in value)
     if isinstance(value, dict):

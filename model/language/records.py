@@ -634,7 +634,6 @@ class Schema:
         return made
 
     def _bind(self, kind: type[Record]) -> type[Record]:
-        """Return the subclass of a record class that knows its bounds under these constants."""
         if kind not in self._bound:
             checks = {
                 name: self._checker(field.domain) if isinstance(field, Scalar) else None for name, field in fields(kind)
