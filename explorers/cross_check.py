@@ -109,8 +109,6 @@ def draw(total: int, seed: int) -> Iterator[int]:
 
 
 class Partitions:
-    """Expanded states in a search's partitions: all levels of a complete search, otherwise all but the last."""
-
     first_chunk = FIRST_CHUNK
 
     def __init__(self, search: Search, *, complete: bool) -> None:
@@ -176,8 +174,6 @@ class Partitions:
 
 
 class _Checker:
-    """Comparison of the compiled code with the plain semantics, on states that a search expanded."""
-
     def __init__(self, search: Search, stored: Stored, *, by_guard: bool) -> None:
         self.search, self.stored, self.plain = search, stored, search.plain
         self.guards = guards_of(check(search.machine, search.properties)) if by_guard else None
@@ -249,7 +245,6 @@ class _Checker:
         return fired, refusals, found
 
     def _leads(self, parent: Key | None, key: Key) -> bool:
-        """Return whether the plain semantics has a step from the parent to the state, or starts there without one."""
         if parent is None:
             return key in self.firsts
         return any(item.after == key for item in self.plain.transitions(parent))

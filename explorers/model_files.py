@@ -32,8 +32,6 @@ _ONE_AT_A_TIME = RLock()
 
 
 class Loaded(NamedTuple):
-    """A loaded model file, and the text of all files that it used."""
-
     module: ModuleType
     files: Files
 
@@ -105,11 +103,9 @@ class _Neighbours(MetaPathFinder):
         while (self.root / "__init__.py").is_file():
             self.root = self.root.parent
         self.inside = folder.relative_to(self.root).parts
-        """The packages that contain the model."""
         self.texts: dict[str, bytes] = {}
         self.modules: list[ModuleType] = []
         self.found: set[str] = set()
-        """The top-level names of the modules that were found."""
         self.usual: list[str] = []
         """Python's module path, which the model may extend."""
 
@@ -188,7 +184,6 @@ class _Neighbours(MetaPathFinder):
         return tuple((Path(path).relative_to(root).as_posix(), self.decoded(path)) for path in self.texts)
 
     def _is_ours(self, name: str) -> bool:
-        """Return whether a module is in the model's folder and belongs neither to Python nor to Fencepost."""
         if name in sys.stdlib_module_names or name == "fencepost" or not name.isidentifier():
             return False
         if (self.folder / f"{name}.py").is_file() or (self.folder / name / "__init__.py").is_file():

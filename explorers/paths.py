@@ -45,7 +45,6 @@ def with_way(plain: Interpreter, properties: Iterable[Property], path: Path, err
 
 
 LEFT = "_left"
-"""Suffix of budget names."""
 ORDINARY = -1
 """Rank of a step that is not a fault."""
 LONGEST = 100
@@ -83,8 +82,6 @@ def budgets(state: type[Record]) -> tuple[str, ...]:
 
 
 class _Order:
-    """Ordered steps, the states between them, and each step's rank. Steps of lower rank are moved forward."""
-
     def __init__(self, plain: Interpreter, path: Path) -> None:
         self.plain, self.steps, self.states = plain, list(path.steps), list(path.states)
         left = [attrgetter(name) for name in budgets(plain.machine.state)]
@@ -96,7 +93,6 @@ class _Order:
         ]
 
     def improves(self, end: int) -> bool:
-        """Move forward each step that can precede a fault; return whether any moved."""
         place = 0
         changed = False
         while place < end:
@@ -108,7 +104,6 @@ class _Order:
         return changed
 
     def moves(self, later: int, place: int) -> bool:
-        """Move the step at `later` to `place` unless it depends on a step in between; return whether it moved."""
         step, states = self.steps[later], self.states.copy()
         for at in reversed(range(place, later)):
             between = self._between(states[at], step, self.steps[at], states[at + 2])
@@ -121,7 +116,6 @@ class _Order:
         return True
 
     def _between(self, before: Key, first: Step, second: Step, after: Key) -> Key | None:
-        """Return the state after `first` if both steps together lead from `before` to `after`, else None."""
         try:
             between = self.plain.apply(before, first).after
             return between if self.plain.apply(between, second).after == after else None

@@ -28,8 +28,6 @@ from fencepost.model.language.symmetry import Symmetry
 
 
 class PlainSearch(Stoppable):
-    """One exhaustive search on the plain semantics."""
-
     def __init__(
         self, machine: Machine, constants: Constants, properties: tuple[Property, ...], options: verdict.Options
     ) -> None:
@@ -57,7 +55,6 @@ class PlainSearch(Stoppable):
         self.ends: list[Key] = []
         self.levels: list[int] = []
         self.at: Key | None = None
-        """The state being expanded or judged."""
         self.graph: dict[Key, list[Transition]] | None = None
 
     def run(self) -> verdict.Result:

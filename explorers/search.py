@@ -20,7 +20,6 @@ from fencepost.model.language.machine import Machine
 
 
 def refuse_compact_behaviours(properties: tuple[Property, ...], options: Options) -> None:
-    """Raise UsageError for properties of behaviours if the search stores no states."""
     for item in properties:
         if item.kind.over_behaviours and options.compact:
             raise UsageError(
@@ -97,7 +96,6 @@ def digested(made: Search, result: Result, summed: Summed | None) -> Result:
 
 
 def _cross_checked(made: Search, result: Result, judged: Result) -> Result:
-    """Return a judged result with the cross-check of its search, unless a model error ended the search."""
     if made.options.cross_check == 0 or result.problems:
         return judged
     from fencepost.explorers.cross_check import cross_check

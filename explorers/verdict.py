@@ -22,11 +22,9 @@ class Verdict(StrEnum):
     NOT_FOUND = "not-found"
     """Not violated in what was searched, which by design was not everything (random walks)."""
     VIOLATED = "violated"
-    """Violated, with a trace."""
     UNREACHED = "unreached"
     """The search is complete and the witness was not reached."""
     UNDETERMINED = "undetermined"
-    """The search ended without a decision."""
 
 
 _SEVERITY = tuple(map(Verdict, ("violated", "unreached", "undetermined", "not-found", "holds", "proved")))
@@ -42,8 +40,6 @@ def worst(verdicts: list[Verdict], *, complete: bool) -> Verdict:
 
 
 class Reach(StrEnum):
-    """Whether the worst path from `when` to `then` ends."""
-
     BOUNDED = "bounded"
     UNBOUNDED = "unbounded"
     """For every cost there is a more expensive path, because a loop before `then` has a cost."""
@@ -137,8 +133,6 @@ def counted_bounds(
 
 
 class Cause(StrEnum):
-    """Cause of an early end."""
-
     SIGNAL = "signal"
     CANCELLED = "cancelled"
     BUDGET = "budget"
@@ -150,8 +144,6 @@ class Cause(StrEnum):
 
 
 class Reason(str):
-    """Reason for a stop: a clause for readers, and its cause for programs."""
-
     __slots__ = ("cause",)
     cause: Cause
 
@@ -161,7 +153,6 @@ class Reason(str):
         return made
 
     def __getnewargs__(self) -> tuple[str, Cause]:  # type: ignore[override]
-        """Return the constructor's arguments, from which another process rebuilds the reason."""
         return str(self), self.cause
 
     def on(self, more: str) -> "Reason":
@@ -211,24 +202,18 @@ class Compiled:
 
 
 class ProblemKind(StrEnum):
-    """Kind of a problem that leaves the answer valid."""
-
     MODEL_ERROR = "model-error"
     """The model raised an error, which ended the search. Earlier findings remain valid."""
     NOT_KEPT = "not-kept"
     """A requested checkpoint or file could not be written."""
     UNANSWERED = "unanswered"
-    """A part of the question ended in an error."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem reported beside an answer; `text` is a message for people."""
-
     kind: ProblemKind
     text: str
     error: FencepostError = field(compare=False, repr=False)
-    """The error behind the message."""
 
 
 def model_error(error: DomainError) -> Problem:
@@ -315,7 +300,6 @@ class Result:
     guards: tuple[GuardCount, ...]
     deadlocks: int
     bounds: tuple[BoundCount, ...] = ()
-    """The model's bounds, each with the number of states in which it was reached."""
     deadlock: Path | None = None
     store_bytes: int = 0
     spilled_bytes: int = 0
@@ -325,14 +309,12 @@ class Result:
     """The code that the search used, in order of use."""
     levels: tuple[int, ...] = ()
     symmetry: str = ""
-    """The interchangeable values, if states were merged by symmetry."""
     omission: float = 0.0
     notes: tuple[str, ...] = field(default=())
     problems: tuple[Problem, ...] = ()
     kept: bool = False
     """Whether a checkpoint was written from which the search can be resumed."""
     cross_check: CrossCheck | None = None
-    """The cross-check of stored states; None if there was none."""
     digest: int | None = None
     """A number that is equal for two searches that reached the same states and took the same steps of some actions.
     None unless requested."""
@@ -360,7 +342,6 @@ def require_no_error(result: Result) -> Result:
 
 
 def refuse_behaviours(properties: tuple[Property, ...], why: str) -> None:
-    """Raise UsageError for a property of behaviours, which only an exhaustive search can judge."""
     for item in properties:
         if item.kind.over_behaviours:
             raise UsageError(
@@ -410,7 +391,6 @@ class Options:
             require_number(name, getattr(self, name), least, fractions=name in ("budget", "memory"))
 
     def limit(self, seconds: float, states: int, memory: int) -> str:
-        """Return why a search that has used this much must stop, or an empty string."""
         if self.budget is not None and seconds > self.budget:
             return out_of_time(self.budget)
         if self.max_states is not None and states >= self.max_states:
@@ -421,7 +401,6 @@ class Options:
 
 
 def require_number(name: str, value: object, least: int, *, fractions: bool = False) -> None:
-    """Raise UsageError if an argument is neither None nor a number of at least `least`."""
     kinds = (int, float) if fractions else (int,)
     if value is None or (isinstance(value, kinds) and value >= least):
         return

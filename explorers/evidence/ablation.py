@@ -22,13 +22,10 @@ from fencepost.model.language.machine import Machine
 
 @dataclass(frozen=True)
 class Setting:
-    """A constant whose value differs from the rest of the matrix: a switch that was turned, or another choice."""
-
     constant: str
     value: int
     condition: str
     sentence: str
-    """Description of the constant."""
 
     @property
     def name(self) -> str:
@@ -46,7 +43,6 @@ def rows_of(machine: Machine, constants: Constants, more: Mapping[str, tuple[int
 
 
 def settings(constants: Constants, more: Mapping[str, tuple[int, ...]]) -> tuple[Setting, ...]:
-    """Return the settings that change one constant: switches, choices, and the values in `more`."""
     found = []
     for name, constant in constants.declared().items():
         values = list(more.get(name, ()))
@@ -60,8 +56,6 @@ def settings(constants: Constants, more: Mapping[str, tuple[int, ...]]) -> tuple
 
 
 class Purpose(StrEnum):
-    """Purpose of a guard or a setting, as far as a search with these constants shows it."""
-
     NEEDED = "needed"
     """A property that holds with it is violated without it."""
     BOUND = "bound"
@@ -79,7 +73,6 @@ class Purpose(StrEnum):
     REFUSED = "refused"
     """The machine rejects the setting in combination with the other constants."""
     UNDETERMINED = "undetermined"
-    """The search ended without a decision."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +117,6 @@ class Ablation(Stoppable):
         self.compiling = Lock()
 
     def explore_whole(self) -> Result:
-        """Search the original machine, with which every row is compared. The search must be complete."""
         options = replace(self.options, budget=None, max_states=None, stop_on_violation=False)
         self.whole = MaskedSearch(self.machine, self.constants, self.all_properties, options, kernels=self.kernels)
         self.base = require_no_error(self._run(self.whole))
@@ -195,7 +187,6 @@ class Ablation(Stoppable):
 
 
 def _purpose(broken: tuple[str, ...], *, grown: bool | None, complete: bool) -> Purpose | None:
-    """Return a row's purpose, or None if it reaches the same states as the original machine and violates nothing."""
     if broken:
         return Purpose.NEEDED
     if not complete:

@@ -51,7 +51,6 @@ class Difference:
 
     @property
     def same(self) -> bool | None:
-        """Whether there is no difference; None if this is unknown."""
         return False if self.state or self.behaviour else None if self.why else True
 
 
@@ -97,15 +96,12 @@ def path_to(space: Space, state: int) -> Path:
 
 
 class _Watch:
-    """Two machines that are followed by their observable behaviour."""
-
     def __init__(self, spaces: tuple[Space, Space], seen: tuple[Array, Array], most_pairs: int) -> None:
         self.spaces, self.seen, self.most_pairs = spaces, seen, most_pairs
         self.steps = [space.steps() for space in spaces]
         self.why = ""
 
     def run(self) -> OnlyOne | None:
-        """Return the shortest behaviour of one machine only; None if none exists, or if it is unknown (see `why`)."""
         if all(len(np.unique(own)) == len(own) for own in self.seen):
             return self._one_by_one()
         starts = [self._split(side, np.flatnonzero(space.firsts)) for side, space in enumerate(self.spaces)]
@@ -212,7 +208,6 @@ class _Watch:
 
 
 def _back(before: dict[tuple[int, int], tuple[int, int] | None], node: tuple[int, int]) -> Iterator[int]:
-    """Yield the states on the path to a node, starting with the initial one."""
     chain: list[int] = []
     at: tuple[int, int] | None = node
     while at is not None:
@@ -223,8 +218,6 @@ def _back(before: dict[tuple[int, int], tuple[int, int] | None], node: tuple[int
 
 @dataclass(frozen=True)
 class Changed:
-    """An action whose text differs: the guards that only one machine has, and whether the effects differ."""
-
     action: str
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
@@ -233,8 +226,6 @@ class Changed:
 
 @dataclass(frozen=True)
 class Texts:
-    """Differences between the model texts of two machines."""
-
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
     changed: tuple[Changed, ...]

@@ -68,13 +68,11 @@ class Tolerance:
 
 
 def fault_kinds(machine: Machine) -> dict[str, str]:
-    """Return the kinds of faults that can be counted: the budget's field, and the constant that limits it."""
     ends = _ends(machine)
     return {name: next(iter(end.names)) for name, end in ends.items() if not _why_not(machine, name, ends)}
 
 
 def _ends(machine: Machine) -> dict[str, Linear]:
-    """Return the upper bounds of the budgets that depend on constants. Raise UsageError if the state has no budgets."""
     budget = dict(fields(machine.state)).get(BUDGET)
     if not isinstance(budget, Nested):
         raise UsageError(
@@ -136,7 +134,6 @@ def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -
 
 
 def with_faults(machine: Machine, constants: Constants, kinds: tuple[str, ...], faults: Faults) -> Constants:
-    """Return constants that allow at most these faults. Raise UsageError if no initial state has this budget."""
     bounds = [fault_kinds(machine)[name] for name in kinds]
     limited = constants.replace(**dict(zip(bounds, faults, strict=True)))
     plain = Interpreter(machine, limited)
@@ -215,7 +212,6 @@ def tolerance(
 
 
 def _why_fewer_matter(machine: Machine, prop: Property, bounds: Mapping[str, str]) -> dict[str, str]:
-    """Return, with the reason, the kinds for which fewer faults may cause violations that more faults do not."""
     program = translate(machine, (prop,))
     found = {kind: why_fewer_matter(program, bound) for kind, bound in bounds.items()}
     return {kind: why for kind, why in found.items() if why}
@@ -230,7 +226,6 @@ def natively(machine: Machine, prop: Property, kernels: Kernels) -> Look:
 
 
 def _searched(constants: Constants, prop: Property, options: Options, look: Look) -> Result:
-    """Search up to the first violation. Raise DomainError if the model raises an error first."""
     result = look(constants, replace(options, stop_on_violation=True))
     return result if result.of(prop.name).verdict is Verdict.VIOLATED else require_no_error(result)
 

@@ -127,7 +127,6 @@ def lengths_of(state: type[Record], values: Mapping[str, int]) -> tuple[int, ...
 
 
 def choose_fields(state: type[Record], named: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the scalar fields under the named fields, such as `replica.log`. Raise UsageError for an unknown name."""
     leaves = list(leaves_of(state))
     found: list[str] = []
     for name in named:

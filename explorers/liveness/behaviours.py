@@ -104,7 +104,6 @@ class Analysis:
         self.nodes = queue[:size].copy()
 
     def wrong(self) -> int | None:
-        """Return an edge between `when` and `then` whose cost is negative, or None."""
         costs = self.terms.costs
         below = np.flatnonzero(self.by_edge < 0)
         if costs is not None and (costs < 0).any():

@@ -40,13 +40,10 @@ class Part(NamedTuple):
 
 
 class StepMeaning(NamedTuple):
-    """The meaning of a step's number: an action and the values of its parameters or message fields."""
-
     action: str
     values: Mapping[str, int]
 
     def of(self, name: str) -> tuple[int, ...]:
-        """Return the value of a parameter or message field; for a message, return those of all of its fields."""
         if name in self.values:
             return (self.values[name],)
         return tuple(value for key, value in self.values.items() if key.startswith(f"{name}."))
@@ -54,10 +51,7 @@ class StepMeaning(NamedTuple):
 
 @dataclass(frozen=True)
 class TransitionIds:
-    """Numbering of a machine's steps."""
-
     parts: Mapping[str, tuple[Part, ...]]
-    """The parts of each action's numbers."""
     first: Mapping[str, int]
     """The smallest number of each action."""
 

@@ -27,8 +27,6 @@ CHUNK = 1 << 16
 
 
 class Engine(Stoppable):
-    """The properties of behaviours of one finished search."""
-
     compiled: Compiled
 
     def __init__(self, search: Expansion, properties: tuple[Property, ...], began: float) -> None:
@@ -215,7 +213,6 @@ class Engine(Stoppable):
     # -- limits
 
     def pause(self) -> None:
-        """Raise an exception if time is over or a stop was requested."""
         if self.stop_asked:
             raise Stopped(self.stop_asked)
         budget = self.search.options.budget

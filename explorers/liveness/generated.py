@@ -43,8 +43,6 @@ from fencepost.model.language.records import Key
 
 @dataclass(frozen=True)
 class Compiled:
-    """A machine's compiled steps, and the compiled predicates of properties."""
-
     steps: Kernels
     predicates: Kernels
     codes: TransitionIds
@@ -108,8 +106,6 @@ FIRST_SLOTS = 1 << 12
 
 
 class Graph:
-    """All states and steps of a finished search."""
-
     def __init__(self, search: Expansion, compiled: Compiled, pause: Callable[[], None]) -> None:
         self.search, self.steps, self.pause = search, compiled.steps, pause
         if search.trees is not None:

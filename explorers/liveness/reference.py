@@ -53,8 +53,6 @@ class Region:
 
 @dataclass(frozen=True)
 class Way:
-    """Steps from an initial state, followed by steps that repeat forever."""
-
     start: Key
     stem: tuple[Step, ...] = ()
     loop: tuple[Step, ...] = ()
@@ -70,8 +68,6 @@ class Way:
 
 
 class Reference:
-    """A property for one combination of its parameters."""
-
     def __init__(
         self, plain: Interpreter, graph: Graph, starts: list[Key], prop: Property, args: tuple[int, ...]
     ) -> None:
@@ -271,8 +267,6 @@ def judge(plain: Interpreter, graph: Graph, starts: list[Key], prop: Property) -
 
 
 class BehaviourFinding(NamedTuple):
-    """Finding for one combination of values of a property's parameters."""
-
     args: tuple[int, ...]
     reach: Reach
     worst: int | None

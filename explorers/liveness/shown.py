@@ -84,7 +84,6 @@ def _domain_of(plain: Interpreter, action: Action, item: str) -> Domain | InFlig
 
 
 def shown(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path) -> Shown | str:
-    """Return how a path violates a leads-to or at-most property, or a text that says why it does not."""
     about = prop.behaviour
     whens = [
         number == 0 if about.when is None else plain.says(prop, about.when, key, args)
@@ -124,7 +123,6 @@ def shown(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path)
 
 
 def _unfair(plain: Interpreter, prop: Property, path: Path, loop: int) -> str:
-    """Return which promise the loop breaks, as text, or an empty string."""
     happened: set[Instance] = set()
     for before, step in zip(path.states[loop:], path.steps[loop:], strict=False):
         happened |= instances(plain, prop, [plain.apply(before, step)], before)

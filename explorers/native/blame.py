@@ -15,8 +15,6 @@ from fencepost.model.language.records import Key
 
 
 class Explored(Protocol):
-    """An exploration in compiled code, with the data needed to repeat a step under the plain semantics."""
-
     machine: Machine
     constants: Constants
     properties: tuple[Property, ...]

@@ -89,7 +89,6 @@ def discard(folder: Path) -> None:
 
 
 def load(search: Expansion) -> None:
-    """Restore a search from its checkpoint. Raise UsageError if no checkpoint is intact and belongs to this search."""
     folder = _folder(search)
     manifest = _manifest(folder)
     refuse_other_question(folder, manifest["question"], question(search))
@@ -122,7 +121,6 @@ def load(search: Expansion) -> None:
 
 
 def _stays_inside(search: Expansion, position: dict[str, Any], bases: list[list[int]], entries: dict[str, Any]) -> bool:
-    """Return whether a search restored from a checkpoint uses only valid array positions."""
     starts, ends, compact = position["starts"], position["ends"], search.options.compact
     names = {f"{owner}-{name}" for owner, part in enumerate(search.partitions) for name in part.content()}
     return (
@@ -177,7 +175,6 @@ def _is_field(column: Any, field: FieldType, values: Mapping[str, int], there: n
 def require_question(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options
 ) -> None:
-    """Raise UsageError if the checkpoint belongs to another question, judging by what is known before compiling."""
     folder = Path(options.checkpoint or "")
     asked = _question(machine, constants, properties, options)
     refuse_other_question(folder, _manifest(folder)["question"], asked)

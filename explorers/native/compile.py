@@ -41,13 +41,10 @@ from fencepost.model.language.records import BagOf, fields
 from fencepost.model.language.symmetry import Symmetry
 
 MOST_SUCCESSORS = 1 << 28
-"""Maximum number of successors of one state."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A module to compile, with the data that its caller needs."""
-
     unit: Lowered
     layout: Layout
     shape: Shape
@@ -59,7 +56,6 @@ class Source:
     step_properties: tuple[Property, ...]
     most_successors: int
     masks: Masks | None = None
-    """Where guards are turned off, in a module compiled with masks."""
     bounds: tuple[str, ...] = ()
     """The constants whose bounds are counted after the guards: states for each, then refusals together with others."""
     counting: int | None = None
@@ -193,7 +189,6 @@ class Run(NamedTuple):
     """Kernel arguments that depend on the constants of a run."""
 
     layout: Layout
-    """The layout of states."""
     constants: np.ndarray[Any, Any]
     checks: np.ndarray[Any, Any]
     """The check array. Each worker has a copy of it."""
@@ -201,14 +196,10 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Kernels:
-    """The compiled kernels of one machine and shape, callable with numpy arrays."""
-
     source: Source
     module: Any
     level: int
-    """The optimization level of the code."""
     seconds: float
-    """Seconds spent on compiling; 0 if the code was cached."""
     memory: int
     """Peak memory in bytes of the process that compiled it."""
     to_optimize: float
@@ -236,7 +227,6 @@ class Kernels:
         return all(int(value) <= rooms[name] for name, value in constants.values.items())
 
     def layout(self, constants: Constants) -> Layout:
-        """Return the layout of states under these constants. Raise MismatchError if the code does not fit them."""
         layout = self.source.layout
         if not self.serve(constants):
             raise MismatchError(
@@ -246,7 +236,6 @@ class Kernels:
         return layout.at(evaluated(layout.depends, constants.values))
 
     def must_judge(self, properties: tuple[Property, ...]) -> None:
-        """Raise MismatchError if a property is not compiled. It would never be evaluated, and would seem to hold."""
         missing = [
             item.name for item in properties if item not in self.source.state_properties + self.source.step_properties
         ]
@@ -344,15 +333,12 @@ def bound(source: Source, found: Library, level: int) -> Kernels:
 
 
 class Tier(StrEnum):
-    """Values of the environment variable."""
-
     CHEAP = "cheap"
     OPTIMIZED = "optimized"
     SWAP = "swap"
 
 
 def forced() -> Tier | None:
-    """Return the mode that the environment sets for tests: only one kind of code, or a switch at every round."""
     given = os.environ.get(NAMED, "")
     if given and given not in set(Tier):
         raise UsageError(f"{NAMED} is {given!r}, which is not a tier. Tiers are: {', '.join(Tier)}.")
@@ -381,8 +367,6 @@ def seconds_to_optimize(source: Source) -> float:
 
 
 class Watching(Protocol):
-    """An observer of compilations, each of which takes seconds."""
-
     def compiling(self, name: str) -> AbstractContextManager[None]: ...
 
     def compiled(self, name: str, seconds: float) -> None: ...

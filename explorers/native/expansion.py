@@ -43,8 +43,6 @@ WORTH_SHARING = 2048
 
 @dataclass
 class Worker:
-    """Counts and working memory of one worker."""
-
     checks: np.ndarray[Any, Any]
     fired: np.ndarray[Any, Any]
     refused: np.ndarray[Any, Any]
@@ -52,11 +50,9 @@ class Worker:
     place: np.ndarray[Any, Any]
     """Two numbers: the owner whose states are being inserted (or -1), and the number of batches."""
     queue: np.ndarray[Any, Any]
-    """Working memory for inserting states."""
     found: np.ndarray[Any, Any]
     """For each step property, the row that decides it, or -1 if the property is not judged."""
     opened: np.ndarray[Any, Any] | None = None
-    """Working memory for rows that are decoded from keys."""
 
     @classmethod
     def alone(cls, checks: np.ndarray[Any, Any], actions: int, counters: int, batch: int) -> Self:
@@ -82,8 +78,6 @@ class Worker:
 
 
 class WorkerPool:
-    """Workers that share tasks. Use it as a context manager; a pool of one needs no thread."""
-
     def __init__(self, workers: list[Worker]) -> None:
         self.workers = workers
         self.resting = 0
@@ -160,8 +154,6 @@ def processors() -> int:
 
 
 class Calls(NamedTuple):
-    """The kernel calls of one worker, their module, and the trees that they read."""
-
     module: Any
     trees: Trees | None
     expand: Callable[[], int]
@@ -169,8 +161,6 @@ class Calls(NamedTuple):
 
 
 class Expansion:
-    """The states of a search, in partitions, with the workers that expand them."""
-
     large = LARGE
 
     def __init__(

@@ -25,7 +25,6 @@ NODE_GROWTH = 1.25
 LEAST_BITS = 16
 """Minimum number of bits of a node's number, because a home is determined by 32 bits of two such numbers."""
 ENTERED = 1
-"""The kernel's return value once it has entered all keys."""
 TOGETHER = 256
 """Number of successors whose nodes are looked up in turn, so that their data fit in a fast cache."""
 OPENED = 512
@@ -33,8 +32,6 @@ OPENED = 512
 
 
 class Trees:
-    """The nodes of all rows of a search, from which keys are built."""
-
     def __init__(self, module: Any, words: int) -> None:
         self.module, self.words = module, words
         self.facts = np.zeros((2, TREE), np.int64)

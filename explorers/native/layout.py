@@ -40,8 +40,6 @@ class Leaf(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """The storage of one word of memory."""
-
     word: int
     mask: int
     base: int
@@ -273,23 +271,17 @@ class Spot(NamedTuple):
 
 
 class ArraySpots(NamedTuple):
-    """The spots of an array, nested like its elements."""
-
     length: int
     """The position of its length among the numbers that depend on constants."""
     elements: tuple[Any, ...]
 
 
 class BagSpots(NamedTuple):
-    """The spots of a bag: of its size, and of its messages, nested like them."""
-
     size: Any
     slots: tuple[Any, ...]
 
 
 class Spots:
-    """Visitor of a state that finds its numbers and their dependencies."""
-
     def __init__(self, rooms: Mapping[str, int], lows: Mapping[str, int]) -> None:
         self.rooms, self.lows = rooms, lows
         self.found: list[Spot] = []
@@ -414,7 +406,6 @@ def ends_of(
 
 
 def width(domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]) -> type[np.signedinteger[Any]]:
-    """Return the narrowest signed integer type for a domain; raise ModelError if no type is wide enough."""
     (low, _), (_, high) = ends_of(domain, rooms, lows)
     for kind in (np.int8, np.int16, np.int32, np.int64):
         limits = np.iinfo(kind)

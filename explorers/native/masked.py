@@ -27,8 +27,6 @@ NOWHERE = -1
 
 @dataclass(frozen=True)
 class Departure:
-    """The first step that was refused because it leaves a domain: the path to it, the step, and the error."""
-
     path: Path
     step: Step
     message: str

@@ -22,8 +22,6 @@ from fencepost.model.language.machine import Machine
 
 
 class Search(Stoppable, Expansion):
-    """One exhaustive search of a machine."""
-
     def __init__(
         self,
         machine: Machine,
@@ -96,7 +94,6 @@ class Search(Stoppable, Expansion):
         return replace(result, kept=True)
 
     def _levels(self, began: float) -> str:
-        """Expand one level after another; return why the search stopped, or an empty string."""
         while True:
             self.sure = dict(self.position.found)
             if self.options.stop_on_violation and self._is_enough():
@@ -148,7 +145,6 @@ class Search(Stoppable, Expansion):
         return self._violated()
 
     def limit(self, seconds: float, distinct: int) -> str:
-        """Return why a search of these seconds and this many states must stop, or an empty string."""
         memory = self.store_bytes - self.spilled_bytes + self.slack
         return self.stop_asked or self.options.limit(seconds, distinct, memory)
 

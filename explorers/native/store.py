@@ -33,7 +33,6 @@ SPILL_GROWTH = 2
 """Growth of arrays in files, which use their disk space at once."""
 
 WORD = 8
-"""Bytes of a word. Rows consist of words."""
 BESIDE = 24
 """Bytes of a successor besides its row: hash, parent, and positions in the order and in a worker's queue."""
 BATCH = 512
@@ -49,8 +48,6 @@ ALL = slice(None)
 
 @dataclass
 class Progress:
-    """Progress of a running search."""
-
     distinct: int
     generated: int
     depth: int
@@ -62,15 +59,12 @@ class Progress:
 
 @dataclass
 class Position:
-    """The position of a search: the data of a checkpoint except for the partitions."""
-
     depth: int = 1
     next_round: int = 0
     starts: list[int] = field(default_factory=list)
     """For each owner, the number of the first state of the level being expanded."""
     ends: list[int] = field(default_factory=list)
     judged: list[int] = field(default_factory=list)
-    """For each owner, the number of states on which the properties were evaluated."""
     levels: list[int] = field(default_factory=list)
     fired: list[int] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)

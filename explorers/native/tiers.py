@@ -31,9 +31,7 @@ ENOUGH = 50_000
 LEAST_FALL = 0.01
 """Minimum decrease of the logarithm of the growth from one level to the next, so that every estimate is finite."""
 SPAN = 3
-"""Number of levels over which growth is averaged."""
 ENDLESS = 1e12
-"""Number of states beyond which nothing is estimated."""
 
 
 def states_to_come(levels: Sequence[int]) -> float:
@@ -63,12 +61,9 @@ def seconds_to_come(levels: Sequence[int], earlier: int, seconds: float) -> floa
 
 
 class Tiers:
-    """The code of one search."""
-
     def __init__(self, kernels: Kernels, forced: Tier | None) -> None:
         self.kernels = kernels
         self.used = [kernels]
-        """All code that the search has used, in order of use."""
         self._forced = forced
         self._earlier, self._began = -1, 0.0
         self._asked = False
@@ -115,14 +110,12 @@ class _Optimizer:
         self._lock = threading.Lock()
         self._running: tuple[Lowered, Meanwhile] | None = None
         self._lost: set[Lowered] = set()
-        """Units that could not be optimized. They are not tried again."""
 
     @property
     def is_busy(self) -> bool:
         return self._running is not None
 
     def ask(self, unit: Lowered) -> Library | None:
-        """Return the optimized unit, or None until it is available."""
         with self._lock:
             made = self._collected()
             if made is not None and made[0] == unit:

@@ -79,7 +79,6 @@ def parts(condition: ast.expr) -> list[ast.expr]:
 
 
 def find_guard(machine: Machine, name: str) -> Guard:
-    """Return the guard with this name, such as `follower-fetch 1`; raise UsageError for an unknown name."""
     known = {item.name: item for item in guards(machine)}
     wanted = " ".join(name.replace("_", "-").split())
     if wanted not in known:

@@ -18,7 +18,6 @@ from fencepost.model.language.errors import UsageError
 
 NAMED = "FENCEPOST_CACHE"
 PRIVATE = "private"
-"""Name of the folder that is created inside a folder that others can read."""
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 MOST_LINKS = 40
@@ -124,7 +123,6 @@ def _resolve(path: Path) -> Path:
 
 
 def _require_safe(folder: Path) -> None:
-    """Raise UntrustedError if others could replace files in a folder. A sticky folder protects our files from that."""
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
         raise UntrustedError(f"{folder} is not a folder")
@@ -173,6 +171,5 @@ def _stand_in(reason: str) -> Path:
 
 
 def _remove(folder: Path, maker: int) -> None:
-    """Remove the temporary folder, unless this is a forked process that did not create it."""
     if os.getpid() == maker:
         shutil.rmtree(folder, ignore_errors=True)

@@ -21,7 +21,6 @@ MOST = 1 << 26
 _IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
 """System errors for a file that is writable but not replaceable, because of its folder or because it is a mount."""
 LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.new")
-"""Names of temporary files."""
 _RETRY = 0.05
 """Seconds between two attempts to get a lock."""
 
@@ -79,7 +78,6 @@ def _is_open_as(path: Path, number: int) -> bool:
 
 
 def create_file(path: Path, content: bytes | memoryview, *, lasting: bool = True, mode: int | None = None) -> None:
-    """Create a file, write it and sync it. Raise an error if it exists, even as a link."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     with os.fdopen(descriptor, "wb") as file:
         if mode is not None:
@@ -116,7 +114,6 @@ def open_regular(path: Path) -> Any:
 
 
 def read_file(path: Path) -> bytes:
-    """Return the content of one of our files. Raise OSError as `open_regular` does, or if it exceeds `MOST` bytes."""
     with open_regular(path) as file:
         return read_all(file, MOST)
 
@@ -135,11 +132,8 @@ def read_all(file: Any, most: int) -> bytes:
 
 
 class Lock:
-    """Lock on a folder, held until it is released or garbage-collected."""
-
     def __init__(self, descriptor: int) -> None:
         self.release = weakref.finalize(self, os.close, descriptor)
-        """Release the folder."""
 
     def __enter__(self) -> Self:
         return self

@@ -56,8 +56,6 @@ def _during(why: Reason, doing: str) -> Reason:
 
 
 class Stoppable:
-    """Work in rounds that can be asked to stop after the current round. Only the first reason is kept."""
-
     stop_asked = ""
 
     def ask(self, why: str) -> bool:

@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 from fencepost.model.language.errors import UsageError
 
 SUM = "sum"
-"""Key of the digest."""
 
 
 class BrokenSealError(ValueError):
@@ -29,7 +28,6 @@ def seal(data: dict[str, Any]) -> bytes:
 
 
 def unseal(data: dict[str, Any]) -> dict[str, Any]:
-    """Return data without its digest; raise BrokenSealError if the digest is wrong."""
     rest = {name: value for name, value in data.items() if name != SUM}
     if data.get(SUM) != checksum(rest):
         raise BrokenSealError("the digest does not match")
@@ -37,7 +35,6 @@ def unseal(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def parse_object(text: bytes) -> dict[str, Any]:
-    """Parse a JSON object that includes its digest; raise BrokenSealError if the text is not a JSON object."""
     try:
         found = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
@@ -65,7 +62,6 @@ def read_sealed(text: bytes, where: object, number: int) -> dict[str, Any]:
 
 
 def require_format(found: dict[str, Any], where: object, number: int) -> None:
-    """Raise UsageError unless a checkpoint file has the format that this version reads."""
     if found.get("format") != number:
         raise UsageError(
             f"{where}: this file of the checkpoint has format {str(found.get('format', 'none'))[:20]}, and this "

@@ -59,8 +59,6 @@ if TYPE_CHECKING:
 
 @dataclass
 class Explore:
-    """One exhaustive search on Spark."""
-
     machine: Machine
     constants: Constants
     properties: tuple[Property, ...]
@@ -346,8 +344,6 @@ def _property(
 
 
 class _Trails:
-    """Paths from an initial state, followed backwards through the blocks."""
-
     def __init__(self, native: Search, store: Store, manifest: Manifest) -> None:
         self.native, self.store, self.base = native, store, manifest.base
         dtype = native.layout.dtype

@@ -53,7 +53,6 @@ class MappedPartition:
         self._history: dict[int, list[int]] = {}
 
     def open(self, level: int, counts: list[int]) -> bool:
-        """Map the partition as it was after `level`; return False if it must be rebuilt."""
         try:
             state = json.loads((self.folder / STATE).read_text())
         except (OSError, ValueError):

@@ -40,7 +40,6 @@ HANDOVER = 100_000
 ROOM = 1 << 16
 """Free space in bytes that Spark needs in the temporary folder to start."""
 OLDEST_JAVA = 17
-"""The oldest version of Java that Spark 4 supports."""
 LOGGING = Path(__file__).with_name("log4j2.properties")
 QUIET = {
     "spark.ui.enabled": "false",
@@ -78,7 +77,6 @@ def require_spark() -> None:
 
 @contextmanager
 def spark(cluster: Cluster) -> Iterator[SparkContext]:
-    """Start Spark and stop it afterwards. Raise UsageError if it cannot start or run Fencepost on its executors."""
     require_spark()
     from pyspark import SparkConf, SparkContext
 
@@ -165,7 +163,6 @@ def require_java() -> None:
 
 
 def first_cause(text: str) -> str:
-    """Return the sentence of a Java or Python error that names the cause, without the stack trace."""
     lines = [
         line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith(("at ", "File "))
     ]
@@ -175,8 +172,6 @@ def first_cause(text: str) -> str:
 
 
 def _require_executors(context: SparkContext) -> None:
-    """Run one task. Raise UsageError if Fencepost is missing on an executor, or has a different version."""
-
     def look(numbers: Iterator[int]) -> Iterator[str]:
         del numbers
         try:

@@ -68,8 +68,6 @@ class Block:
 
 @dataclass(frozen=True)
 class Head:
-    """Header of a block, which must match the manifest."""
-
     level: int
     partition: int
     firsts: list[int]
@@ -86,13 +84,10 @@ State = list[int]
 
 @dataclass
 class Manifest:
-    """The state of a search except for its blocks."""
-
     partitions: int
     base: int
     """The first level that has a block, which contains the states of all levels up to this one."""
     level: int
-    """The newest level, which will be expanded next."""
     levels: list[int]
     """Number of states of each level, starting with the first."""
     initial: int
@@ -119,7 +114,6 @@ class Manifest:
 
 
 def folder_of(url: str) -> tuple[FileSystem, str]:
-    """Return the file system of a folder and its path there. Raise UsageError for an unknown file system."""
     from pyarrow import ArrowInvalid
     from pyarrow.fs import FileSystem, LocalFileSystem
 
@@ -135,8 +129,6 @@ def folder_of(url: str) -> tuple[FileSystem, str]:
 
 
 class Store:
-    """The blocks of one search, in a folder."""
-
     def __init__(self, url: str) -> None:
         self.url = url
         self.system, self.path = folder_of(url)
@@ -152,7 +144,6 @@ class Store:
         return len(text), checksum
 
     def read_block(self, level: int, partition: int, dtype: np.dtype[Any]) -> Block:
-        """Return a block; raise DamagedError if it is missing or damaged."""
         name = self.name(level, partition)
         text = self.read(name)
         try:
@@ -208,7 +199,6 @@ class Store:
             raise UsageError(f"{path} could not be written: {error}. Name a folder with free space.") from error
 
     def read(self, name: str, most: int | None = None) -> bytes:
-        """Return a file's content; raise DamagedError if it is missing or larger than any file that was written."""
         try:
             with self._opened(name) as file:
                 text = bytes(file.read(None if most is None else most + 1))
@@ -264,7 +254,6 @@ def refuse_another(store: Store) -> None:
 
 
 def load_manifest(store: Store, native: Search) -> Manifest:
-    """Return the manifest of a search with the same question; raise UsageError if there is no such search."""
     if not store.exists(MANIFEST):
         raise UsageError(
             f"there is no checkpoint of the spark engine in {store.url}: run once with `checkpoint={store.url!r}`."

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PIECES = 10
-"""Number of points on the growth curve."""
-
 VIOLATIONS = """
 SELECT cell, property, count(*) AS walks, min(length) AS length, min_by(walk, struct(length, walk)) AS walk
 FROM (SELECT cell, walk, inline(violations) FROM walks) GROUP BY cell, property ORDER BY cell, property
@@ -60,8 +58,6 @@ FROM (
 
 @dataclass(frozen=True)
 class Violation:
-    """Walks of a cell that violated a property: their number, the number of the shortest walk, and its states."""
-
     cell: str
     property: str
     walks: int
@@ -71,8 +67,6 @@ class Violation:
 
 @dataclass(frozen=True)
 class Cell:
-    """Summary of the walks of one cell."""
-
     cell: str
     walks: int
     steps: int
@@ -89,8 +83,6 @@ class Cell:
 
 @dataclass(frozen=True)
 class Signature:
-    """Similar violations: of the same property, by walks in which the same actions happened."""
-
     property: str
     actions: tuple[int, ...]
     walks: int
@@ -102,8 +94,6 @@ class Signature:
 
 @dataclass(frozen=True)
 class Summary:
-    """Summary of a sweep."""
-
     cells: tuple[Cell, ...]
     violations: tuple[Violation, ...]
     signatures: tuple[Signature, ...]

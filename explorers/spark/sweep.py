@@ -52,8 +52,6 @@ class Block:
 
 @dataclass
 class Swept:
-    """Progress of a sweep."""
-
     folder: str
     blocks: int
     done: int
@@ -84,7 +82,6 @@ def question(sweep: Sweep) -> dict[str, Any]:
 
 
 def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
-    """Prepare a folder for walks. Raise UsageError if it has walks of another question, or any without `resume`."""
     from pyarrow.fs import FileType
 
     system, path = folder_of(folder)
@@ -276,15 +273,11 @@ action; `fingerprints` are hashes of states, one state of 16; `seconds` a share 
 """
 NEVER = 1 << 30
 ERROR = "error"
-"""End of a walk in which the model raised an error."""
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Parameters of all walks of a sweep."""
-
     origins: tuple[tuple[str, Origin], ...]
-    """The machine of each cell."""
     seed: int
     depth: int
     weights: tuple[tuple[str, int], ...]

@@ -41,7 +41,6 @@ class Origin:
 
     name: str
     files: Files
-    """The files that define the protocol; empty for a built-in protocol."""
     values: tuple[tuple[str, int], ...]
     properties: tuple[str, ...]
     """Names of the properties to judge; if empty, all. A built-in protocol is always compiled with all of its
@@ -90,8 +89,6 @@ _PARTITION_MASK = np.uint64(0xFFFFF)
 
 @dataclass(frozen=True)
 class Work:
-    """One level of one search."""
-
     origin: Origin
     run: str
     store: str
@@ -99,9 +96,7 @@ class Work:
     level: int
     """The level that is expanded. Its successors form the next level."""
     base: int
-    """The first level that has a block."""
     waiting: tuple[str, ...]
-    """Properties that are still undecided."""
     counting: int = 0
     """The bounds to count, as a bit mask."""
     earlier: int = 0
@@ -110,8 +105,6 @@ class Work:
 
 @dataclass(kw_only=True)
 class Share:
-    """Findings of a partition in its share of a level."""
-
     found: dict[str, int] = field(default_factory=dict)
     """For each decided property, the number of the first state that decided it, or that the deciding step starts
     from."""
@@ -126,8 +119,6 @@ class Share:
 
 @dataclass
 class Expanded(Share):
-    """Counts from expanding a partition's share of a level."""
-
     fired: list[int] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
     ends: int = 0
@@ -137,8 +128,6 @@ class Expanded(Share):
 
 @dataclass
 class Received(Share):
-    """A partition's answer after it has received its share of the next level."""
-
     partition: int
     fresh: int = 0
     block: tuple[int, int] = (0, 0)
@@ -332,7 +321,6 @@ def digest(work: Work, names: tuple[str, ...], number: int) -> int:
 
 
 def _block(work: Work, layout: Layout, store: Store, level: int, number: int) -> Block:
-    """Return a block; raise DamagedError if it is damaged or contains rows that are not states."""
     block = store.read_block(level, number, layout.dtype)
     if level <= work.earlier and not are_states(block.rows, layout, work.origin.constants().values):
         raise store.damaged(level, number)
@@ -340,7 +328,6 @@ def _block(work: Work, layout: Layout, store: Store, level: int, number: int) ->
 
 
 def _mapped(work: Work, kernels: Kernels, store: Store, number: int, folder: Path) -> MappedPartition:
-    """Return the mapped partition as it was after the level that is being expanded; rebuild it if needed."""
     layout = kernels.layout(work.origin.constants())
     mapped = MappedPartition(kernels, layout, folder)
     newest = _block(work, layout, store, work.level, number)
@@ -375,7 +362,6 @@ def _judge(work: Work, kernels: Kernels, new: list[np.ndarray[Any, Any]], firsts
 
 
 def _own(folder: Path) -> None:
-    """Create a folder for this user alone, for code and states. Raise UsageError if another user created it."""
     folder.mkdir(0o700, parents=True, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

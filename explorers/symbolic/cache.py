@@ -28,7 +28,6 @@ def cached(
     settings: Settings,
     tell: Callable[[int, int], None] | None = None,
 ) -> Proof:
-    """Return a proof from the cache, or compute and store it. Questions that timed out before are asked again."""
     engine = "\n".join([*ends(machine, properties), *plain_texts(machine.refuse), engine_version()])
     file = cache_folder() / "proofs" / digest(machine, constants, properties, settings, engine=engine)
     found = _kept(file)

@@ -189,7 +189,6 @@ def _call(run: Walking, frame: Frame, node: nodes.Call) -> Any:
 
 
 def is_small_set(found: Value) -> bool:
-    """Return whether a number is nonnegative and has no more bits than `bits.size` counts."""
     if isinstance(found, Num):
         return found.lo is not None and found.hi is not None and found.lo >= 0 and found.hi.bit_length() <= MOST_MEMBERS
     return isinstance(found, int) or terms.is_flag(found) or (found.sign is False and len(found.bits) <= MOST_MEMBERS)

@@ -16,8 +16,6 @@ from fencepost.explorers.symbolic.terms import Flag, Num, Value, both, bounds, c
 
 @dataclass(frozen=True)
 class Refs:
-    """A reference to a record, an array or a bag: the places that it may stand for, each under a condition."""
-
     options: tuple[tuple[Flag, Any], ...]
 
     @property
@@ -53,8 +51,6 @@ def asked(refs: Refs, of: Callable[[Any], Value]) -> Value:
 
 
 class Numbers(NamedTuple):
-    """A `range` whose bounds have been evaluated."""
-
     start: Value
     stop: Value
 
@@ -64,7 +60,6 @@ class Numbers(NamedTuple):
 
     @property
     def high(self) -> int | None:
-        """An upper bound above all of its numbers, None if unbounded."""
         return bounds(number(self.stop))[1]
 
     @property
@@ -90,8 +85,6 @@ class Check:
 
 @dataclass
 class Frame:
-    """A call of a function: its slots, and the condition under which its next statement is reached."""
-
     made: Function
     base: Flag
     slots: dict[int, Any] = field(default_factory=dict)

@@ -18,8 +18,6 @@ from fencepost.model.language.actions import Kind, Property
 
 @dataclass(frozen=True)
 class MoveAnswer:
-    """z3's answer about one move: predicates that it breaks, undecided ones, and bounds that it may leave."""
-
     move: str
     action: str
     broken: tuple[str, ...] = ()
@@ -32,7 +30,6 @@ class MoveAnswer:
     forgotten: tuple[str, ...] = ()
     """Functions whose unbounded loops were havocked. If there are any, a failure need not be a step of the model."""
     small: bool = False
-    """Whether this answer is about the given constants only."""
 
 
 def state_properties(properties: tuple[Property, ...]) -> tuple[Property, ...]:

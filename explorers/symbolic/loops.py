@@ -22,8 +22,6 @@ Shape = Ends | int | None
 
 
 class Journal:
-    """The places that an iteration writes, each with its earlier value."""
-
     def __init__(self) -> None:
         self.old: dict[Any, tuple[Cell | Slot, Any]] = {}
 
@@ -193,8 +191,6 @@ def fold(run: Walking, frame: Frame, node: Fold) -> Value:
 
 
 class _Fold:
-    """A fold in progress: its state after the elements so far."""
-
     def __init__(self, run: Walking, frame: Frame, node: Fold) -> None:
         self.run, self.frame, self.element = run, frame, node.value
         self.is_sum, self.is_all = node.operator is FoldOp.SUM, node.operator is FoldOp.ALL

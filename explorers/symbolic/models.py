@@ -249,7 +249,6 @@ def pair_of(system: System, model: Any, before: places.Rec, happened: Happening)
 
 
 def differences(one: Any, other: Any) -> int:
-    """Return the number of values in which two keys differ; surplus values of the longer key count."""
     if not isinstance(one, tuple):
         return int(one != other)
     if not isinstance(other, tuple):

@@ -89,8 +89,6 @@ class Kind(NamedTuple):
 
 @dataclass
 class Cell:
-    """One value."""
-
     kind: Kind
     value: Value
 
@@ -103,8 +101,6 @@ class Cell:
 
 @dataclass
 class Rec:
-    """A record. `origin` is the bag and slot from which a received message was copied."""
-
     record: type[Record]
     parts: dict[str, Any]
     origin: int = -1
@@ -115,8 +111,6 @@ class Rec:
 
 @dataclass
 class Arr:
-    """An array of fixed length."""
-
     label: str
     items: list[Any]
 
@@ -183,8 +177,6 @@ def _is_quantified(index: Any) -> bool:
 
 @dataclass
 class View:
-    """A record, or a nested record, in an unbounded array."""
-
     array: Endless
     index: Any
     path: str
@@ -208,8 +200,6 @@ class View:
 
 @dataclass
 class Slot:
-    """A single value in an unbounded array."""
-
     array: Endless
     index: Any
     path: str
@@ -258,11 +248,9 @@ class Bag:
     blank: Rec
     """A message whose fields are all zero."""
     first: list[Rec]
-    """The messages at the start of the walk."""
     removed: list[Flag]
     """For each slot, whether its message has been removed since then."""
     ordered: bool
-    """Whether the messages can be compared."""
     fact: Flag = True
     """The condition that the bag is in canonical order, if it consists of variables."""
 

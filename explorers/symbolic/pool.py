@@ -22,8 +22,6 @@ KEYBOARD = "interrupted from keyboard"
 
 @dataclass
 class Asking:
-    """A solver for one move, and the CPU time that it used."""
-
     timeout: float
     solver: Any = field(default_factory=z3.Solver)
     queries: int = 0

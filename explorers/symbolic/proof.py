@@ -34,19 +34,14 @@ class Settings:
     k: int = 1
     depth: int | None = None
     everywhere: bool = False
-    """Whether to prove the properties for every state of the domains, without examining steps."""
     timeout: float = 60.0
     workers: int = 1
     explain: bool = True
-    """Whether to convert counterexamples to plain states, as small as possible."""
     havoc_loops: bool = False
-    """Whether to havoc unbounded loops instead of refusing them."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The verdict on one property, and why it is not better."""
-
     name: str
     kind: Kind
     verdict: Verdict
@@ -55,15 +50,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Proof:
-    """A proof: which properties were proved and which were not."""
-
     protocol: str
     method: str
     findings: tuple[Finding, ...]
     moves: int = 0
-    """Number of actions with their parameters. Each takes at least one question."""
     branches: int = 0
-    """Number of branches of which both sides were followed."""
     queries: int = 0
     solver_seconds: float = 0.0
     seconds: float = 0.0
@@ -72,14 +63,11 @@ class Proof:
     cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For each action, the bounds that it may leave from a state of the invariant. Such steps end with an error."""
     forgotten: tuple[str, ...] = ()
-    """The functions whose unbounded loops were havocked."""
     pair: Pair | None = None
     history: History | None = None
     depth: int = 0
     gave_up: bool = False
-    """Whether z3 could not answer a question in time."""
     why_stopped: str = ""
-    """The signal that ended the proof, if any. Undecided properties are undetermined."""
     cached: bool = False
 
     @property
@@ -206,7 +194,6 @@ def _inductive(system: System, settings: Settings, tell: Callable[[int, int], No
 
 
 def _require_a_start(system: System, settings: Settings) -> None:
-    """Raise the plain semantics' error if no initial state exists, or if one of them raises an error."""
     plain = system.unlifted()
     starts = False
     for found in plain.starts():

@@ -72,7 +72,6 @@ def require_tried_arguments(plain: Interpreter, step: Step) -> None:
 
 
 def lifted_names(machine: Machine, given: Iterable[str], option: str) -> list[str]:
-    """Return the constants that an option names; raise UsageError for an unknown name or for a size."""
     declared = machine.constants.declared()
     domains = domains_of(machine)
     found: dict[str, None] = {}

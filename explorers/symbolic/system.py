@@ -41,7 +41,6 @@ class Move:
 
     @property
     def title(self) -> str:
-        """The move on one line: `follower-fetch leader=0 follower=1`."""
         if self.action is None:
             return NORMALIZE
         words = [self.action.label]
@@ -66,7 +65,6 @@ class Happening:
     checks: tuple[Check, ...]
     branches: int
     messages: tuple[Rec, ...] = ()
-    """The messages among its arguments, as they were received."""
     raw: Rec | None = None
     """The state before `normalize`, if `after` is normalized. Step properties are judged on it."""
     forgotten: tuple[str, ...] = ()
@@ -128,7 +126,6 @@ class System:
             yield Move(None, ())
 
     def _ways_of(self, item: Action) -> Iterator[Move]:
-        """Yield an action with every choice of its parameters; raise UsageError if there are too many."""
         choices = [self._choices(domain) for _, domain in item.params]
         combinations = prod(map(len, choices))
         if combinations > MOST_MOVES:
@@ -255,7 +252,6 @@ class System:
     # -- properties
 
     def holds(self, prop: Property, state: Rec) -> Flag:
-        """Return the condition that a state property holds and is defined."""
         return self._ask(prop, [Refs(((True, state),))])
 
     def holds_step(self, prop: Property, before: Rec, happened: Happening) -> Flag:

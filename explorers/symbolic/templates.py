@@ -25,8 +25,6 @@ from fencepost.model.language.records import ArrayOf, Channel, Key, Nested, Reco
 
 
 class Field(NamedTuple):
-    """A field: its path below the owner, and its domain."""
-
     path: str
     domain: Any
 

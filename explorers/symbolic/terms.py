@@ -15,7 +15,6 @@ import z3
 Flag = Any
 """A `bool`, or a Boolean term of z3."""
 Value = Any
-"""An `int`, a `bool`, a `Num`, a `Mask`, `Members` or a Boolean term of z3."""
 MOST_CASES = 256
 """Maximum number of cases into which an operation on a bounded number is split."""
 
@@ -26,8 +25,6 @@ class UnknownOperation(Exception):  # noqa: N818 (the walk says where, and what 
 
 @dataclass(frozen=True, eq=False)
 class Num:
-    """A whole number as a term, with its bounds `lo` and `hi` (None: unbounded)."""
-
     term: Any
     lo: int | None
     hi: int | None
@@ -293,7 +290,6 @@ def times(one: Value, other: Value) -> int | Num:
 
 
 def quotient(one: Value, divisor: int) -> int | Num:
-    """Return the quotient by a positive number, rounded down."""
     a = number(one)
     if isinstance(a, int):
         return a // divisor

@@ -22,8 +22,6 @@ from fencepost.model.language.records import Key
 
 @dataclass(frozen=True)
 class History:
-    """A run that z3 found, as plain values: constants, the first state, and the steps by action and arguments."""
-
     constants: dict[str, int]
     first: tuple[Any, ...]
     """The arguments of the initial action."""
@@ -57,7 +55,6 @@ class Reached:
     cuts: tuple[str, ...] = ()
     unknown: Mapping[str, int] = field(default_factory=dict)
     why_stopped: str = ""
-    """The signal that ended the search, if any. The question is then unanswered."""
     error: History | None = None
     error_text: str = ""
     """The model's error and the number of steps to it, if a property is also violated."""
@@ -258,7 +255,6 @@ def _deeper(system: System, depth: int, timeout: float, tell: Callable[[Reached]
 
 
 def _judged(chain: Chain, number: int, failures: dict[str, PropertyFailure], unknown: dict[str, int]) -> dict[str, int]:
-    """Ask for each undecided property whether it can fail in a state; return those that z3 gave up on."""
     fails = chain.fails(number)
     chain.know()
     left = {name: flag for name, flag in fails.items() if not _is_decided(name, failures, unknown)}

@@ -19,12 +19,9 @@ from fencepost.explorers.symbolic.terms import Flag, Num, UnknownOperation, Valu
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
 
 MOST_ROUNDS = 4096
-"""Maximum number of iterations of a loop."""
 
 
 class Walk(Walking):
-    """One walk."""
-
     def call(self, made: Function, arguments: list[Any], where: Flag) -> Any:
         frame = Frame(made, where, dict(enumerate(arguments)))
         self.block(frame, made.body)

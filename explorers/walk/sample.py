@@ -41,7 +41,6 @@ class Plan:
     depth: int = 100
     weights: Mapping[str, int] = field(default_factory=dict)
     workers: int = 0
-    """0: one per processor."""
     budget: float | None = None
     stop_on_violation: bool = False
 
@@ -53,7 +52,6 @@ class Sampled:
     result: PropertyResult
     walks: int = 0
     walk: int | None = None
-    """Number of the walk that the path belongs to."""
 
     @property
     def path(self) -> Path | None:
@@ -62,8 +60,6 @@ class Sampled:
 
 @dataclass(frozen=True)
 class Sample:
-    """Result of a number of random walks. Even if no walk violates a property, the property need not hold."""
-
     protocol: str
     constants: Mapping[str, Any]
     plan: Plan
@@ -75,9 +71,7 @@ class Sample:
     properties: tuple[Sampled, ...]
     fired: Mapping[str, int]
     stuck: int = 0
-    """Number of walks that ended because no action was enabled."""
     longest: int = 0
-    """Steps of the longest walk."""
     most_faults: int = 0
     deepest_log: int = 0
     distinct: int = 0
@@ -91,7 +85,6 @@ class Sample:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of the properties' verdicts; if there are no properties, that no violation was found."""
         found = worst([item.result.verdict for item in self.properties], complete=True)
         return found if found in (Verdict.VIOLATED, Verdict.HOLDS) and self.properties else Verdict.NOT_FOUND
 
@@ -100,8 +93,6 @@ class Sample:
 
 
 class _Tally:
-    """Totals over one or more batches of walks."""
-
     def __init__(self, properties: int, actions: int) -> None:
         self.walks = self.steps = self.stuck = self.longest = self.faults = self.log = 0
         self.count = np.zeros(properties, np.int64)
@@ -145,8 +136,6 @@ def sample(walker: Walker, plan: Plan, tell: Callable[[int, int, float], None] |
 
 
 class _Sampling(Stoppable):
-    """One run of walks."""
-
     def __init__(self, walker: Walker, plan: Plan, tell: Callable[[int, int, float], None] | None) -> None:
         self.walker, self.plan, self.tell = walker, plan, tell
         self.weights = walker.weights(plan.weights)
@@ -155,7 +144,6 @@ class _Sampling(Stoppable):
         self.done: dict[int, _Tally] = {}
         self.failed: dict[int, Exception] = {}
         self.violating: set[int] = set()
-        """The batches with a violation, if violations end the run."""
         self.seen = [0, 0]
 
     def run(self) -> Sample:
@@ -189,7 +177,6 @@ class _Sampling(Stoppable):
                 self.failed[first] = error
 
     def batch_from(self, first: int) -> None:
-        """Walk and record one batch. If a walk fails, the walks before it count, and the first error is kept."""
         walker, plan = self.walker, self.plan
         at, last = first, min(first + self.batch, plan.walks)
         tally = self.nothing()

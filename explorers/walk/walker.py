@@ -36,11 +36,8 @@ class End(IntEnum):
     """Reason why a walk ended, with the same numbers as in kernel.py."""
 
     DEPTH = 0
-    """The walk has the requested number of steps."""
     STUCK = 1
-    """No action is enabled, or no enabled action has a weight."""
     STOPPED = 2
-    """A property is violated, and the walk was asked to stop there."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +143,6 @@ class Walker:
         return self._states(*self._run(0, 1, 0, min(steps, row.shape[1]), (), row, stop=False, recorded=True), steps)
 
     def _states(self, walks: Walks, rows: np.ndarray[Any, Any], steps: int) -> list[Key]:
-        """Return a walk's states, without checking whether the last one raises an error."""
         taken = int(walks.steps[0])
         if taken < steps:
             self._whole(walks)
@@ -248,7 +244,6 @@ def walk_kernel() -> Kernel:
 
 
 def weights_of(machine: Machine, given: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the weight of each action (1 by default). Raise UsageError for an unknown action."""
     known = [item.label for item in machine.actions]
     chosen = {machine.action(name).label: weight for name, weight in given.items()}
     for name, weight in chosen.items():

@@ -18,7 +18,6 @@ from fencepost.explorers.native.llvm.objects import LEVEL, CompileError, Object,
 from fencepost.explorers.native.llvm.types import Lowered, Unit
 
 MOST = 64
-"""Maximum number of modules that one process compiles."""
 _COMMAND = [sys.executable, "-m", "fencepost.explorers.native.llvm.aside"]
 _LENGTH = struct.Struct("<Q")
 _lock = threading.Lock()
@@ -71,7 +70,6 @@ class Meanwhile:
             )
 
     def taken(self) -> Object | None:
-        """Return the object, or None until it is compiled; raise CompileError if compiling failed."""
         if self._process.poll() is None:
             return None
         with self._made as made:

@@ -32,7 +32,6 @@ from fencepost.explorers.native.llvm.types import (
 SIGNED = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
 UNSIGNED = {"==": "eq", "!=": "ne", "<": "ult", "<=": "ule", ">": "ugt", ">=": "uge"}
 FEW = 512
-"""Maximum number of bytes that are copied inline."""
 BITWISE = {"&": "and", "|": "or", "^": "xor"}
 
 
@@ -340,7 +339,6 @@ class Builder:
         return Value(text, left.type, low, high)
 
     def shifted(self, sign: str, value: Value, count: Value) -> Value:
-        """Return a shift. Only six bits of the count are used, so no count is undefined."""
         value, count = self.number(value), self.number(count)
         if not 0 <= count.low <= count.high < WORD_BITS:
             count = Value(self.value(f"and i64 {count.text}, {WORD_BITS - 1}"), Sort.NUMBER, 0, WORD_BITS - 1)
@@ -423,8 +421,6 @@ def ends(sign: str, left: Value, right: Value) -> tuple[int, int]:
 
 
 class Round(NamedTuple):
-    """An iteration of a loop: its number, and the labels of the next iteration and of the exit."""
-
     at: Value
     following: str
     end: str

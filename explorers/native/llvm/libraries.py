@@ -66,7 +66,6 @@ def take(unit: Unit | Lowered, level: int, made: Object) -> "Library":
 
 
 def library(unit: Unit | Lowered, level: int = LEVEL) -> "tuple[Library, bool]":
-    """Return a loaded unit, and whether it had to be compiled."""
     name, folder = digest(unit, level=level), cache_folder()
     with _lock:
         found = _loaded.get(name)
@@ -150,11 +149,8 @@ def unload(array: np.ndarray[Any, Any]) -> None:
 
 
 class Library:
-    """A loaded object."""
-
     def __init__(self, made: Object) -> None:
         self.seconds, self.memory = made.seconds, made.memory
-        """Seconds spent on compiling; 0 if an earlier process compiled the unit."""
         machine = machine_of(native(), 0)
         empty = llvm.parse_assembly(f'target triple = "{machine.triple}"', llvm.create_context())
         # In one piece: sections out of each other's reach, as in a process of some GB, would make LLVM abort.
@@ -236,15 +232,12 @@ def _taken(annotation: str) -> tuple[Any, int] | None:
 
 
 NAMED = "FENCEPOST_PERF"
-"""Environment variable that requests the map."""
 MAP = "/tmp/perf-{}.map"  # noqa: S108 (perf looks there and nowhere else)
 _ELF64 = b"\x7fELF\x02\x01"
 _FUNCTION, _TABLE = 2, 2
 
 
 class Symbol(NamedTuple):
-    """A function in an object: its section's number, its offset there, and its size."""
-
     name: str
     section: int
     place: int

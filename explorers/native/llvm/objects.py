@@ -33,12 +33,9 @@ class Target:
 
 @dataclass(frozen=True)
 class Object:
-    """A compiled module: its kernels with their types, and LLVM's object file."""
-
     exports: dict[str, Export]
     code: bytes
     seconds: float = field(default=0.0, compare=False)
-    """Seconds spent on compiling; 0 if the object was cached."""
     memory: int = field(default=0, compare=False)
     """Peak memory in bytes of the process that compiled it; 0 if the object was cached."""
 
@@ -108,7 +105,6 @@ def assembly(unit: Unit | Lowered) -> str:
 
 
 def compiled(unit: Unit | Lowered, target: Target | None = None, level: int = LEVEL) -> Object:
-    """Return the object of a unit; raise CompileError if compiling fails."""
     began = time.perf_counter()
     try:
         target = target or native()

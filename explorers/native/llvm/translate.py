@@ -121,8 +121,6 @@ def _annotation(node: ast.arg | ast.FunctionDef) -> str:
 
 
 class Function:
-    """A function being translated."""
-
     def __init__(
         self, module: Module, node: ast.FunctionDef, types: tuple[Type, ...], symbol: str, *, exported: bool
     ) -> None:
@@ -161,7 +159,6 @@ class Function:
     # -- statements
 
     def block(self, statements: list[ast.stmt]) -> None:
-        """Translate statements. Names bound in them are unknown afterwards."""
         outside = dict(self.direct)
         for item in statements:
             if self.build.at is None:

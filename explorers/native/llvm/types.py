@@ -20,16 +20,12 @@ WORD_BITS = 64
 
 @dataclass(frozen=True)
 class Cell:
-    """A whole number in memory."""
-
     bytes: int
     signed: bool
 
 
 @dataclass(frozen=True)
 class Vector:
-    """An array of fixed length inside a record."""
-
     element: "Memory"
     count: int
 
@@ -52,10 +48,7 @@ Memory = Cell | Vector | Struct
 
 
 class Sort(Enum):
-    """Type of values that live in a register."""
-
     NUMBER = "i64"
-    """Signed, 64 bits."""
     WORD = "u64"
     """Unsigned, 64 bits, wraps around."""
     FLAG = "i1"
@@ -80,8 +73,6 @@ class Named:
 
 @dataclass(frozen=True)
 class Code:
-    """The address of a compiled function."""
-
     parameters: "tuple[Type, ...]"
     result: Sort
 
@@ -90,14 +81,11 @@ Type = Sort | Struct | Vector | View | Named | Code
 
 
 class Value(NamedTuple):
-    """A value: its text in LLVM IR, its type, and a number's bounds."""
-
     text: str
     type: Type
     low: int = LEAST
     high: int = GREATEST
     lengths: "tuple[Value, ...]" = ()
-    """Lengths of a view."""
 
 
 NOTHING = Value("", Sort.NOTHING)
@@ -125,8 +113,6 @@ CELLS = {f"{sign}{8 * size}": Cell(size, sign == "i") for sign in "iu" for size 
 
 
 class Records:
-    """Factory of memory types: from "i16", (element, count), or ((name, offset, field), ...) and a record's size."""
-
     def __init__(self) -> None:
         self._made: dict[Any, Memory] = {}
 
@@ -201,8 +187,6 @@ Export = tuple[tuple[str, ...], str]
 
 
 class Digested:
-    """Content identified by its digest, which is computed once."""
-
     @cached_property
     def content(self) -> str:
         return hashlib.sha256(repr(self).encode()).hexdigest()

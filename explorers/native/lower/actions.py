@@ -22,8 +22,6 @@ _WORDS = Vector(CELLS["u64"], 0)
 
 
 class Judged(NamedTuple):
-    """A property of steps: its position among the judged properties, and its function in the program."""
-
     place: int
     prop: Property
     function: int
@@ -31,18 +29,12 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class Wanted:
-    """Uses of a machine's new states."""
-
     normalize: int | None
-    """The function that merges indistinguishable states."""
     steps: tuple[Judged, ...]
     masks: Masks | None = None
     bounds: Bounds | None = None
-    """Where reached bounds are counted."""
     canonical: str = ""
-    """The function that canonicalizes a state with interchangeable values."""
     code: Callable[[Builder, Module, Action, dict[Slot, Value]], Value] | None = None
-    """Computes the number of a step, if steps are numbered."""
 
 
 class Acting(Sifted):
@@ -297,7 +289,6 @@ class Acting(Sifted):
 
 
 def drops(program: Program, block: Iterable[Node]) -> bool:
-    """Return whether statements or their helpers may omit a message because a bag is full."""
     return any(
         isinstance(item, Fits) or (isinstance(item, Call) and drops(program, program.functions[item.function].body))
         for item in inside(block)

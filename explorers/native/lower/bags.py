@@ -8,8 +8,6 @@ from fencepost.explorers.native.llvm.types import Cell, Memory, Sort, Struct, Va
 
 
 class Bags:
-    """The operations on bags in one module. Each is one function per type of bag."""
-
     def __init__(self, checks: Vector, texts: list[str]) -> None:
         self.checks, self.texts = checks, texts
         self.names: dict[tuple[str, int], str] = {}

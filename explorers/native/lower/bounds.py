@@ -136,7 +136,6 @@ class Trying(Choosing):
         self.step(place + 1, following, refusing)
 
     def guard(self, place: int, node: Guarded, following: str, refusing: str | None) -> None:
-        """Continue if a guard holds or stands for a bound."""
         build, holds, refused = self.build, self.build.label(), self.build.label()
         fails = can_fail(self.module.program, node.statement)
         if fails:

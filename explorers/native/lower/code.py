@@ -36,8 +36,6 @@ class Whole(Protocol):
 
 
 class Code:
-    """Writer of one function."""
-
     def __init__(self, module: Whole, build: Builder, e: Value, c: Value) -> None:
         self.module, self.build, self.e, self.c = module, build, e, c
         self.slots: dict[Slot, tuple[str, Value]] = {}

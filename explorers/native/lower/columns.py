@@ -44,7 +44,6 @@ class Columns(Lanewise):
         self.base = ""
         self.active = number(0)
         self.inside: Mask | None = None
-        """The active lanes that are being evaluated."""
         self.slots: dict[Slot, Thing] = {}
 
     def state(self) -> Places:

@@ -22,8 +22,6 @@ class Unsuited(Exception):  # noqa: N818 (no error)
 
 @dataclass(frozen=True)
 class Lanes:
-    """A number in each lane, with common bounds."""
-
     text: str
     bits: int
     low: int
@@ -32,8 +30,6 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Mask:
-    """A flag in each lane."""
-
     text: str
 
 
@@ -47,7 +43,6 @@ class Places:
 
 
 Thing = Value | Lanes | Mask | Places
-"""The value of an expression: a number or a flag, common to all lanes or one per lane."""
 
 
 class Lanewise:

@@ -42,8 +42,6 @@ def block_of(size: int) -> tuple[int, bool]:
 
 
 class Counting(Protocol):
-    """A counter of reached bounds."""
-
     def clear(self, build: Builder, e: Value, at: Value) -> None: ...
 
     def drop(self, build: Builder, e: Value, bound: str) -> None: ...

@@ -144,8 +144,6 @@ _INTRINSICS = "declare i64 @llvm.x86.bmi.pext.64(i64, i64)\ndeclare i64 @llvm.x8
 
 
 class _Entry:
-    """An entry of the check array."""
-
     def __init__(self, build: Builder, entries: str, index: Value) -> None:
         self.build = build
         self.address = build.scaled(entries, Vector(_WORD, ENTRY), index)

@@ -46,8 +46,6 @@ class Sifted(Choosing, ABC):
 
 
 class GroupSpace(NamedTuple):
-    """Working memory of a sieve for a group of states."""
-
     states: str
     """The states with a surviving choice, as bits."""
     many: str
@@ -55,12 +53,9 @@ class GroupSpace(NamedTuple):
     bits: str
     """The surviving choices of each state."""
     choices: str
-    """The parameters of each choice."""
 
 
 class Sieve:
-    """Writer of one action's guards, first in columns, then in the states that pass."""
-
     def __init__(self, acting: Sifted) -> None:
         self.acting, self.build, self.module = acting, acting.build, acting.module
         self.columns = Columns(acting.module, acting.build, acting.e, acting.c)

@@ -26,8 +26,6 @@ def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: boo
 
 
 class Rounds:
-    """The iterations of one loop."""
-
     def __init__(self, functions: Sequence[Function], function: Function, loop: nodes.For) -> None:
         self.functions, self.function, self.loop = functions, function, loop
         self.body = list(inside(loop.body))
@@ -41,7 +39,6 @@ class Rounds:
                 self.own.discard(item.slot)
 
     def why_not(self) -> tuple[Node, str] | None:
-        """Return a node that makes the order of iterations matter, and why; None if the order does not matter."""
         return next(self._found(), None)
 
     def _found(self) -> Iterator[tuple[Node, str]]:
@@ -157,7 +154,6 @@ class Rounds:
 
 
 def total_of(value: Expression, slot: Slot) -> object:
-    """Return the operation by which a value accumulates in a local variable, or None."""
     match value:
         case nodes.Binary() if value.operator in COMMUTES:
             operands: tuple[Expression, ...] = (value.left, value.right)
@@ -185,7 +181,6 @@ def extreme_of(node: nodes.Select) -> nodes.Extreme | None:
 
 
 def begins(block: Block, slot: Slot) -> bool:
-    """Return whether a block assigns a local variable before reading it."""
     uses = [item for item in block if any(mentions(part, slot) for part in inside([item]))]
     if not uses:
         return True

@@ -28,8 +28,6 @@ _CHECKS: dict[nodes.BinaryOp, Failures] = {
 
 
 class Functions(lifted.Adding, Protocol):
-    """Functions that expressions call."""
-
     checked: Program
 
     def function(self, made: Function, part: int | None = None) -> int:
@@ -48,14 +46,11 @@ def kind_of_value(kind: SubsetType | Nothing) -> Type | None:
 
 
 class Expressions:
-    """Translator of one function's expressions, with its slots."""
-
     def __init__(self, functions: Functions, made: Function) -> None:
         self.functions, self.made = functions, made
         self.scope = Scope(functions.checked, made)
         self.slots: list[nodes.Slot] = []
         self.named: dict[tuple[str, Type], nodes.Slot] = {}
-        """Slots of the function's names, one for each type that a name has."""
         self.bound: list[dict[str, Expression]] = []
         """The meanings of generators' variables. The innermost generator is last."""
 

@@ -48,15 +48,12 @@ REFERENCE = Kind(0)
 
 
 class Refused(Exception):  # noqa: N818 (never leaves this module)
-    """A node that distinguishes between things, and how."""
-
     def __init__(self, node: Node, why: str) -> None:
         super().__init__(why)
         self.node, self.why = node, why
 
 
 def require_interchangeable(program: Program) -> None:
-    """Raise ModelError at the first line that distinguishes the things. Raise UsageError if none are declared."""
     shown = Shown(program)
     for action in program.actions:
         shown.root(action.function, [parameter.domain for parameter in action.parameters])
@@ -68,8 +65,6 @@ def require_interchangeable(program: Program) -> None:
 
 
 class Shown:
-    """Findings about a program's functions, by the kinds of their parameters."""
-
     def __init__(self, program: Program) -> None:
         self.program, self.things = program, things_of(program.machine)
         self.known: dict[tuple[int, tuple[Kind, ...]], Kind] = {}
@@ -385,7 +380,6 @@ def asks_for_none(order: Order, right: Expression) -> bool:
 
 
 def total_of(node: Expression) -> Linear | None:
-    """Return a number as a sum of constants, or None if it is not such a sum."""
     match node:
         case Literal():
             return linear(node.value)

@@ -23,15 +23,11 @@ SHIFT = frozenset([nodes.Failure.SHIFT, nodes.Failure.NUMBER])
 
 
 class Adding(Protocol):
-    """Program to which functions are added."""
-
     def add(self, made: Function) -> int:
         """Add a function, and return its number."""
 
 
 class Making:
-    """Maker of nodes at one source position."""
-
     def __init__(self, at: At) -> None:
         self.at = at
 
@@ -74,8 +70,6 @@ class Making:
 
 
 class Lifted(Making):
-    """A helper under construction for a function of the model, and its call."""
-
     def __init__(self, functions: Adding, python: Callable[..., Any], at: At) -> None:
         super().__init__(at)
         self.functions, self.python = functions, python
@@ -180,7 +174,6 @@ def among(lifted: Lifted, how: Among, item: Expression, others: list[Expression]
 
 
 def message(lifted: Lifted, channel: Expression, index: Expression) -> nodes.Call:
-    """Return a channel's message by its position, which must be below the number of messages."""
     owner, place = lifted.read(lifted.given(channel)), lifted.read(lifted.given(index))
     items = lifted.field(owner, "items")
     there = lifted.compare(place, nodes.Order.LESS, lifted.field(owner, "items_end"))

@@ -21,11 +21,9 @@ from fencepost.model.language.domains import linear
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar, fields
 
 BUDGET = "budget"
-"""Field of the state whose record contains what is left of each budget."""
 
 
 def growing_bounds(program: Program) -> frozenset[str]:
-    """Return the constants for which it is shown that larger values only add steps."""
     budgets = budgets_of(program)
     return frozenset(
         name
@@ -90,8 +88,6 @@ def _shrinking(program: Program) -> set[str]:
 
 
 class Place(NamedTuple):
-    """The place of a budget."""
-
     path: str
     field: str
     record: type[Record]
@@ -225,8 +221,6 @@ def _holds(kind: object, record: type[Record]) -> bool:
 
 
 class Sent:
-    """Messages that the actions that happened may have put into bags."""
-
     def __init__(self, program: Program, happened: Collection[str]) -> None:
         self.program = program
         actions = [program.initial, *(item for item in program.actions if item.name in happened)]
@@ -234,7 +228,6 @@ class Sent:
         if program.normalize is not None:
             starts.append(program.functions[program.normalize])
         self.bags = {path for made in starts for number, path in made.effects.writes if number == 0}
-        """The paths that were written."""
         self.nodes = [item for made in self._called(starts) for item in inside(made.body)]
 
     def _called(self, starts: list[Function]) -> list[Function]:

@@ -57,8 +57,6 @@ def nest(program: Program, action: Action) -> Nest:
 
 
 class Nesting:
-    """Builder of a loop nest."""
-
     def __init__(self, program: Program, action: Action) -> None:
         self.program, self.action = program, action
         self.prefix = program.of(action).body[: action.prefix]

@@ -15,8 +15,6 @@ from fencepost.model.language.records import ArrayOf, BagOf, Record, Scalar
 
 
 class ModelWarning(NamedTuple):
-    """A warning: its kind, the name of its subject, and a sentence for people."""
-
     kind: str
     about: str
     text: str
@@ -132,7 +130,6 @@ def sums_of(domain: Domain | InFlight) -> Iterator[Linear | int]:
 
 
 def _names_read(function: Any, seen: set[object]) -> set[str]:
-    """Return the names in a plain Python function, and in those functions of its module that it names."""
     code = getattr(function, "__code__", None)
     if code is None or code in seen:
         return set()
@@ -183,7 +180,6 @@ def _unspent(program: Program) -> Iterator[ModelWarning]:
 
 
 def _given(start: Function) -> dict[str, str | None]:
-    """Return initial values by path: a constant's name, "" for a number, or None for anything else."""
     found: dict[str, str | None] = {path: None for number, path in start.effects.writes if number == 0}
     names = names_in(start)
     seen: set[str] = set()
@@ -201,7 +197,6 @@ _ORDERS = (Order.LESS, Order.AT_MOST, Order.MORE, Order.AT_LEAST)
 
 
 def _budget(program: Program, guard: Guard) -> str | None:
-    """Return the path of the state that a guard only compares, by order, with a constant or a number."""
     condition = guard.condition
     action = next(item for item in program.actions if guard in item.guards)
     if not isinstance(condition, nodes.Compare) or len(condition.rest) != 1 or condition.rest[0][0] not in _ORDERS:

@@ -60,8 +60,6 @@ class Function:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
-    """A parameter of an action: each value of a domain except NONE, or each different message in a bag."""
-
     slot: Slot
     domain: Domain | InFlight
 
@@ -101,8 +99,6 @@ class Action:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Behaviour:
-    """A leads-to or at-most property: `when` and `then` of (state, *parameters), `cost` of (before, after)."""
-
     when: int | None
     then: int
     cost: int | None

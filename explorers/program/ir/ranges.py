@@ -43,8 +43,6 @@ FLAG = Span(0, 1)
 
 
 class Box:
-    """The possible values of a machine's constants."""
-
     def __init__(self, declared: Mapping[str, Constant[int]]) -> None:
         self.lows = {name: int(item.low) for name, item in declared.items()}
         self.highs = {name: int(item.high) for name, item in declared.items()}
@@ -129,8 +127,6 @@ def with_ranges(program: Program) -> Program:
 
 
 class Ranges:
-    """The spans of a program's slots and results; None if nothing is assigned or returned."""
-
     def __init__(self, program: Program) -> None:
         self.program = program
         self.declared = program.machine.constants.declared()
@@ -179,7 +175,6 @@ class Ranges:
         self.visit_block(function, function.body)
 
     def grow(self, spans: dict[Any, Span], key: Any, more: Span) -> bool:
-        """Extend the span of a slot or of a result by another one; return whether it grew."""
         old = spans.get(key)
         if old is not None and self.box.within(more, old):
             return False
@@ -307,7 +302,6 @@ class Ranges:
         return replace(numeric(node.operator, (a, b), (c, d)), bits=self.bits(node, left, right))
 
     def below(self, node: nodes.Binary) -> End | None:
-        """Return the count in `(1 << count) - 1`, the set of all members."""
         power, one = node.left, node.right
         if isinstance(power, nodes.Binary) and power.operator is nodes.BinaryOp.LEFT and isinstance(one, nodes.Literal):
             count = self.known[power.right]

@@ -16,8 +16,6 @@ from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
 
 
 class Statements:
-    """Translator of one function's body."""
-
     def __init__(self, functions: Functions, made: Function, part: int | None = None) -> None:
         self.made, self.part = made, part
         self.expressions = Expressions(functions, made)
@@ -158,7 +156,6 @@ class Statements:
         return [*found, *(nodes.Assign(slot, part, at=where(node)) for slot, part in zip(slots, kept, strict=True))]
 
     def slotted(self, value: Expression, before: list[Statement]) -> Expression:
-        """Return an expression that is evaluated once and can then be used anywhere."""
         slot = self.expressions.slot("", value.type)
         before.append(nodes.Assign(slot, value, at=value.at))
         return nodes.Local(slot, at=value.at, type=slot.type)

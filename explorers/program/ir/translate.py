@@ -33,7 +33,6 @@ from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, 
 
 
 def translate(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
-    """Return a machine and properties as a typed program; raise ModelError if the text is outside the language."""
     checked = check(machine, properties)
     translation = Translation(checked)
     actions = [translation.action(item, checked.actions[item.name]) for item in machine.actions]
@@ -65,14 +64,11 @@ def translate(machine: Machine, properties: tuple[Property, ...] = ()) -> Progra
 
 
 class Translation:
-    """A translation in progress, with the functions made so far. Each comes after those that it calls."""
-
     def __init__(self, checked: SubsetProgram) -> None:
         self.checked = checked
         self.functions: list[Function] = []
         self.numbers: dict[object, int] = {}
         self.prefixes: dict[int, int] = {}
-        """For each function, how many of its statements form the guard part."""
         self.texts: dict[int, list[str]] = {}
         """For each function, the conditions of its guards, as written."""
 

@@ -24,8 +24,6 @@ it."""
 
 @dataclass
 class View:
-    """A view: the number of items, and the item for each number."""
-
     count: Expression
     item: Callable[[Expression], Items]
 
@@ -99,13 +97,10 @@ def _range(args: list[ast.expr], again: Callable[[ast.expr], Expression], make: 
 
 
 class Channels(Making):
-    """Operations on one channel as statements."""
-
     def __init__(self, channel: Expression, at: nodes.At, slot: Callable[[str, nodes.Type], nodes.Slot]) -> None:
         super().__init__(at)
         self.slot = slot
         self.items, self.end = self.field(channel, "items"), self.field(channel, "items_end")
-        """The messages, and the number of messages."""
 
     @property
     def message(self) -> type[Record]:

@@ -21,12 +21,9 @@ FOLDS = {"all", "any", "sum"}
 
 
 class Expressions:
-    """Checker of the expressions in a scope, which records their types."""
-
     def __init__(self, scope: Scope) -> None:
         self.scope, self.made, self.places, self.refuse = scope, scope.made, scope.places, scope.refuse
         self.whole: ast.expr | None = None
-        """The call that forms the whole statement, if there is one."""
         self.folding = ""
         self.coming: frozenset[str] = frozenset()
         """Outer generators' variables that a later clause also binds. Python treats them as unassigned before it."""
@@ -52,7 +49,6 @@ class Expressions:
             self.refuse(node, f"{say(kind)} is used where a number is expected", hints.part_of(node, kind))
 
     def truth(self, node: ast.expr, *, negated: bool = False) -> None:
-        """Check a condition, because Python treats NONE as true and index 0 as false."""
         self.number(node)
         if self.may_be_none(node):
             text = ast.unparse(node)
@@ -61,7 +57,6 @@ class Expressions:
             self.refuse(node, what, instead)
 
     def may_be_none(self, node: ast.expr) -> bool:
-        """Return whether a number is read from a place that may be NONE or an index."""
         if isinstance(node, ast.Name):
             return node.id in self.made.may_be_none
         domain = written.domain_at(self, node)
@@ -336,7 +331,6 @@ class Expressions:
         return INT
 
     def bound(self, node: ast.expr) -> str:
-        """Return the constant that a guard or an effect stands for."""
         owner = self.scope.global_of(node.value) if isinstance(node, ast.Attribute) else None
         if not isinstance(node, ast.Attribute) or not (isinstance(owner, type) and issubclass(owner, Constants)):
             instead = "name it by its class, as in bound=C.crashes, not by its value"

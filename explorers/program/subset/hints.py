@@ -38,7 +38,6 @@ EXPRESSIONS: dict[type[ast.expr], tuple[str, str]] = {
     ast.Starred: ("a star", "pass each argument"),
     ast.GeneratorExp: ("a generator that is not in all(), any() or sum()", USUAL),
 }
-"""The name of each kind of expression, and its replacement."""
 STATEMENTS: dict[type[ast.stmt], str] = {
     ast.While: "write `for _ in range(n)` with a `break`: a loop needs a bound",
     ast.Match: "write `if ... elif ... else`",
@@ -91,7 +90,6 @@ def operator(node: ast.operator) -> str:
 
 
 def name(node: ast.Name, found: Any) -> tuple[str, str]:
-    """Return the meaning of a name that is not a number, and its replacement."""
     if isinstance(found, types.FunctionType):
         return f"{node.id!r} is a function and is not called here", f"write {node.id}(...), with its arguments"
     if isinstance(found, types.ModuleType) and found.__name__ in RANDOM:

@@ -18,8 +18,6 @@ class Int:
 
 @dataclass(frozen=True)
 class Rec:
-    """A reference to a record of this class."""
-
     record: type[records.Record]
 
 
@@ -37,15 +35,11 @@ class Queue(Rec):
 
 @dataclass(frozen=True)
 class Arr:
-    """A reference to an array."""
-
     field: records.ArrayOf
 
 
 @dataclass(frozen=True)
 class BagRef:
-    """A reference to a bag of messages."""
-
     field: records.BagOf
 
 
@@ -56,8 +50,6 @@ class Consts:
 
 @dataclass(frozen=True)
 class Several:
-    """Type of a helper that returns a tuple of numbers and references to records."""
-
     items: tuple[Int | Rec, ...]
 
 
@@ -71,8 +63,6 @@ INT, CONSTS, NOTHING = Int(), Consts(), Nothing()
 
 
 class Among(Enum):
-    """The items with which `in` compares a value."""
-
     RANGE = "range"
     ARRAY = "array"
     SET = "set"
@@ -80,8 +70,6 @@ class Among(Enum):
 
 @dataclass
 class Function:
-    """A checked function: its text and the type of every expression in it."""
-
     python: Callable[..., Any]
     node: ast.FunctionDef
     params: dict[str, Type]
@@ -99,7 +87,6 @@ class Function:
     adds: set[str] = field(default_factory=set)
     removes: set[str] = field(default_factory=set)
     bags: set[str] = field(default_factory=set)
-    """Every bag to which it refers."""
     reads_gone: set[str] = field(default_factory=set)
     """The parameters that it reads after it has removed that message from its bag."""
     disorders: bool = False
@@ -111,11 +98,9 @@ class Function:
     views: set[ast.AST] = field(default_factory=set)
     """Sources of loops by index: enumerate, zip, reversed, a range with a step, an array of arrays."""
     made: dict[ast.AST, type[records.Record]] = field(default_factory=dict)
-    """Constructor calls of records: `Replica(end=3)`."""
     among: dict[ast.AST, Among] = field(default_factory=dict)
     """Each `in` whose right side is not a tuple display."""
     drawn: list[str] = field(default_factory=list)
-    """The values that an action draws with `choose`."""
     may_be_none: set[str] = field(default_factory=set)
     """The local variables that were read from a place that may be NONE or an index."""
     drops: ast.AST | None = None
@@ -153,8 +138,6 @@ def say(kind: Type) -> str:
 
 
 class Checking(Protocol):
-    """Checker of functions: a machine, and the functions that its functions call."""
-
     machine: Machine
 
     def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:

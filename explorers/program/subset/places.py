@@ -23,8 +23,6 @@ from fencepost.model.language.trees import source_lines
 
 
 class Scope:
-    """Knowledge at one point of a function: the type of each local name, and the text."""
-
     def __init__(self, program: Checking, made: Function) -> None:
         self.program, self.made = program, made
         self.env: dict[str, Type] = dict(made.params)
@@ -97,8 +95,6 @@ def inside(place: str, outer: str) -> bool:
 
 
 class Known(NamedTuple):
-    """Knowledge of places on one path through a function."""
-
     of: dict[str, frozenset[str]]
     stale: dict[str, str]
     added: set[str]
@@ -106,13 +102,10 @@ class Known(NamedTuple):
 
 
 class Places:
-    """The places to which one function's names refer, and the bags over which its loops iterate."""
-
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.of: dict[str, frozenset[str]] = {name: frozenset([name]) for name in scope.made.params}
         self.added: set[str] = set()
-        """The bags to which a message was added on this path."""
         self.gone: set[str] = set()
         """Parameters that may be messages of a bag from which the caller has removed a message."""
         self.held: list[frozenset[str]] = []
@@ -210,7 +203,6 @@ class Places:
         self.scope.made.disorders = True
 
     def remove(self, node: ast.Call, bags: Collection[str], what: str) -> None:
-        """Record the removal of a message. Later messages move, so names for the bag's messages become stale."""
         direct = isinstance(node.func, ast.Attribute) and isinstance(self.scope.made.types.get(node.func.value), BagRef)
         given = node.args[0].id if direct and isinstance(node.args[0], ast.Name) else ""
         for bag in bags:

@@ -25,23 +25,18 @@ from fencepost.model.language.trees import module_of, source_lines, was_edited
 Named = TypeVar("Named")
 Looked = TypeVar("Looked")
 MOST_DEEP = 150
-"""Maximum number of levels to which statements may be nested."""
 MOST_BOUNDS = 62
 """Maximum number of bounds of a machine, because compiled code stores a set of bounds in one number."""
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """The checked functions of a leads-to or at-most property."""
-
     when: Function | None
     then: Function
     cost: Function | None
 
 
 class Program:
-    """The checked functions of a machine and of properties."""
-
     def __init__(self, machine: Machine, properties: tuple[Property, ...] = ()) -> None:
         self.machine = machine
         self.functions: dict[Callable[..., Any], Function] = {}
@@ -217,7 +212,6 @@ def _called(kind: Type) -> str:
 
 
 def check(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
-    """Check a machine and properties against the language; raise ModelError with file, line and caret."""
     return Program(machine, properties)
 
 
@@ -329,7 +323,6 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def _require_depth(python: Callable[..., Any], node: ast.FunctionDef) -> None:
-    """Refuse a statement that is nested deeper than recursive engines can follow."""
     for statement in node.body:
         level: list[ast.AST] = [statement]
         for _ in range(MOST_DEEP):
@@ -404,8 +397,6 @@ def _is_write(made: Function, node: ast.AST) -> bool:
 
 @dataclass(frozen=True)
 class Guards:
-    """The guards of every action: their text, and which one refused."""
-
     found: dict[str, list[tuple[tuple[int, int], int, str]]]
     """For each action and each `require`: the start of the call (line and column), its last line, and its condition."""
     bounds: dict[str, tuple[str | None, ...]]

@@ -20,14 +20,11 @@ WRAPPERS = ("enumerate", "zip", "reversed")
 
 
 class Item(NamedTuple):
-    """The value of a loop's variable, and the places of records to which it may refer."""
-
     kind: Type
     places: frozenset[str] = frozenset()
 
 
 Items = Item | tuple["Items", ...]
-"""One variable, or a tuple of them."""
 
 
 class Reader(Protocol):
@@ -238,7 +235,6 @@ BITS = MOST.bit_length()
 
 
 def require_numbers(machine: Machine) -> None:
-    """Raise ModelError for a domain that exceeds the range of numbers for some constants."""
     ends = {name: (int(item.low), int(item.high)) for name, item in machine.constants.declared().items()}
     for label, domain in (*domains_of(machine.state).items(), *_parameters(machine)):
         if isinstance(domain, BitSet):

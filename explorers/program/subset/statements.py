@@ -10,14 +10,11 @@ from fencepost.model.language.acting import is_choice, require
 
 
 class Statements:
-    """Checker of one function's body."""
-
     def __init__(self, scope: Scope) -> None:
         self.scope, self.made, self.places, self.refuse = scope, scope.made, scope.places, scope.refuse
         self.expressions = Expressions(scope)
         self.returned: list[Type] = []
         self.jumped: list[Known] = []
-        """What is known at each `break` or `continue` of the innermost loop."""
 
     def body(self) -> None:
         node = self.made.node

@@ -40,7 +40,6 @@ def write_out(reader: Reader, node: ast.Call, record: type[Record]) -> Type:
 
 
 def same(reader: Reader, node: ast.Compare) -> bool:
-    """Check `==` or `!=` of two records or two arrays. Return whether the comparison is of that kind."""
     if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq | ast.NotEq):
         return False
     sides = [node.left, node.comparators[0]]
