@@ -73,7 +73,7 @@ def save(search: Expansion) -> Path:
             _remove(folder / there)
     except OSError as error:
         raise UnkeptError(
-            f"the checkpoint could not be written to {folder}: {error.strerror}. Name a folder with free space."
+            f"the checkpoint could not be written to {folder}: {error.strerror}. Choose a folder with free space."
         ) from error
     return folder
 
@@ -112,7 +112,7 @@ def load(search: Expansion) -> None:
         except MismatchError:  # a state is there twice
             raise sealed.damaged(slot / f"{owner}-rows.bin") from None
         except TooManyStates as error:
-            raise UsageError(f"{error}. Name a folder with free space.") from error
+            raise UsageError(f"{error}. Choose a folder with free space.") from error
     if trees is not None:
         search.use(trees)
 

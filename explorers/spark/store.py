@@ -196,7 +196,7 @@ class Store:
                 file.write(text)
             self.system.move(aside, path)
         except OSError as error:
-            raise UsageError(f"{path} could not be written: {error}. Name a folder with free space.") from error
+            raise UsageError(f"{path} could not be written: {error}. Choose a folder with free space.") from error
 
     def read(self, name: str, most: int | None = None) -> bytes:
         try:

@@ -235,7 +235,7 @@ def test_a_step_that_leaves_a_bound_on_its_way_is_no_error_unless_it_happens(tmp
     assert (found.verdict, found.proof.pair) == (Verdict.UNDETERMINED, None)
     assert (
         found.reachable
-        == "go breaks the induction only where it leaves a bound on the way that has any value in the proof"
+        == "go breaks the induction only if it exceeds, during the step, a bound that the proof leaves open"
     )
 
 

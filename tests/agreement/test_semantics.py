@@ -102,7 +102,7 @@ def test_the_symbolic_engine_takes_the_same_steps(case: str) -> None:
 
 
 def test_the_symbolic_engine_refuses_a_shift_that_may_be_huge() -> None:
-    with pytest.raises(ModelError, match="the symbolic engine has no term for a shift"):
+    with pytest.raises(ModelError, match="the symbolic engine has no term for a left shift"):
         Symbols(MACHINE, {"case": NAMES.index("a_huge_shift_is_an_error") + 1})
 
 

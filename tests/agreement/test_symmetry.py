@@ -169,7 +169,7 @@ def test_initial_states_may_single_out_a_thing_and_the_answer_says_so(tmp_path: 
     ("asked", "why"),
     [
         ({"what": "kip279"}, "declares no interchangeable values"),
-        ({"what": "kip320", "engine": "spark"}, "not for spark"),
+        ({"what": "kip320", "engine": "spark"}, "not with spark"),
         ({"what": "replication"}, "declares no interchangeable values"),
     ],
 )

@@ -131,7 +131,7 @@ def test_coverage_has_every_entry_under_its_heading_with_a_verdict_or_open(made:
 
 def test_without_options_what_is_settled_is_shown_and_what_is_open_is_counted() -> None:
     page = guarantees().stdout
-    assert page.startswith("LIN-1  holds  A replica that believes to lead")
+    assert page.startswith("LIN-1  holds  A replica that believes that it leads")
     assert "  kip320-first-try 3/2/2/2  weak-isr  violated: shortest trace 12 states\n" in page
     assert "`fencepost check` runs some of these" in page
 
