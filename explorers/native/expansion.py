@@ -239,8 +239,13 @@ class Expansion:
 
     def use(self, trees: Trees) -> None:
         self.trees = trees
-        tables = [part.keys for part in self.partitions if part.keys is not None]
-        self.pool.share(len(tables), lambda _, place: tables[place].fit(), self.distinct)
+
+        def fit(_: Worker, owner: int) -> None:
+            keys = self.partitions[owner].keys
+            assert keys is not None
+            keys.fit()
+
+        self.pool.share(self.owners, fit, self.distinct)
 
     def count_bounds(self, bounds: int) -> None:
         self.position.counting = bounds

@@ -21,7 +21,7 @@ def node_of(tree, value, adds):
     """Return the number of a node; -1 if it is missing and may not be added or does not fit."""
     index, nodes = u32s(tree[INDEX], tree[INDEX_SLOTS]), u64s(tree[NODES], tree[NODE_ROOM])
     slots, bits, h = np.uint64(tree[INDEX_SLOTS]), np.uint64(tree[NODE_BITS]), node_hash(value)
-    slot = ((h >> np.uint64(32)) * slots) >> np.uint64(32)
+    slot = first_slot(h, slots)
     tag = (h & np.uint64(0xFFFFFFFF)) >> bits
     while index[slot] != 0:
         if np.uint64(index[slot]) >> bits == tag:
@@ -41,9 +41,14 @@ def node_of(tree, value, adds):
 
 
 @helper
+def first_slot(h, slots):
+    """Return the slot of the index where a node with this hash is looked up first."""
+    return ((h >> np.uint64(32)) * slots) >> np.uint64(32)
+
+
+@helper
 def prefetch_node(tree, value):
-    slots = np.uint64(tree[INDEX_SLOTS])
-    prefetch(u32s(tree[INDEX], tree[INDEX_SLOTS]), ((node_hash(value) >> np.uint64(32)) * slots) >> np.uint64(32))
+    prefetch(u32s(tree[INDEX], tree[INDEX_SLOTS]), first_slot(node_hash(value), np.uint64(tree[INDEX_SLOTS])))
 
 
 @helper
@@ -125,22 +130,19 @@ def key_successors(trees, steps, words, keys, parents, count, opened, number, no
             now[known, at] = 1
             now[lower, at] = 1
         for step in range(tops):
-            one, other, left = steps[step, 1], steps[step, 2], np.int64(0)
+            left = np.int64(0)
             tree = trees[steps[step, 0]]
             index, nodes = u32s(tree[INDEX], tree[INDEX_SLOTS]), u64s(tree[NODES], tree[NODE_ROOM])
             size, bits, number_bits = np.uint64(tree[INDEX_SLOTS]), np.uint64(tree[NODE_BITS]), ones(tree[NODE_BITS])
             for at in range(some):
                 row = now[parent, at]
-                if other < 0:
-                    value = words[first + at, one]
-                else:
-                    value = np.uint64(now[one, at]) | (np.uint64(now[other, at]) << np.uint64(32))
+                value = value_of(steps, step, words, first + at, now, at)
                 now[step, at] = np.int64(opened[step, row])
                 now[waiting, left] = at
                 now[values, left] = np.int64(value)
                 left += np.int64(value != opened[tops + step, row])
             for place in range(left):
-                slot = (node_hash(np.uint64(now[values, place])) >> np.uint64(32)) * size >> np.uint64(32)
+                slot = first_slot(node_hash(np.uint64(now[values, place])), size)
                 now[slots, place] = np.int64(slot)
                 prefetch(index, slot)
             for place in range(left):
@@ -226,7 +228,7 @@ def index_nodes(tree: I64s) -> None:
         if number + NODES_AHEAD < tree[NODE_COUNT]:
             prefetch_node(tree, nodes[number + NODES_AHEAD])
         h = node_hash(nodes[number])
-        slot = ((h >> np.uint64(32)) * slots) >> np.uint64(32)
+        slot = first_slot(h, slots)
         while index[slot] != 0:
             slot += np.uint64(1)
             if slot == slots:
