@@ -35,6 +35,21 @@ def elected_again_and_stopped(stage: Stage) -> None:
     stage.finish(isr=BROKERS)
 
 
+def send_without(stage: Stage, slow: int) -> None:
+    """Leader 1 appends a record that a slow follower, which stays in the ISR, does not have."""
+    stage.tell(f"Broker {slow} becomes slow: its fetches are delayed. It stays in the ISR for replica.lag.time.max.ms.")
+    stage.hold(fetches(slow, of=1))
+    before = stage.size(1)
+    stage.send("LOST")
+    stage.wait_appended(1, before)
+
+
+def delay_metadata(stage: Stage) -> None:
+    if not stage.control:
+        stage.tell("Metadata reaches broker 1 late: its metadata fetches are delayed, but its heartbeats are not.")
+        stage.hold(metadata(1))
+
+
 def elected_again(stage: Stage, *, slow_at_the_end: bool = False) -> None:
     """Broker 1 loses leadership and regains it, and learns of both at the same time."""
     stage.create(replicas=[1, 0, 2], min_isr=2)
@@ -42,17 +57,11 @@ def elected_again(stage: Stage, *, slow_at_the_end: bool = False) -> None:
     stage.wait(replicas=[0, 1, 2], leader=1)
     stage.write("first")
 
-    stage.tell("Broker 0 becomes slow: its fetches are delayed. It stays in the ISR for replica.lag.time.max.ms.")
-    stage.hold(fetches(0, of=1))
-    before = stage.size(1)
-    stage.send("LOST")
-    stage.wait_appended(1, before)
+    send_without(stage, 0)
     stage.wait_copied(2, leader=1)
     stage.note("brokers 1 and 2 have LOST, but broker 0 does not, so it cannot be acknowledged yet")
 
-    if not stage.control:
-        stage.tell("Metadata reaches broker 1 late: its metadata fetches are delayed, but its heartbeats are not.")
-        stage.hold(metadata(1))
+    delay_metadata(stage)
 
     following = stage.cluster.log(2)
     stage.elect()
@@ -149,16 +158,10 @@ def late_min_isr(stage: Stage) -> None:
     stage.create(replicas=[1, 2], min_isr=1)
     stage.write("first")
 
-    stage.tell("Broker 2 becomes slow: its fetches are delayed. It stays in the ISR for replica.lag.time.max.ms.")
-    stage.hold(fetches(2, of=1))
-    before = stage.size(1)
-    stage.send("LOST")
-    stage.wait_appended(1, before)
+    send_without(stage, 2)
     stage.note("broker 1 has LOST, but broker 2 does not, so it cannot be acknowledged yet")
 
-    if not stage.control:
-        stage.tell("Metadata reaches broker 1 late: its metadata fetches are delayed, but its heartbeats are not.")
-        stage.hold(metadata(1))
+    delay_metadata(stage)
     stage.configure(min_insync_replicas="2")
     if stage.control:
         stage.pause(1)
