@@ -7,7 +7,7 @@ docs/developing/speed.md reads.
 
 import argparse
 import sys
-from typing import Any
+from itertools import pairwise
 
 import fencepost as f
 from fencepost.invariants.figures.store import load, save
@@ -21,14 +21,12 @@ def main() -> None:
     parser.add_argument("--spill", required=True, help="folder for parents and levels")
     parser.add_argument("--max-states", type=int, default=1_000_000_000)
     given = parser.parse_args()
-    levels: dict[int, dict[str, Any]] = {}
+    begins: list[f.Event] = []
 
     def listen(event: f.Event) -> None:
-        if event.distinct:
-            level = {"depth": event.depth, "states": event.distinct, "seconds": round(event.seconds, 1)}
-            if event.depth not in levels:
-                sys.stderr.write(f"{level}\n")
-            levels[event.depth] = level
+        if event.distinct and (not begins or event.depth > begins[-1].depth):
+            begins.append(event)
+            sys.stderr.write(f"{event}\n")
 
     found = f.check(
         "replication",
@@ -42,7 +40,11 @@ def main() -> None:
     row = {name: getattr(found, name) for name in ("distinct", "generated", "depth", "why_stopped", "workers")}
     row |= {name: getattr(found, name) for name in ("store_bytes", "spilled_bytes", "peak_memory_bytes")}
     row |= {"version": VERSION, "constants": CONSTANTS, "seconds": round(found.seconds, 1)}
-    save("speed", {**load("speed"), "largest": {**row, "levels": list(levels.values())}})
+    levels = [
+        {"depth": begin.depth, "states": end.distinct, "seconds": round(end.seconds, 1)}
+        for begin, end in pairwise([*begins, found])  # a level ends, its states judged, where the next begins
+    ]
+    save("speed", {**load("speed"), "largest": {**row, "levels": levels}})
     sys.stdout.write(f"{row}\n")
 
 

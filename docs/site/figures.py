@@ -102,7 +102,7 @@ def releases_compared() -> Table:
         [
             f"{row['a']}, {row['b']}",
             f"{row['methods']:,}",
-            f"{row['played']:,}" + (f" of {row['of']:,}" if "of" in row else ""),
+            f"{row['played']:,} of {row['of']:,}",
             row["what"] or "; ".join(f"`{kind}`" for kind in row["kinds"]) or "nothing",
             row["issue"] or "-",
         ]
