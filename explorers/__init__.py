@@ -1,1 +1,1 @@
-"""Explorers: each takes a machine and its properties and returns verdicts."""
+"""Search engines: each takes a machine and its properties, and returns verdicts."""

@@ -1,11 +1,11 @@
-"""Cross-check of a finished search: the plain semantics expands a sample of the stored states again.
+"""Cross-check of a finished search against the plain semantics, on a sample of its states.
 
-The sample is drawn uniformly, with a seed, from the states that a native search expanded. For each sampled state, the
-compiled code must agree with the plain semantics, which is the definition. The stored row must decode to the same
-state. Both must find the same successors, and all of these must be in the search's table. Both must count the same
-refusals per guard. Properties that the search left undecided must hold in the state. The stored parent must have a step
-to the state, or the state must be initial. The sample covers stored states only: a state that the search missed is
-noticed only if a sampled state leads to it.
+The sample is drawn uniformly, from a seed, among the states that a native search expanded. For each sampled state, the
+compiled code must agree with the plain semantics: the stored row decodes to the same state, both compute the same
+successors, and both count the same number of refused steps for each guard. In addition, all successors must be in the
+search's table, every property that the search left undecided must hold, and the state must be initial or a successor of
+its stored parent. Only stored states are sampled, so a state that the search missed is noticed only if it is a
+successor of a sampled state.
 """
 
 import random
@@ -41,7 +41,9 @@ CHUNK = 256
 
 
 class Stored(Protocol):
-    """Stored states that a search expanded. Each class chooses what identifies a state; `state` returns it."""
+    """Access to the stored states that a search expanded. Each implementation chooses the type of its state
+    identifiers.
+    """
 
     expanded: int
     first_chunk: int
@@ -52,19 +54,19 @@ class Stored(Protocol):
         """Return the names of the properties that the search decided."""
 
     def state(self, number: int) -> Any:
-        """Return the state with this number, which is below `expanded`."""
+        """Return the identifier of a state, given its number below `expanded`."""
 
     def keys(self, states: Sequence[Any]) -> list[Key]:
         """Return the keys of the states."""
 
     def are_stored(self, states: Sequence[Any], rows: Array) -> list[bool]:
-        """Return for each state whether its stored row equals the given row."""
+        """Return, for each state, whether its stored row equals the given row."""
 
     def find(self, rows: Array, hashes: Array) -> Array:
-        """Return for each row whether the search stored it."""
+        """Return, for each row, whether the search stored it."""
 
     def parents(self, states: Sequence[Any]) -> list[Key | None] | None:
-        """Return the stored parents (None for an initial state), or None if `keys` already followed the paths."""
+        """Return the stored parents (None for an initial state), or None if `keys` has already checked them."""
 
     def way_to(self, state: Any) -> Path:
         """Return a path from an initial state to this state."""
@@ -75,8 +77,8 @@ def cross_check(
 ) -> CrossCheck:
     """Expand a sample of the stored states with the plain semantics; raise CrossCheckError at the first difference.
 
-    `result` is the search's result. `count` is the size of the sample; None takes as many states as the allowed time
-    permits. The states come from the search's partitions unless `stored` is given.
+    `count` is the size of the sample; with None, it depends on the allowed time. The states come from the search's
+    partitions unless `stored` is given.
     """
     began = time.perf_counter()
     allowed = max(LEAST_SECONDS, SHARE * result.seconds)
@@ -99,7 +101,7 @@ def cross_check(
 
 
 def draw(total: int, seed: int) -> Iterator[int]:
-    """Yield the numbers below `total` in random order. Memory grows only with the numbers already drawn."""
+    """Yield the numbers below `total` in random order, in memory proportional to the count of numbers already drawn."""
     chosen = random.Random(seed)  # noqa: S311 (a sample)
     moved: dict[int, int] = {}
     for left in range(total, 0, -1):
@@ -137,7 +139,7 @@ class Partitions:
     def _rows(self, states: Sequence[int]) -> Array:
         """Return the rows of states.
 
-        Rows of one partition are read together, because finding a single row may mean reading the whole partition.
+        Rows of one partition are read together, because reading one may mean reading all.
         """
         numbers, rows = np.array(states, np.int64), np.empty(len(states), self.search.layout.dtype)
         for owner in np.unique(numbers % self.search.owners):
@@ -228,7 +230,7 @@ class _Checker:
         return found
 
     def _expand(self, rows: Array) -> tuple[dict[str, int], Counter[tuple[str, int]], list[Counter[int]]]:
-        """Return what the compiled code counts as steps and refusals, and the hashes of each row's successors."""
+        """Return the compiled code's counts of steps and refusals, and the hashes of each row's successors."""
         search, worker, buffers = self.search, self.worker, self.search._buffers
         worker.fired[:] = 0
         worker.refused[:] = 0
@@ -250,7 +252,7 @@ class _Checker:
         return any(item.after == key for item in self.plain.transitions(parent))
 
     def _judge(self, state: Any, key: Key, steps: list[Transition]) -> None:
-        """Require that neither this state nor a step from it decides a property that the search left undecided."""
+        """Require that neither this state nor any step from it decides a property that the search left undecided."""
         for item in self.open:
             wanted = item.kind is Kind.SOMETIMES
             decided = (

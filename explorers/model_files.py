@@ -1,10 +1,10 @@
-"""Loading of a model file together with the modules beside it, independently of every other load.
+"""Loader for a model file and the modules beside it, independent of every other load.
 
 A model may be split into files: `from rules import step_of` finds `rules.py` beside the model. Another model may also
-have a `rules.py`, and files may be edited while a process runs. So every load reads and runs each module of the model's
-folder again, under a unique name. The text that was read is the text that runs: bytecode is neither written nor used,
-and `source_lines` passes that text to engines. A model inside a package may use relative imports, such as `from .rules
-import step_of`. If a model adds folders or zip files to `sys.path`, their modules are treated as part of the model.
+have a `rules.py`, and files may be edited while a process runs. Therefore every load reads and runs each module of the
+model's folder again, under a unique name. Bytecode is neither written nor used, and `source_lines` gives engines the
+text that was executed. A model inside a package may use relative imports, such as `from .rules import step_of`. If a
+model adds folders or zip files to `sys.path`, their modules are treated as part of the model.
 """
 
 import linecache
@@ -62,7 +62,7 @@ def load_sent(files: Files) -> ModuleType:
 
 
 class _AsRead(SourceFileLoader):
-    """Loader that ignores bytecode, which is matched only by time and size and may belong to an earlier text."""
+    """Loader that ignores bytecode: Python checks only its time and size, so it may belong to an earlier text."""
 
     def __init__(self, name: str, path: str, owner: "_Neighbours") -> None:
         super().__init__(name, path)
@@ -96,7 +96,7 @@ def _in_archive(path: Path) -> Path | zipfile.Path:
 
 
 class _Neighbours(MetaPathFinder):
-    """Finder that looks in the model's folder first and remembers the modules that it found."""
+    """Finder that searches the model's folder first and remembers the modules that it found."""
 
     def __init__(self, folder: Path, package: str) -> None:
         self.folder, self.root, self.package = folder, folder, package
@@ -146,7 +146,7 @@ class _Neighbours(MetaPathFinder):
 
     @contextmanager
     def found_first(self) -> Iterator[None]:
-        """Make imports find the folder's modules, and not modules of the same name from another load."""
+        """Make imports find the folder's modules instead of modules with the same names from another load."""
         hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if self._is_ours(name.partition(".")[0])}
         sys.meta_path.insert(0, self)
         self.usual = [*sys.path]
@@ -160,7 +160,7 @@ class _Neighbours(MetaPathFinder):
             sys.modules.update(hidden)
 
     def rename(self) -> None:
-        """Give the modules beside the model, and their definitions, names that no other load uses."""
+        """Give the modules beside the model, and their definitions, names that are unique to this load."""
         for module in self.modules:
             old = module.__name__
             if old.startswith(USER_MODULE):

@@ -1,7 +1,7 @@
 """Paths for display, on which each fault happens as late as possible.
 
-A search finds one of many shortest paths, which differ in the order of independent steps. The order that it finds is
-arbitrary, but a reader expects a fault next to its effect. So faults are moved as late as possible.
+A search finds one of many shortest paths, which differ in the order of independent steps. That order is arbitrary, but
+a reader expects a fault next to its effect.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ def values_of(schema: Schema, domain: Domain) -> range:
 
 
 def with_way(plain: Interpreter, properties: Iterable[Property], path: Path, error: DomainError) -> DomainError:
-    """Return an error with its path. With symmetry, return the error that the exact machine raises there."""
+    """Return an error with its path. With symmetry, return the error that the exact machine raises on that path."""
     found, end = error, path.states[-1]
     try:
         for prop in properties if plain.symmetry is not None else ():
@@ -52,10 +52,10 @@ LONGEST = 100
 
 
 def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
-    """Return a path of the same length and end on which faults (steps that spend a budget) come as late as possible.
+    """Return a path of the same length and end, with faults (steps that spend a budget) as late as possible.
 
     Faults that can be swapped follow the order of the machine's actions. If the property is about steps, the step that
-    decides it stays last. `path` must be a shortest path: then no reordering decides the property earlier.
+    decides it stays last. `path` must be a shortest path, so that no reordering can decide the property earlier.
     """
     end = len(path.steps) - (1 if prop.over_steps else 0)
     if end > LONGEST or not budgets(plain.machine.state):
@@ -68,9 +68,8 @@ def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
 
 @lru_cache(64)
 def budgets(state: type[Record]) -> tuple[str, ...]:
-    """Return the fields that hold a remaining budget: the numbers in a record `budget`, and numbers named `..._left`.
-
-    If the state has no such field, no step counts as a fault.
+    """Return the fields that contain a remaining budget: numbers in a record `budget`, and numbers named `..._left`. If
+    the state has no such field, no step counts as a fault.
     """
     found: list[str] = []
     for name, field in fields(state):

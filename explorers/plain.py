@@ -1,7 +1,6 @@
-"""The reference search: breadth-first on the plain semantics, short enough to be checked by reading.
+"""The reference search: breadth-first on the plain semantics, short enough to review completely.
 
-It is slow, but it is the standard for the other engines: their counts, depths, verdicts and coverage are tested against
-its results.
+It is slow. Tests compare the other engines' counts, depths, verdicts and coverage with its results.
 """
 
 import time
@@ -217,9 +216,8 @@ def search(
     options: verdict.Options | None = None,
     summed: verdict.Summed | None = None,
 ) -> verdict.Result:
-    """Explore every reachable state of a machine on the plain semantics and judge the properties.
-
-    `summed` is as in `explorers.search.search`.
+    """Explore every reachable state of a machine on the plain semantics and judge the properties. `summed` is as in
+    `explorers.search.search`.
     """
     verdict.refuse_symmetric_behaviours(properties, options or verdict.Options())
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)

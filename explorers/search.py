@@ -1,6 +1,6 @@
 """Search with the native engine for every kind of property. Properties of behaviours are judged on its state graph.
 
-Results of catalogue runs are compared with their pins.
+Results of catalogue runs are compared with their pinned counts and lengths.
 """
 
 import time
@@ -40,11 +40,11 @@ def search(
     tell: Callable[[Progress], None] | None = None,
     summed: Summed | None = None,
 ) -> Result:
-    """Explore every reachable state of a machine and judge the properties. `watch` is called for each compilation.
+    """Explore every reachable state of a machine and judge the properties. Call `watch` for each compilation.
 
     The `usual` properties are compiled together with the requested ones, so that requesting one of them later needs no
-    compilation. A complete search returns a digest of its states and of the steps of the actions in `summed`; with None
-    there is no digest.
+    compilation. A complete search returns a digest of its states and of the steps of the actions in `summed`, unless
+    `summed` is None.
     """
     options = options or Options()
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
@@ -113,7 +113,7 @@ def source_of(name: str, values: Mapping[str, int], properties: tuple[str, ...],
 def sources_of(
     name: str, values: Mapping[str, int], properties: tuple[str, ...], *, normalize: bool, graph: bool
 ) -> list[Source]:
-    """Return every module that a run needs. With `graph`, include those for properties of behaviours."""
+    """Return every module that a run needs; with `graph`, also the modules for properties of behaviours."""
     found = protocol(name)
     sources = [source_of(name, values, properties, normalize=normalize)]
     behaviours = tuple(item for item in found.select(properties) if item.kind.over_behaviours)
@@ -127,7 +127,9 @@ def sources_of(
 
 
 def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = None) -> tuple[Result, tuple[str, ...]]:
-    """Search as a catalogue run specifies. Return the result, and a sentence for each difference from its pins."""
+    """Search as a catalogue run specifies. Return the result, and a sentence for each difference from the pinned
+    values.
+    """
     found = protocol(run.protocol)
     constants = found.machine.set_constants(values_of(run))
     source = source_of(run.protocol, values_of(run), run.properties, normalize=options.normalize)

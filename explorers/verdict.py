@@ -13,7 +13,7 @@ from fencepost.model.language.interpreter import Path
 
 
 class Verdict(StrEnum):
-    """Verdict on one property. There is no verdict "ok", because each verdict also says how far it reaches."""
+    """Verdict on one property. Each verdict says how far it reaches, so there is no plain "ok"."""
 
     HOLDS = "holds"
     """Holds in every reachable state (or step) under the given constants. For a witness: it was reached."""
@@ -31,7 +31,7 @@ _SEVERITY = tuple(map(Verdict, ("violated", "unreached", "undetermined", "not-fo
 
 
 def worst(verdicts: list[Verdict], *, complete: bool) -> Verdict:
-    """Return the overall verdict, which is the worst of the properties' verdicts; an unfinished search never holds."""
+    """Return the worst of the properties' verdicts. The verdict on an unfinished search is never `holds`."""
     found = [item for item in _SEVERITY if item in verdicts]
     if found:
         top = found[0]
@@ -49,10 +49,8 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True)
 class Cost:
-    """Costs found for an at-most property: the highest and the lowest cost of a path from `when` to `then`.
-
-    `worst` is set only if the cost is bounded. `best` is set only if a path reaches `then`. Both are 0 if `then`
-    already holds.
+    """Costs found for an at-most property: the highest and the lowest cost of a path from `when` to `then`. `worst` is
+    set only if the cost is bounded. `best` is set only if a path reaches `then`. Both are 0 if `then` already holds.
     """
 
     reach: Reach
@@ -71,8 +69,8 @@ class Cost:
 class PropertyResult:
     """Verdict on one property. `path` leads to the violation or the witness, or is the worst-case path.
 
-    `args` are the values of the property's parameters on that path, `values` the same values by name. `note` is for the
-    reader.
+    `args` contains the values of the property's parameters on that path, `values` the same values by name. `note` is an
+    explanation for the user.
     """
 
     name: str
@@ -88,13 +86,13 @@ class PropertyResult:
 
     @cached_property
     def is_worst_case(self) -> bool:
-        """Whether the property holds and `path` is the worst path that it allows."""
+        """Return whether the property holds and `path` is a worst-case path."""
         return self.cost is not None and self.path is not None and self.verdict is Verdict.HOLDS
 
 
 @dataclass(frozen=True)
 class GuardCount:
-    """Number of steps that a guard refused, as the first of its action's guards to fail."""
+    """The number of steps that a guard refused, as the first of its action's guards to fail."""
 
     action: str
     condition: str
@@ -106,10 +104,11 @@ ENOUGH = 10_000
 
 
 class BoundCount(NamedTuple):
-    """Number of states in which a bound of the model alone refused a step or lost something.
+    """The number of states in which a bound alone refused a step or made a step omit something.
 
-    Once the count passes `ENOUGH`, it is `at_least`: counting stops after the current level of the search. `together`
-    means that the bound never refused a step alone, but did so with other bounds while every other guard held.
+    If the count exceeds `ENOUGH`, counting stops after the current level of the search, and `at_least` is set.
+    `together` means that the bound never refused a step alone, but did so together with other bounds while every other
+    guard held.
     """
 
     constant: str
@@ -189,7 +188,7 @@ def ended_by_signal(why: str) -> bool:
 
 @dataclass(frozen=True)
 class Compiled:
-    """Cost of compiling a machine: seconds, and the compiling process's peak bytes (0 if it was cached)."""
+    """The cost of compiling a machine: seconds, and the compiling process's peak bytes (0 if it was cached)."""
 
     tier: str
     """`cheap` (available at once) or `optimized`."""
@@ -244,7 +243,7 @@ def undetermined(item: Property) -> PropertyResult:
 
 @dataclass(frozen=True)
 class CrossCheck:
-    """Number of stored states that were expanded again (`states`), of those that the search expanded (`of`)."""
+    """The number of stored states that were expanded again (`states`), of those that the search expanded (`of`)."""
 
     states: int
     of: int
@@ -255,7 +254,7 @@ class CrossCheck:
 
     @property
     def excludes(self) -> float:
-        """The smallest share of wrong states that this sample detects with probability 0.999; 0 if it is complete."""
+        """Return the smallest share of wrong states that the sample detects with probability 0.999; 0 if complete."""
         if self.whole:
             return 0.0
         return 1.0 - (1.0 - SURE) ** (1.0 / self.states) if self.states else 1.0
@@ -283,8 +282,6 @@ class CrossCheckError(MismatchError):
 
 @dataclass(frozen=True)
 class Result:
-    """Result of an exploration."""
-
     protocol: str
     constants: Mapping[str, Any]
     engine: str

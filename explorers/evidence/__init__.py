@@ -1,1 +1,1 @@
-"""Evidence on the checks of a protocol: ablation, fault counting, comparison of variants, vacuity."""
+"""Evidence that a protocol's checks are meaningful: ablation, fault counting, comparison of variants, vacuity."""

@@ -1,7 +1,7 @@
-"""Ablation: each row removes one guard or changes one constant, and checks all properties.
+"""Ablation: remove one guard or change one constant at a time, and check all properties again.
 
-Removing a guard only adds behaviours, so every state of the original machine stays reachable. So if the number of
-reachable states does not change, the states are the same.
+Removing a guard only adds behaviours, so every state of the original machine stays reachable. Therefore, if the number
+of reachable states is unchanged, the set of reachable states is unchanged too.
 """
 
 from collections.abc import Callable, Mapping
@@ -77,11 +77,11 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True)
 class RowOutcome:
-    """Result of a search without a guard, or with a setting.
+    """Result of a search with one guard removed or one setting changed.
 
-    `refused` counts the steps of the original machine for which this guard is the first to refuse; `alone` counts the
-    steps that only this guard refuses. `alone` can be None if other states are reached: there are such steps, but their
-    number is unknown. `grown` means that other states are reached.
+    `refused` counts the steps of the original machine that this guard is the first to refuse; `alone` counts the steps
+    that no other guard refuses. `grown` is true if additional states are reached. In that case `alone` can be None,
+    which means that such steps exist but were not counted.
     """
 
     row: Row
@@ -97,9 +97,8 @@ class RowOutcome:
 
 
 class Ablation(Stoppable):
-    """A machine to be explored as it is, and then without each of its guards.
-
-    Searches share compiled kernels with masks, so they may run in several threads.
+    """Searches of a machine with all of its guards, and then with each guard removed. All searches share compiled
+    kernels, in which masks turn guards off, so they may run in several threads.
     """
 
     def __init__(
@@ -195,7 +194,7 @@ def _purpose(broken: tuple[str, ...], *, grown: bool | None, complete: bool) -> 
 
 
 def explore_rows(ablation: Ablation, rows: tuple[Row, ...], workers: int, done: Callable[[RowOutcome], None]) -> None:
-    """Explore rows in parallel, one thread each. `done` is called in the calling thread, in order of completion."""
+    """Explore rows in parallel, one thread each. Call `done` in the calling thread as each row completes."""
     from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
     waiting = list(reversed(rows))

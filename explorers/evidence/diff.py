@@ -1,9 +1,9 @@
-"""Comparison of two machines: their states, and the behaviours visible to an observer of part of the state.
+"""Comparison of two machines by their states, and by the behaviours visible to an observer of part of the state.
 
-A behaviour is the sequence of observations along a path, without repetitions. Machine A has a behaviour that B lacks if
-no path of B produces the same observations. Both machines are followed together: each sequence of observations is
-mapped to the set of states of A and of B that it can lead to. The first observation that only one machine can make ends
-the shortest such behaviour.
+A behaviour is the sequence of observations along a path, without consecutive repetitions. Machine A has a behaviour
+that B lacks if no path of B produces the same observations. To find one, both machines are followed together: each
+sequence of observations is mapped to the set of states of A and the set of states of B that it can lead to. If only one
+machine can make the next observation, this observation completes a shortest such behaviour.
 """
 
 import ast
@@ -28,7 +28,7 @@ SIDES = ("a", "b")
 
 @dataclass(frozen=True)
 class OnlyOne:
-    """A behaviour of one machine only, the shortest path that shows it, and its number of observations."""
+    """A behaviour that only one machine has, a shortest path that shows it, and the number of its observations."""
 
     side: str
     path: Path
@@ -39,9 +39,9 @@ class OnlyOne:
 class Difference:
     """Comparison of two machines under one observation.
 
-    `seen` counts the observations of A, of B, and of both. `state` is the path to an observation that only one machine
-    makes. `behaviour` is a sequence that only one machine produces, although both make each of its observations. `why`
-    is the reason why the behaviours were not fully compared.
+    `seen` counts the observations made by A, by B, and by both. `state` is the path to an observation that only one
+    machine makes. `behaviour` is a sequence that only one machine produces, although both make each of its
+    observations. `why` explains why the behaviours were not compared completely.
     """
 
     seen: tuple[int, int, int]
@@ -69,7 +69,6 @@ def compare(spaces: tuple[Space, Space], sights: tuple[Array, Array], most_pairs
 
 
 def _first_state(spaces: tuple[Space, Space], seen: tuple[Array, Array], both: Array) -> OnlyOne | None:
-    """Return the path to the nearest state whose observation the other machine never makes."""
     found = []
     for place, (space, own) in enumerate(zip(spaces, seen, strict=True)):
         alone = np.flatnonzero(~np.isin(own, both))
@@ -120,7 +119,7 @@ class _Watch:
         return found
 
     def _one_by_one(self) -> OnlyOne | None:
-        """Compare paths step by step, for observations that are unique to a state."""
+        """Compare paths step by step. Each observation must identify a single state."""
         firsts = [np.flatnonzero(space.firsts) for space in self.spaces]
         for side, other in ((0, 1), (1, 0)):
             alone = firsts[side][~np.isin(self.seen[side][firsts[side]], self.seen[other][firsts[other]])]
@@ -174,7 +173,6 @@ class _Watch:
         return np.unique(targets[np.repeat(first, count) + within])
 
     def _closed(self, side: int, states: Array, sight: int) -> Array:
-        """Return the states together with all that are reachable without a change of the observation."""
         found = fresh = np.unique(states)
         while len(fresh):
             following = self._next(side, fresh)
@@ -232,7 +230,7 @@ class Texts:
 
 
 def texts_of(a: Machine, b: Machine) -> Texts:
-    """Return how the actions of two machines differ. Helper functions that they call are not compared."""
+    """Return the differences between the actions of two machines. Helper functions are not compared."""
     mine, others = ({item.label: item for item in machine.actions} for machine in (a, b))
     conditions = [_conditions(machine) for machine in (a, b)]
     changed = []

@@ -1,9 +1,10 @@
-"""The fewest faults that violate a property, found by searches with growing budgets.
+"""Minimal combinations of faults that violate a property, found by searches with growing budgets.
 
-Budgets are tried in order of cost. A budget that includes one that already violates the property is skipped, so each
-result is minimal, and within the constants no minimal result is missing. If the typed program shows that more faults
-allow every behaviour of fewer, the largest budgets are searched first: if they violate nothing, smaller ones do not
-either. If a property or another guard reads a budget, this cannot be shown, and each smaller budget is searched.
+Budgets are tried in order of cost. A budget is skipped if it includes a smaller one that already violates the property,
+so every result is minimal, and no minimal result within the constants is missed. If the typed program shows that every
+behaviour with fewer faults is also possible with more, the largest budgets are searched first: if they violate nothing,
+no smaller budget does. This cannot be shown if a property or an unrelated guard reads a budget; then each smaller
+budget is searched.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,7 +32,7 @@ Faults = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Breaking:
-    """Minimal faults that violate the property, and the search that allowed exactly these faults."""
+    """A minimal combination of faults that violates the property, and the search that allowed exactly these faults."""
 
     faults: Faults
     cost: int
@@ -42,8 +43,8 @@ class Breaking:
 class Tolerance:
     """Faults that a property tolerates under given constants.
 
-    `front` contains all minimal sets of faults that violate the property, cheapest first. `most` is the largest number
-    of each kind that was tried. `unknown` contains the faults that a search could not decide, with the reason.
+    `front` contains all minimal combinations of faults that violate the property, cheapest first. `most` is the largest
+    number tried for each kind of fault. `unknown` maps combinations that a search could not decide to the reason.
     """
 
     constants: Constants
@@ -89,9 +90,8 @@ def _ends(machine: Machine) -> dict[str, Linear]:
 
 
 def _why_not(machine: Machine, name: str, ends: Mapping[str, Linear]) -> str:
-    """Return why faults of this kind cannot be counted and what to write instead, or an empty string.
-
-    To be counted, their number must be a constant that may be 0.
+    """Return why faults of this kind cannot be counted and what to write instead, or an empty string if they can.
+    Faults can be counted only if their maximum number is a constant that may be 0.
     """
     instead = f"Give its budget a separate constant, such as Range(0, C.{name})"
     end = ends[name]
@@ -157,12 +157,11 @@ def tolerance(
     look: Look,
     tell: Callable[[Faults], None] | None = None,
 ) -> Tolerance:
-    """Return all minimal faults that violate a property, by kind and cost; constants set all other budgets.
+    """Return all minimal combinations of faults that violate a property.
 
-    `look` searches with an engine under `options`. If the model raises an error with some faults, it raises it with any
-    larger budget too, so those are reported as unknown.
-
-    Raises that DomainError if nothing at all could be decided.
+    `costs` gives each kind's cost; budgets of other kinds keep the values in `constants`. `look` runs a search under
+    `options`. If the model raises an error with some faults, it also raises the error with any larger budget, so those
+    budgets are reported as unknown. If nothing could be decided, that DomainError is raised.
     """
     kinds = tuple(costs)
     bounds = [fault_kinds(machine)[name] for name in kinds]
@@ -249,6 +248,6 @@ def _cost(faults: Faults, costs: Iterable[int]) -> int:
 
 
 def _covers(fewer: Faults, more: Faults, apart: Sequence[bool] = ()) -> bool:
-    """Return whether some faults include others. Kinds that are searched separately must have equal numbers."""
+    """Return whether `more` includes `fewer`. Kinds that are searched separately must have equal numbers."""
     kept = apart or [False] * len(fewer)
     return all(one == other if same else one <= other for one, other, same in zip(fewer, more, kept, strict=True))

@@ -27,9 +27,8 @@ Array = np.ndarray[Any, Any]
 
 
 class Space:
-    """The N states of a complete and exact search, sorted by owner.
-
-    `depths` (N) is 1 for initial states, which `firsts` (N) marks.
+    """The N states of a complete and exact search, sorted by owner. `depths` (N) is 1 for initial states, and `firsts`
+    (N) marks them.
     """
 
     def __init__(self, search: Search) -> None:
@@ -54,7 +53,7 @@ class Space:
         return owner + (state - int(self.bases[owner])) * self.search.owners
 
     def steps(self) -> tuple[Array, Array]:
-        """Return all steps grouped by source: offsets (N + 1) and targets (one per step, repetitions included)."""
+        """Return all steps grouped by source state: offsets (N + 1) and targets (one per step, with repetitions)."""
         orders, hashes = self._sorted()
         sources, targets = [], []
         for source, words, hashed in self._expanded(self.search._worker().checks, self.search.c):
@@ -66,10 +65,10 @@ class Space:
         return offsets.astype(np.int64), target[order]
 
     def following(self, constants: Constants | None = None, off: Iterable[int] = ()) -> Array:
-        """Return for each state a hash (N) of its successors under other constants or with guards turned off.
+        """Return a hash of each state's successors (N), with other constants or with some guards turned off.
 
-        `off` are the slots of guards of a machine that was compiled with masks. If the successors of a state differ
-        between two machines, so do the hashes, except with a probability of 2^-64.
+        `off` contains the mask slots of the guards to turn off. If the successors of a state differ between two
+        machines, so do the hashes, except with probability 2^-64.
         """
         checks = self.search.kernels.checks(constants or self.search.constants)
         checks[list(off)] = 1
@@ -114,7 +113,7 @@ OWN = ("budget",)
 
 
 def everything(state: type[Record]) -> tuple[str, ...]:
-    """Return the fields of the protocol's state, except budgets and ghosts of properties."""
+    """Return all fields of the protocol's state except fault budgets and ghost variables."""
     return tuple(
         path
         for path in leaves_of(state)

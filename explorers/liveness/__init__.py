@@ -1,1 +1,1 @@
-"""Liveness and its cost: properties of behaviours, judged on the graph of all states."""
+"""Liveness properties and their costs, judged on the graph of all states."""

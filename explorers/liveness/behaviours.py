@@ -1,8 +1,9 @@
-"""Analysis of a graph stored as rows: whether a fair behaviour avoids `then`, and what it costs to reach `then`.
+"""Analysis of a graph stored as rows: whether a fair behaviour avoids `then`, and the cost of reaching `then`.
 
-Strong fairness is Streett's condition. Each round computes the strongly connected components, in time linear in the
-edges. If a component breaks a strong promise, only its states that do not enable the promise are kept; no later round
-can break that promise there. So each state is examined in at most one round more than there are strong promises.
+Strong fairness is a Streett condition. Each round computes the strongly connected components in time linear in the
+number of edges. If a component violates a strong constraint, only its states in which the constraint is disabled are
+kept, so no later round can violate the same constraint there. Therefore each state is examined in at most one round
+more than there are strong constraints.
 """
 
 from collections.abc import Callable
@@ -37,11 +38,11 @@ class Rows:
 
 @dataclass(frozen=True)
 class Terms:
-    """A question about a graph: for each class of edges, which steps are fair and allowed, and what they cost.
+    """A question about a graph: for each class of edges, its fairness constraints, whether it is allowed, and its cost.
 
-    `masks` (classes, words) has a bit for each promise that an edge is part of; `strong` (words) marks the strong
-    promises. `costs` is by class. If `by_edge` is not empty, it gives the costs by edge instead. A leads-to property
-    has no `costs`.
+    `masks` (classes, words) has one bit for each constraint that an edge satisfies; `strong` (words) marks the strong
+    constraints. `costs` is indexed by class. If `by_edge` is not empty, it replaces `costs` and is indexed by edge. For
+    a leads-to property, `costs` is empty.
     """
 
     masks: Array
@@ -55,10 +56,10 @@ class FairAnswer(NamedTuple):
     """The answer to a question about a graph.
 
     The path consists of edges: from the state `begin`, in which `when` holds, along `stem`, and then around `loop`
-    forever.
+    forever. If there is no path, `begin` is -1. If there is no loop, `stuck` means that every action may stay disabled
+    after the stem.
 
-    `worst` and `best` are MOST_COST if the cost is at least that. `stuck` means that there is no loop, because all
-    steps may stop at the end of the stem. `begin` is -1 if there is no path. `near` is as in `BehaviourFinding`.
+    `worst` and `best` are MOST_COST if the cost is at least that large. `near` is as in `BehaviourFinding`.
     """
 
     reach: Reach
@@ -71,10 +72,10 @@ class FairAnswer(NamedTuple):
 
 
 class Analysis:
-    """A question about a graph whose states have these marks (the bits WHEN and THEN).
+    """A question about a graph whose states are marked with the bits WHEN and THEN.
 
-    `begins` are the states in which `when` holds and `then` does not; `depth` is their number of steps from an initial
-    state. `pause` is called between parts of the work, and may raise an exception to end the analysis.
+    `begins` contains the states in which `when` holds and `then` does not, and `depth` their distances from an initial
+    state. `pause` is called between parts of the work, and may raise an exception to stop the analysis.
     """
 
     def __init__(
@@ -115,7 +116,8 @@ class Analysis:
     def run(self, refuse: Callable[[int], None] = lambda _: None) -> FairAnswer:
         """Find a fair behaviour that avoids `then`, otherwise a loop with a cost, otherwise the most expensive path.
 
-        `refuse` is called with an edge between `when` and `then` whose cost is negative. Other steps cost nothing.
+        `refuse` is called with an edge between `when` and `then` whose cost is negative. Costs of other edges are
+        ignored.
         """
         wrong = self.wrong()
         if wrong is not None:
@@ -137,7 +139,7 @@ class Analysis:
         return self.dearest(inside, best)
 
     def fair_parts(self) -> Array | None:
-        """Return for each state the part in which a fair behaviour may stay forever, or -1; None without a part."""
+        """Return each state's fair component (where a fair behaviour may stay forever), or -1; None if none exists."""
         count = self.rows.states
         fair = np.full(count, -1, np.int32)
         component, order = np.full(count, -1, np.int32), np.zeros(count, np.int32)
@@ -153,7 +155,9 @@ class Analysis:
     # -- ways
 
     def stems(self, inside: Array) -> tuple[Array, Array]:
-        """Return each state's distance from an initial state (-1 outside the region) and its incoming edge."""
+        """Return each state's distance from an initial state, or -1 outside the region, and a shortest path's last
+        edge.
+        """
         depth = self.depth(self.begins)
         order = np.argsort(depth[self.begins], kind="stable")
         distance, via = np.full(self.rows.states, -1, np.int32), np.full(self.rows.states, -2, np.int64)
@@ -182,7 +186,7 @@ class Analysis:
         return FairAnswer(Reach.NEVER, None, best, begin, stem, self.around(fair, int(nearest)), near)
 
     def around(self, fair: Array, entry: int) -> tuple[int, ...]:
-        """Return edges from a state of a fair part back to it that together fulfil every promise."""
+        """Return the edges of a cycle through `entry` that satisfies every fairness constraint."""
         masks, strong = self.terms.masks, self.terms.strong
         own = np.flatnonzero(fair == fair[entry])
         pending = np.bitwise_or.reduce(self.enabled[own], axis=0)

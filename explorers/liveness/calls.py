@@ -1,8 +1,8 @@
-"""Graphs for a liveness question: numbered steps, and the compiled kernels with their working memory.
+"""Graphs for liveness questions: numbered steps, and calls of the compiled kernels with their working memory.
 
-A step is an action together with the values of its parameters, so that a graph stores one number per edge. A message is
-identified by the fields that some fairness promise names; `each="m"` names all of them. `kernels.py` documents what
-each kernel does and returns.
+A step is an action together with its arguments. Steps are numbered, so that a graph stores one number per edge. A
+message is identified by the fields that some fairness constraint names; `each="m"` names all of them. `kernels.py`
+documents the kernels.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ MOST = 1 << 62
 
 
 class Part(NamedTuple):
-    """One value in a step's number: its name, its path in a message, its least value, and the number of values."""
+    """A component of a step's number: its name, its path in a message, its least value, and its number of values."""
 
     param: str
     text: str
@@ -88,10 +88,10 @@ RADIX = 0x2545F4914F6CDD1D
 
 
 def hashed_ids_of(machine: Machine, layout: Layout) -> TransitionIds:
-    """Return a numbering of a machine's steps by action position and all arguments.
+    """Return a numbering of a machine's steps by the action's position and all arguments.
 
-    The numbering does not depend on domains, so machines with different domains assign equal numbers to equal steps.
-    Steps with several arguments collide with the probability of a hash collision.
+    The numbering does not depend on domains, so machines with different domains number equal steps equally. Steps with
+    several arguments are hashed, so they can collide with the probability of a hash collision.
     """
     parts: dict[str, tuple[Part, ...]] = {}
     for item in machine.actions:
@@ -152,7 +152,7 @@ def _inner(build: Builder, value: Value, place: int) -> tuple[str, Memory]:
 
 
 def _at(value: Any, way: tuple[int, ...]) -> int:
-    """Return the number at the end of a path in a message, or 0 beyond the end of an array, as compiled code does."""
+    """Return the number at a path in a message, or 0 beyond the end of an array, as compiled code does."""
     for place in way:
         if place >= len(value):
             return 0
@@ -188,10 +188,10 @@ Array = np.ndarray[Any, Any]
 
 
 class Graph:
-    """A graph and a question as kernel arguments: the addresses of arrays, which this object keeps alive.
+    """A graph and a question as kernel arguments: addresses of arrays, which this object keeps alive.
 
-    Each state has `offsets` (one more at the end) and `marks`. Each edge has `targets`, `classes` and, if not empty,
-    the cost `by_edge`. Each class is `allowed` or not, and has a cost.
+    Each state has `offsets` (with one more at the end) and `marks`. Each edge has `targets`, `classes` and, if not
+    empty, the cost `by_edge`. For each class, `allowed` is a flag and `costs` a cost.
     """
 
     def __init__(
@@ -206,9 +206,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class Fairness:
-    """The promises of a graph: for each class, those that an edge is part of; which are strong; for each state, which
-    are enabled.
-    """
+    """Fairness constraints: those that each edge class satisfies, the strong ones, and those enabled in each state."""
 
     masks: Array
     strong: Array
@@ -270,8 +268,8 @@ def stems(graph: Graph, inside: Array, begins: Array, depth: Array, distance: Ar
 
 
 def walk(graph: Graph, fairness: Fairness, part: Array, ends: tuple[int, int], pending: Array, via: Array) -> int:
-    """Return the last edge of a shortest walk between `ends`, or (-1) to one that fulfils a pending promise; -1 if none
-    exists.
+    """Return the last edge of a shortest walk, or -1 if none exists. The walk goes from `ends[0]` to `ends[1]` or, if
+    this is -1, to an edge or state that satisfies a pending constraint.
     """
     queue = np.empty(max(2, len(part)), np.int32)
     queue[:2] = ends

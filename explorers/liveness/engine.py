@@ -1,4 +1,4 @@
-"""Leads-to and at-most properties of a finished native search."""
+"""Decision of leads-to and at-most properties after a native search."""
 
 import time
 from dataclasses import replace
@@ -112,7 +112,6 @@ class Engine(Stoppable):
         return found
 
     def explain(self, prop: Property, key: Any, args: tuple[int, ...]) -> None:
-        """Raise the error that the plain semantics gives for a check that failed in compiled code."""
         self.search.plain.says(prop, prop.behaviour.when, key, args)
         self.search.plain.says(prop, prop.behaviour.then, key, args)
 
@@ -153,9 +152,7 @@ class Engine(Stoppable):
         return Terms(masks, strong, allowed, np.array(by_class, np.int64))
 
     def costs(self, number: int) -> Array:
-        """Return each edge's cost by the property's function, or -1 for an error, which matters only if the edge
-        counts.
-        """
+        """Return each edge's cost; -1 is an error, which counts only if the edge lies between `when` and `then`."""
         cost, checks = self.predicate(f"cost_{number}")
         found = np.empty(len(self.rows.targets), np.int64)
         first = 0

@@ -1,7 +1,7 @@
-"""The graph of a finished search, and the code compiled for it: numbered steps, and predicates.
+"""The graph of a finished search, and the code compiled for it: step numbers and predicates.
 
-The code consists of two modules. The machine's module takes long to compile and serves all properties; the other one
-contains the properties.
+There are two modules. The module with the machine's actions takes long to compile and serves all properties; the other
+one contains the properties.
 """
 
 import math
@@ -50,7 +50,7 @@ class Compiled:
 
 
 def family(machine: Machine, properties: tuple[Property, ...]) -> tuple[Property, ...]:
-    """Return the properties to compile together: all of a built-in protocol, so that none needs compiling later."""
+    """Return the properties to compile together: all properties of a built-in protocol, otherwise the given ones."""
     known = PROTOCOLS.get(machine.name)
     if known is None or known.machine is not machine:
         return properties
@@ -82,7 +82,6 @@ def sources(
 def prepare(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], watch: Watching, *, normalize: bool
 ) -> None:
-    """Compile what is needed to judge these properties, so that `compiled` returns at once after the search."""
     steps, predicates, _ = sources(machine, constants, properties, normalize=normalize)
     for what, source in (("the graph", steps), ("the conditions", predicates)):
         compile_watched(f"{what} of {machine.name}", constants, source, watch, begins=True)
@@ -237,9 +236,10 @@ def digest_of(
     machine: Machine, constants: Constants, kernels: Kernels, names: tuple[str, ...], blocks: Iterable[Array],
     normalize: bool,  # noqa: FBT001 (as a search has it)
 ) -> int:  # fmt: skip
-    """Return the sum modulo 2^64 of the hashes of states and of their steps by these actions, in any order.
+    """Return the sum modulo 2^64 of the hashes of all states and of their steps by these actions.
 
-    An action is identified by its position among the names, a step by all of its arguments. `kernels` are the search's.
+    The sum does not depend on the order. An action is identified by its position among the names, a step by all of its
+    arguments. `kernels` are the search's.
     """
     some = replace(machine, actions=tuple(machine.action(name) for name in names))
     steps = _numbered(some, constants, normalize=normalize) if names else kernels

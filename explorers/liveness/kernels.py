@@ -1,13 +1,14 @@
-"""Kernels on a graph stored as rows: reachability, components and their fairness, and the shortest, most expensive and
-cheapest paths. All are linear in the edges, except for one that uses a heap.
+"""Graph kernels: reachability, fair strongly connected components, and shortest, most expensive and cheapest paths.
 
-A graph of N states and E edges consists of `offsets` (N + 1), `targets` (E) and `classes` (E): the edges from state v
-are at offsets[v] to offsets[v + 1] - 1. An edge's class determines which fairness promises it is part of (`masks`, as
-bits in W words) and whether it is `allowed`. `group` is -1 for states that are not examined; only edges within one
-group count. Kernels take graphs and promises as addresses of arrays.
+Every kernel is linear in the number of edges, except `cheapest`, which uses a heap.
 
-`calls.py` provides the kernels' working memory: `queue` and `trail` have room for all states. `explorers/native/llvm/`
-translates this text.
+A graph of N states and E edges consists of `offsets` (N + 1), `targets` (E) and `classes` (E). The edges of state v are
+numbered offsets[v] to offsets[v + 1] - 1. An edge's class determines which fairness constraints it satisfies (`masks`,
+as bits in W words) and whether it is `allowed`. States whose `group` is -1 are not examined; only edges between two
+states of the same group count. Graphs and constraints are passed as addresses of arrays.
+
+`calls.py` provides working memory: `queue` and `trail` have room for all states. `explorers/native/llvm/` compiles this
+file's text.
 """
 # mypy: ignore-errors
 
@@ -31,8 +32,8 @@ number, and the number of words."""
 def intern(codes: I64s, done: I64, out: I32s, keys: I64s, numbers: I32s, known: I64s, counts: I64s) -> None:
     """Number codes in order of first appearance, starting at position `done`, until the table is half full.
 
-    `keys` and `numbers` form a table with open addressing, whose length is a power of two; empty slots have the key -1.
-    `known` receives the codes by number. `counts` = [codes known, codes numbered].
+    `keys` and `numbers` form an open-addressing table whose length is a power of two; empty slots have the key -1.
+    `known` receives the code for each number. `counts` = [number of distinct codes, number of codes processed].
     """
     last = np.uint64(len(keys) - 1)
     for n in range(done, len(codes)):
@@ -53,9 +54,7 @@ def intern(codes: I64s, done: I64, out: I32s, keys: I64s, numbers: I32s, known: 
 
 @kernel
 def by_source(parents: U32s, first: I64, count: I64, degrees: I64s, starts: I64s, place: I64s) -> None:
-    """Write the number of successors of each of `count` states, and each successor's position in a stable sort by
-    state.
-    """
+    """Write each state's number of successors, and each successor's position when stably sorted by source state."""
     for n in range(len(degrees)):
         degrees[n] = 0
     for n in range(count):
@@ -71,10 +70,10 @@ def by_source(parents: U32s, first: I64, count: I64, degrees: I64s, starts: I64s
 
 @kernel
 def reach(graph: I64s, masks: U64ss, group: I32s, enabled: U64ss, queue: I32s, count: I64) -> I64:
-    """Find the region: from the `count` states in `queue`, through allowed edges and states in which `then` fails.
+    """Compute the region: the states reachable by allowed edges from the `count` states in `queue` while `then` fails.
 
-    `group` becomes 0 inside the region. `enabled` receives the promises of each state's allowed edges to other states.
-    On return, `queue` contains the region; its size is returned.
+    `group` becomes 0 inside the region. `enabled` receives the constraints that each state's allowed edges to other
+    states satisfy. On return, `queue` contains the region, and its size is returned.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, marks = u8s(graph[ALLOWED], 0), u8s(graph[MARKS], 0)
@@ -99,10 +98,10 @@ def reach(graph: I64s, masks: U64ss, group: I32s, enabled: U64ss, queue: I32s, c
 
 @kernel
 def components(graph: I64s, nodes: I32s, group: I32s, component: I32s, order: I32s, room: I32ss, cursor: I64s) -> I64:
-    """Write each node's strongly connected component, numbered so that no edge leads to a greater number.
+    """Write the number of each node's strongly connected component; no edge leads to a component with a greater number.
 
-    Tarjan's algorithm with an explicit stack. `order` is working memory for all states, `cursor` and the three rows of
-    `room` for all nodes.
+    This is Tarjan's algorithm with an explicit stack. `order` is working memory for all states, `cursor` and the three
+    rows of `room` for all nodes.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)
@@ -159,11 +158,12 @@ def components(graph: I64s, nodes: I32s, group: I32s, component: I32s, order: I3
 
 @kernel
 def promises(graph: I64s, judging: I64s, nodes: I32s, component: I32s, group: I32s, found: I64, fair: I32s) -> I64:
-    """Judge components: write to `fair` the number of those that fulfil every promise, and to `group` the rest.
+    """Judge components: write the numbers of fair ones to `fair`, and prepare `group` for the next round.
 
-    If a component breaks a strong promise, its states that do not enable the promise form a new group; they move to the
-    front of `nodes`, and their number is returned. All other states get -1. On entry, `happens` and `somewhere` are
-    zero for each component, and `everywhere` has all bits set. `verdicts` are FAIR.
+    If a component violates a strong constraint, its states in which the constraint is disabled form a new group. They
+    are moved to the front of `nodes`, and their count is returned. All other states get group -1. On entry, `happens`
+    and `somewhere` are zero for each component, and `everywhere` has all bits set. `verdicts` contains FAIR for fair
+    components.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     words = judging[WORDS]
@@ -214,7 +214,7 @@ def total(cost, rest):
 
 @kernel
 def depths(parents: I32s, wanted: I32s, depth: I32s, trail: I32s) -> None:
-    """Write the number of steps from an initial state to each wanted state along `parents` (-1 if initial)."""
+    """Write the distance from an initial state along `parents` (-1 for an initial state) for each wanted state."""
     for n in range(len(wanted)):
         v, steps = wanted[n], 0
         while v >= 0 and depth[v] < 0:
@@ -231,9 +231,8 @@ def depths(parents: I32s, wanted: I32s, depth: I32s, trail: I32s) -> None:
 def stems(
     graph: I64s, inside: I32s, begins: I32s, depth: I32s, distance: I32s, via: I64s, queue: I32s
 ) -> None:
-    """Write for each state inside its incoming edge, and the fewest steps from an initial state through a begin.
-
-    `begins` are sorted by `depth`; `via` is -1 for a state of `begins`.
+    """Write a shortest path from an initial state, through one of `begins`, to each state inside the region. `distance`
+    receives its length and `via` its last edge (-1 for states of `begins`). `begins` is sorted by `depth`.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)
@@ -266,12 +265,11 @@ def stems(
 
 @kernel
 def walk(graph: I64s, part: I32s, masks: U64ss, enabled: U64ss, pending: U64ss, via: I64s, queue: I32s) -> I64:
-    """Find the fewest edges inside a part from queue[0] that end at queue[1] or, if that is -1, fulfil a pending
-    promise.
+    """Find a shortest walk inside a component from queue[0] to queue[1] or, if that is -1, to a pending constraint.
 
-    `pending` has one row for the pending promises and one for the weak ones among all. An edge fulfils the promises
-    that it is part of; a state fulfils the weak ones that it does not enable. Returns the last edge, or -1; `via` leads
-    back from its source.
+    `pending` has one row for all pending constraints and one for the weak ones. An edge satisfies the constraints in
+    its mask; a state satisfies the weak ones that it does not enable. Returns the last edge, or -1 if there is no walk;
+    `via` leads back from that edge's source.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)
@@ -302,7 +300,7 @@ def walk(graph: I64s, part: I32s, masks: U64ss, enabled: U64ss, pending: U64ss, 
 
 @kernel
 def spin(graph: I64s, nodes: I32s, component: I32s, inside: I32s, distance: I32s) -> I64:
-    """Return the edge with a cost inside a component that is nearest to an initial state, or -1."""
+    """Return an edge with a cost inside a component, nearest to an initial state, or -1 if none exists."""
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, costs, by_edge = u8s(graph[ALLOWED], 0), i64s(graph[COSTS], 0), i64s(graph[BY_EDGE], 0)
     priced = graph[PRICED]
@@ -321,9 +319,8 @@ def spin(graph: I64s, nodes: I32s, component: I32s, inside: I32s, distance: I32s
 
 @kernel
 def dearest(graph: I64s, nodes: I32s, component: I32s, worst: I64s) -> None:
-    """Write for each component the cost of the most expensive path from it to `then`, or -1.
-
-    `nodes` are sorted so that each component comes after those that it leads to. Inside a component no edge has a cost.
+    """Write for each component the cost of the most expensive path from it to `then`, or -1 if there is no path.
+    `nodes` is sorted so that a component comes after its successors. No edge inside a component has a cost.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, costs, by_edge = u8s(graph[ALLOWED], 0), i64s(graph[COSTS], 0), i64s(graph[BY_EDGE], 0)
@@ -344,7 +341,7 @@ def dearest(graph: I64s, nodes: I32s, component: I32s, worst: I64s) -> None:
 
 @kernel
 def dear_way(graph: I64s, component: I32s, worst: I64s, start: I64, via: I64s, queue: I32s) -> I64:
-    """Find, among the most expensive paths from `start` to `then`, one with the fewest edges; return its last edge."""
+    """Find a most expensive path from `start` to `then` with the fewest edges; return its last edge."""
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, costs, by_edge = u8s(graph[ALLOWED], 0), i64s(graph[COSTS], 0), i64s(graph[BY_EDGE], 0)
     priced = graph[PRICED]
@@ -403,8 +400,7 @@ def pop(spent, states, count):
 
 @kernel
 def cheapest(graph: I64s, begins: I32s, done: U8s, spent: I64s, states: I32s) -> I64:
-    """Return the lowest cost of a path from one of `begins` to `then` (Dijkstra's algorithm), or -1.
-
+    """Return the lowest cost of a path from one of `begins` to `then` (Dijkstra's algorithm), or -1 if none exists.
     On entry, `done` is zero for all states. `spent` and `states` form a heap with room for `begins` and all edges.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)

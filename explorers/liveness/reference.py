@@ -1,4 +1,6 @@
-"""The reference for leads-to and at-most: plain semantics and networkx, short enough to be checked by reading."""
+"""Reference implementation of leads-to and at-most properties on the plain semantics and networkx, short enough to
+review.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -24,7 +26,7 @@ def _is_at(place: Key, at: Key, _: "Edge") -> bool:
 
 
 class Edge(NamedTuple):
-    """A step inside the region, or from it to a state in which `then` holds."""
+    """A step inside the region, or from the region to a state in which `then` holds."""
 
     step: Step
     after: Key
@@ -35,7 +37,7 @@ class Edge(NamedTuple):
 
 @dataclass
 class Region:
-    """The states between `when` and `then`: reached from a state with `when` and without `then`, by included steps."""
+    """The region between `when` and `then`: the states reachable by included steps while `then` is false."""
 
     begins: list[Key]
     edges: dict[Key, list[Edge]] = field(default_factory=dict)
@@ -130,7 +132,6 @@ class Reference:
     # -- fair behaviours that stay in the region
 
     def fair_parts(self) -> Iterator[set[Key]]:
-        """Yield all sets of states in which a fair behaviour may stay forever."""
         waiting = self.region.components()
         while waiting:
             part = waiting.pop()
@@ -146,7 +147,7 @@ class Reference:
                 yield part
 
     def lassos(self) -> Iterator[Way]:
-        """Yield a path to each state at which all steps may stop, and to each part that has a loop."""
+        """Yield a path to each state where every action may stay disabled, and to each fair component with a loop."""
         stems = self.stems
         yield from (stems[key] for key in self.region.edges if not self.region.enabled[key])
         for part in self.fair_parts():
@@ -168,14 +169,14 @@ class Reference:
         return tuple(loop)
 
     def kept(self, left: set[Instance], key: Key, edge: Edge) -> bool:
-        """Return whether a step fulfils one of these promises, by taking part in it or by disabling a weak one."""
+        """Return whether a step satisfies one of these constraints, as an instance of it or by disabling a weak one."""
         return any(
             item in edge.promises or (not self.strong[item[0]] and item not in self.region.enabled[key])
             for item in left
         )
 
     def walk(self, part: set[Key], start: Key, wanted: Callable[[Key, Edge], bool]) -> tuple[list[Edge], Key]:
-        """Return the fewest steps inside a part to a wanted state, and that state."""
+        """Return a shortest walk inside a component to a wanted state, and that state."""
         ways: dict[Key, list[Edge]] = {start: []}
         waiting = [start]
         for key in waiting:
@@ -192,7 +193,7 @@ class Reference:
     # -- costs
 
     def spins(self) -> Iterator[Way]:
-        """Yield a path to each loop in the region that has a cost, and once around it."""
+        """Yield, for each loop in the region that has a cost, a path to the loop and once around it."""
         stems = self.stems
         for part in self.region.components():
             for key in part:
@@ -202,7 +203,7 @@ class Reference:
                         yield stems[key].around((edge.step, *(item.step for item in back)))
 
     def extreme(self, choose: Callable[[int, int], int]) -> dict[Key, int]:
-        """Return the cost of the most expensive or the cheapest path from each state that has one."""
+        """Return the cost of the most expensive or the cheapest path from each state that has such a path."""
         found: dict[Key, int] = {}
         for _ in range(len(self.region.edges) + 1):
             before = dict(found)
@@ -244,7 +245,7 @@ class Reference:
 
     @cached_property
     def stems(self) -> dict[Key, Way]:
-        """The fewest steps from an initial state, through a state with `when`, to each state of the region."""
+        """Return a shortest path from an initial state, through a state with `when`, to each state of the region."""
         found: dict[Key, Way] = {}
         order = count()
         waiting = [(len(self.prefixes[key]), next(order), self.prefixes[key], key) for key in self.region.begins]
@@ -284,10 +285,12 @@ _WORSE = (Reach.NEVER, Reach.UNBOUNDED, Reach.BOUNDED)
 
 
 def summary(prop: Property, constants: Constants, findings: list[BehaviourFinding]) -> PropertyResult:
-    """Return the verdict of the worst combination. Ties go to the nearest finding, then to the first declared.
+    """Return the worst verdict over all arguments.
 
-    Which finding is nearest depends on the graph alone, so every engine names the same combination. The loop's length
-    is not compared, because an engine's loop need not be the shortest.
+    Ties go to the nearest finding, then to the arguments declared first.
+
+    Which finding is nearest depends only on the graph, so every engine reports the same arguments. The length of the
+    loop is not compared, because an engine need not find the shortest loop.
     """
     chosen = min(
         findings,
@@ -315,9 +318,8 @@ def summary(prop: Property, constants: Constants, findings: list[BehaviourFindin
 def with_behaviours(
     result: Result, properties: tuple[Property, ...], judge: Callable[[Property], PropertyResult]
 ) -> Result:
-    """Return the result with the properties of behaviours also judged, in the requested order.
-
-    They are judged on the graph of all states; if the search is unfinished they are undetermined.
+    """Return the result with leads-to and at-most properties also judged, in the requested order. They are judged on
+    the complete state graph; if the search is unfinished, they are undetermined.
     """
     known = {item.name: item for item in result.properties}
     try:
@@ -332,9 +334,8 @@ def with_behaviours(
 def beside_error(
     error: DomainError, result: Result, properties: tuple[Property, ...], known: Mapping[str, PropertyResult]
 ) -> Result:
-    """Return the result with the `known` properties and the error that a property of behaviours raised after them.
-
-    If nothing is violated, raise the error.
+    """Return the result with the `known` properties, after another property of behaviours raised an error. If nothing
+    is violated, raise the error.
     """
     found = {item.name: undetermined(item) for item in properties}
     found |= {item.name: item for item in result.properties} | dict(known)

@@ -1,6 +1,6 @@
-"""Check whether a path shows a violation of a property of behaviours, read literally on the plain semantics.
+"""Check that a path shows a violation of a property of behaviours, by its definition on the plain semantics.
 
-Every engine's finding is checked here before it is shown, and so is every replayed trace file.
+Every engine's finding is checked before it is displayed, and so is every replayed trace file.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ Instance = tuple[int, tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Shown:
-    """Violation on a path: from the state at `begin`, `then` is never reached (NEVER), or is reached at this cost."""
+    """A violation on a path: `then` is never reached from the state at `begin` (NEVER), or is reached at this cost."""
 
     begin: int
     reach: Reach
@@ -30,7 +30,9 @@ class Shown:
 
 
 def instances(plain: Interpreter, prop: Property, transitions: Iterable[Transition], before: Key) -> set[Instance]:
-    """Return the promises of the steps from a state: steps that change the state and are not excluded."""
+    """Return the fairness constraints that the included steps from a state satisfy. Steps that change nothing are
+    ignored.
+    """
     gone = {item.name for item in prop.behaviour.without}
     found: set[Instance] = set()
     for transition in transitions:
@@ -44,7 +46,6 @@ def instances(plain: Interpreter, prop: Property, transitions: Iterable[Transiti
 
 
 def every_instance(plain: Interpreter, fair: Fairness) -> list[tuple[Any, ...]]:
-    """Return the values of `each` for which a promise is made. The result is empty if each message has a promise."""
     every: dict[tuple[Any, ...], None] = {}
     for action in fair.actions:
         found = [(item, _domain_of(plain, action, item)) for item in fair.each]

@@ -1,4 +1,4 @@
-"""Error reports for failed checks of compiled code: the plain semantics determines which error to raise."""
+"""Error reports for failed checks in compiled code. The plain semantics determines the error to raise."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, Protocol
@@ -28,8 +28,8 @@ def explain(
 ) -> None:
     """Raise the plain semantics' error for a check that failed in compiled code in one of these rows, taken in order.
 
-    Properties in `decided` (by name) are not evaluated. Once a row decides a property, later rows skip it. `way`
-    returns the path to the row with this number. If the path is unknown, the error shows only the state.
+    Properties in `decided` (by name) are not evaluated. Once a row decides a property, it is not evaluated on later
+    rows. `way` returns the path to the row with a given number. Without it, the error shows only the state.
     """
     known = set(decided)
     for number, row in enumerate(rows):
@@ -46,7 +46,7 @@ def explain(
 
 
 def _go_through(search: Explored, key: Key, decided: set[str]) -> None:
-    """Raise the error that the plain search raises when it judges a state and takes every step from it."""
+    """Judge a state and take every step from it, and so raise any error that the plain search would raise."""
     for prop in search.properties:
         asked = not prop.over_steps and prop.name not in decided
         if asked and search.plain.holds(prop, key) is (prop.kind is Kind.SOMETIMES):

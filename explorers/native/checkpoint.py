@@ -1,9 +1,10 @@
-"""Checkpoints: everything that a search needs to continue, in a folder.
+"""Checkpoints: folders with everything that a search needs in order to continue.
 
 The manifest lists the data files with their sizes and digests, the question that they belong to, and its own digest. It
 is replaced last and atomically, so a folder always contains one complete checkpoint, even if writing the next one was
-interrupted. The data files are arrays stored as plain bytes in one of two folders. A new checkpoint goes to the folder
-that the manifest does not name. Only files with names of this form in these two folders are ever removed.
+interrupted. The data files are arrays stored as plain bytes in two alternating folders: a new checkpoint goes to the
+folder that the manifest does not name. Only files in these two folders whose names have the expected form are ever
+removed.
 """
 
 import errno
@@ -150,7 +151,7 @@ def are_states(rows: np.ndarray[Any, Any], layout: Layout, values: Mapping[str, 
 
 
 def _is_record(rows: Any, record: type[Record], values: Mapping[str, int], there: np.ndarray[Any, Any]) -> bool:
-    """Return whether the fields of records, (n,), are in their domains. Records that are not `there` must be zero."""
+    """Return whether the fields of records (n,) are in their domains. Records that are not `there` must be zero."""
     return all(_is_field(rows[name], field, values, there) for name, field in fields(record))
 
 

@@ -1,7 +1,7 @@
-"""Compiled machines: a model's kernels and the kernels shared by all machines. They are taken from memory or from disk,
-or compiled. Each machine and shape is one LLVM module.
+"""Compiled machines: a model's kernels, and the kernels shared by all machines.
 
-A search begins with cheaply compiled code if no optimized code exists; `tiers.py` switches over during the search.
+Each combination of machine and shape is one LLVM module, which is found in memory or on disk, or compiled. If no
+optimized code exists, a search starts with cheaply compiled code; `tiers.py` replaces it during the search.
 """
 
 import os
@@ -108,9 +108,8 @@ def source_of(
 
 
 def most_successors(module: Module) -> int:
-    """Return an upper bound on a state's successors: every action with every combination of its parameters.
-
-    Raise UsageError for more than `MOST_SUCCESSORS`.
+    """Return an upper bound on a state's number of successors: every action with every combination of its arguments.
+    Raise UsageError if the bound exceeds `MOST_SUCCESSORS`.
     """
     total = 0
     for action in module.program.actions:
@@ -135,9 +134,8 @@ def most_successors(module: Module) -> int:
 
 
 def with_switches(program: Program) -> Program:
-    """Return a program with a `Switch` around every guard and every part of a guard.
-
-    Actions that share a function need separate guards, so each but the first gets a copy of the function.
+    """Return a program with a `Switch` around every guard and every part of a guard. Actions that share a function need
+    separate guards, so each action after the first gets a copy of the function.
     """
     functions = list(program.functions)
     actions: list[Action] = []
@@ -158,7 +156,6 @@ def with_switches(program: Program) -> Program:
 
 
 def switched(guard: Guard) -> Switch:
-    """Return the condition of a guard with a switch around it and around each of its parts."""
     numbers: dict[Node, int] = {part: number for number, part in enumerate(guard.parts, 1)}
 
     def change(node: Node) -> Node:
@@ -250,7 +247,7 @@ Made = TypeVar("Made")
 
 
 class Shapes(Generic[Made]):
-    """Cache of recent code, by the identity of machine and properties, by shape, and by further parts of a key."""
+    """Cache of recently used code, by the identity of machine and properties, the shape, and further key parts."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], tuple[Made, Machine, tuple[Property, ...]]] = {}
@@ -285,9 +282,8 @@ def generate(
     masked: bool = False,
     symmetry: bool = False,
 ) -> Source:
-    """Return the module for a machine in the shape of these constants; if `masked`, its guards can be turned off.
-
-    With `symmetry`, new states are canonicalized.
+    """Return the module for a machine in the shape of these constants. If `masked`, its guards can be turned off at run
+    time. With `symmetry`, new states are canonicalized.
     """
     properties = tuple(item for item in properties if not item.kind.over_behaviours)
 
@@ -352,9 +348,8 @@ def is_ready(source: Source) -> bool:
 
 
 def begin(source: Source, seconds: float = 0.0) -> Kernels:
-    """Return the kernels that a search begins with: optimized ones if they exist, otherwise cheap ones.
-
-    If the expected work (`seconds`) takes longer than optimizing, they are optimized first.
+    """Return the kernels with which a search begins: optimized ones if they exist, otherwise cheaply compiled ones. If
+    the search is expected to take longer (`seconds`) than optimizing does, the code is optimized first.
     """
     tier = forced()
     if tier is Tier.OPTIMIZED or (tier is None and (seconds > seconds_to_optimize(source) or is_cached(source))):
@@ -377,7 +372,7 @@ class Watching(Protocol):
 def compile_watched(
     name: str, constants: Constants, source: Source, watch: Watching, *, begins: bool = False
 ) -> Kernels:
-    """Return the kernels of a module; notify the watcher if they are compiled now. `begins`: a search is starting."""
+    """Return a module's kernels; notify the watcher if they must be compiled. `begins`: a search is starting."""
     make: Callable[[Source], Kernels] = begin if begins else load
     if is_ready(source) if begins else is_cached(source):
         return make(source)

@@ -1,8 +1,8 @@
-"""The states of a search and the workers that expand, insert and judge them in compiled code, when the search says so.
+"""The states of a search, and the workers that expand, insert and judge states in compiled code.
 
-Each level is cut into batches of states. A batch is expanded into a buffer, and its successors are sorted by owner.
-After a round of batches every owner inserts its share, in batch order. Rounds have a fixed size, so states enter a
-partition in the same order on every run, and all numbers and traces are the same.
+Each level is split into batches of states. A batch is expanded into a buffer, and its successors are sorted by owner.
+After a round of batches, every owner inserts its successors in batch order. The number of batches per round is fixed,
+so states enter a partition in the same order on every run, and all state numbers and traces are reproducible.
 """
 
 import os
@@ -56,7 +56,6 @@ class Worker:
 
     @classmethod
     def alone(cls, checks: np.ndarray[Any, Any], actions: int, counters: int, batch: int) -> Self:
-        """Return a worker that only expands, without judging steps."""
         fired, refused, nothing = (np.zeros(size, np.int64) for size in (actions, max(1, counters), 1))
         return cls(checks, fired, refused, np.zeros(batch, np.uint8), nothing, nothing, nothing - 1)
 
@@ -66,8 +65,8 @@ class Worker:
     ) -> int:  # fmt: skip
         """Write the successors of rows `piece[0]` to `piece[1] - 1` into a batch of the buffers; return their number.
 
-        Parents are numbered from `number`, the number of row 0. `codes` has room for each step's number if the module
-        numbers steps.
+        Parent numbers start with `number` for row 0. `codes` has room for each step's number, if the module numbers
+        steps.
         """
         return int(
             module.expand(
@@ -100,9 +99,8 @@ class WorkerPool:
         self._threads = []
 
     def share(self, tasks: int, work: Callable[[Worker, int], None], states: int) -> None:
-        """Do tasks 0 to tasks - 1; each worker takes the next one when it is free.
-
-        If several tasks fail, the error of the first one is raised, so it does not depend on the number of workers.
+        """Run tasks 0 to tasks - 1; each worker takes the next task when it is free. If several tasks fail, raise the
+        error of the first one, whatever the number of workers.
         """
         queue = iter(range(tasks))
         failed: dict[int, Exception] = {}
@@ -122,7 +120,7 @@ class WorkerPool:
             raise failed[min(failed)]
 
     def each(self, work: Callable[[Worker], None], states: int) -> None:
-        """Have every worker do its part. If there are few states, a single worker does everything."""
+        """Run `work` on every worker, or on a single worker if there are few states."""
         taking = self.workers[: len(self.workers) - self.resting]
         if not self._threads or states < WORTH_SHARING:
             taking = taking[:1]
@@ -138,7 +136,7 @@ class WorkerPool:
 
 
 def _serve(asked: SimpleQueue[Callable[[], None] | None], ended: SimpleQueue[BaseException | None]) -> None:
-    """Do the requested work in order. A queue wakes a thread sooner than an executor's futures do."""
+    """Run the requested work in order. A queue wakes a thread sooner than an executor's futures do."""
     while (work := asked.get()) is not None:
         try:
             work()
@@ -253,7 +251,9 @@ class Expansion:
             count_bounds(self.kernels.source, worker.checks, bounds)
 
     def rounds(self) -> list[np.ndarray[Any, Any]]:
-        """Return the level in rounds, as lines of `PIECE` numbers: small pieces of one owner, in order."""
+        """Return the level's batches as rows of `PIECE` numbers, grouped into rounds. All states of a batch have one
+        owner.
+        """
         found = []
         for owner, (first, last) in enumerate(zip(self.position.starts, self.position.ends, strict=True)):
             base = self.partitions[owner].base
@@ -308,7 +308,7 @@ class Expansion:
         self.pool.each(work, states)
 
     def _call(self, worker: Worker) -> Calls:
-        """Return a worker's kernel calls, cached because creating one takes longer than a small level."""
+        """Return a worker's kernel calls, cached because creating them takes longer than expanding a small level."""
         made = self._calls.get(id(worker))
         if made is None or made.module is not self.module or made.trees is not self.trees:
             module, buffers = self.module, self._buffers
@@ -336,7 +336,7 @@ class Expansion:
         return self.trees.facts, self.trees.steps, address_of(worker.opened), self.trees.room()
 
     def _expand(self, worker: Worker, failed: list[tuple[int, Worker]]) -> None:
-        """Expand pieces until no piece is left or one fails. Other workers have the pieces before it."""
+        """Expand batches until none is left or one fails. Earlier batches have all been taken by other workers."""
         expand = self._call(worker).expand
         while True:
             number = expand()
@@ -348,7 +348,7 @@ class Expansion:
             self._expanded(worker, int(self._pieces[number, NUMBER]) % self.owners)
 
     def _expanded(self, worker: Worker, owner: int) -> None:
-        """Handle a watched position of the check array after a piece of an owner."""
+        """Handle a nonzero `watched` position of the check array after a batch of an owner's states."""
 
     def _blame(self, worker: Worker, piece: np.ndarray[Any, Any]) -> None:
         first = int(piece[NUMBER])
@@ -409,7 +409,7 @@ class Expansion:
         return np.array([UNDECIDED if item.name in waiting else -1 for item in properties] or [-1], np.int64)
 
     def _note(self, properties: tuple[Property, ...], found: np.ndarray[Any, Any], owner: int, base: int) -> None:
-        """Record the first states that decide properties. Calls are in the order of owners and numbers."""
+        """Record the first states that decide properties. Calls must be ordered by owner, then by state number."""
         for item, number in zip(properties, found, strict=False):
             if 0 <= number < UNDECIDED and item.name not in self.position.found:
                 self.position.found[item.name] = owner + (int(number) + base) * self.owners
@@ -443,7 +443,7 @@ class Expansion:
 
     @property
     def slack(self) -> int:
-        """Memory that one more round may need: for its buffers, and for a copy of the largest table."""
+        """Return the memory that one more round may need, for its buffers and for a copy of the largest table."""
         return max(3 * part.table_bytes for part in self.partitions) + ROUND * BATCH * 4 * self.layout.dtype.itemsize
 
     @property
@@ -452,7 +452,6 @@ class Expansion:
 
     @property
     def generated(self) -> int:
-        """Number of initial states and computed successors, duplicates included."""
         return self.position.initial + sum(self.fired())
 
     @property
@@ -468,7 +467,7 @@ class Expansion:
         return [first + sum(int(w.fired[n]) for w in self.pool.workers) for n, first in enumerate(earlier)]
 
     def refused(self) -> list[int]:
-        """Return how often each guard was the first to refuse, followed by the counts of bounds."""
+        """Return how often each guard was the first to refuse a step, followed by the counters for bounds."""
         earlier = self.position.refused or [0] * self.kernels.source.counters
         return [first + sum(int(w.refused[n]) for w in self.pool.workers) for n, first in enumerate(earlier)]
 
@@ -516,6 +515,6 @@ def still_counted(source: Source, counters: Sequence[int]) -> int:
 
 
 def count_bounds(source: Source, checks: np.ndarray[Any, Any], bounds: int) -> None:
-    """Count these bounds. The array of refusals needs room for `source.counters`."""
+    """Set the bounds to count. The array of refusals needs room for `source.counters`."""
     if source.counting is not None:
         checks[source.counting] = bounds

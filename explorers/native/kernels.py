@@ -1,7 +1,7 @@
 """Kernels that do not depend on a machine: hashing, sorting by owner, insertion and lookup.
 
-They are compiled once for all machines, since the arrays determine the width of a row. `explorers/native/llvm/`
-translates this text, which also runs as plain Python with numpy's numbers.
+They are compiled only once, because they read the width of a row from the arrays. `explorers/native/llvm/` compiles
+this file's text, which also runs as plain Python with numpy's numbers.
 """
 # mypy: ignore-errors
 
@@ -22,7 +22,10 @@ PIECE = 6
 
 @helper
 def hash_row(words, row):
-    """Return a 64-bit hash of a row. Each step is invertible in the word, so changing one word changes the hash."""
+    """Return a 64-bit hash of a row.
+
+    Each step is invertible in the word, so changing one word always changes the hash.
+    """
     h = np.uint64(0x9E3779B97F4A7C15)
     for word in range(words.shape[1]):
         h = (h ^ words[row, word]) * np.uint64(0xD6E8FEB86659FD93)
@@ -41,7 +44,7 @@ def hash_rows(words: U64ss, hashes: U64s) -> None:
 
 @kernel
 def order_by_owner(hashes: U64s, count: I64, starts: I64s, order: U32s) -> None:
-    """Write the successors' numbers, stably sorted by owner. `starts` receives the start of each owner's share."""
+    """Write the successors' numbers, stably sorted by owner. `starts` receives each owner's first position."""
     for owner in range(OWNERS + 1):
         starts[owner] = 0
     for n in range(count):
@@ -68,25 +71,25 @@ def count_ends(alive, first, last, ends, at):
 
 @kernel
 def close(alive: U8s, first: I64, last: I64, ends: I64s) -> None:
-    """Count the states first..last-1 without a successor: `ends` = [their number, the first of them]."""
+    """Count the states first..last-1 that have no successor: `ends` = [their count, the first one]."""
     count_ends(alive, first, last, ends, 0)
 
 
 @helper
 def home(h, slots):
-    """Return the first slot to try: the low half of the hash, scaled to the table's size."""
+    """Return the first slot to probe: the low half of the hash, scaled to the table's size."""
     return ((h & np.uint64(0xFFFFFFFF)) * slots) >> np.uint64(32)
 
 
 @helper
 def tagged(h, index):
-    """Return a table entry: 8 bits of the hash, and in 24 bits the number of the state, plus one."""
+    """Return a table entry: 8 bits of the hash, and one plus the state's number in 24 bits."""
     return np.uint32((((h >> np.uint64(32)) & np.uint64(0xFF)) << np.uint64(24)) | np.uint64(index + 1))
 
 
 @helper
 def seen(table, h, slots):
-    """Return the first slot, starting at home, that is empty or has the tag of this hash."""
+    """Return the first slot, starting at home, that is empty or has this hash's tag."""
     tag = tagged(h, -1)
     slot = home(h, slots)
     while table[slot] != 0 and table[slot] & np.uint32(0xFF000000) != tag:
@@ -98,7 +101,7 @@ def seen(table, h, slots):
 
 @helper
 def look(table, stored, h, slots):
-    """Return the slot where the search for a state continues, and prefetch the stored state that may equal it."""
+    """Return the slot at which to continue looking for a state, and prefetch the stored state that may equal it."""
     slot = seen(table, h, slots)
     index = np.int64(table[slot] & np.uint32(0x00FFFFFF)) - 1
     prefetch(stored, index, 0)
@@ -108,7 +111,7 @@ def look(table, stored, h, slots):
 
 @helper
 def line_up(order, starts, batches, owner, queue):
-    """Write the positions of an owner's successors in all batches, one batch after another; return their number."""
+    """Write the positions of an owner's successors in all batches, in batch order; return their count."""
     size = 0
     for batch in range(batches):
         for position in range(starts[batch, owner], starts[batch, owner + 1]):
@@ -119,7 +122,7 @@ def line_up(order, starts, batches, owner, queue):
 
 @helper
 def put(words, hashes, parents, size, part, queue):
-    """Insert the lined-up successors; return whether all were inserted."""
+    """Insert the queued successors; return whether all of them were inserted."""
     width = words.shape[1]
     position, known, limit = part[DONE], part[KNOWN], part[LIMIT]
     part[LEFT] = size - position
@@ -185,12 +188,12 @@ def insert(
     words: U64ss, hashes: U64s, parents: U32s, order: U32ss, starts: I64ss, parts: I64ss, first: I64, place: I64s,
     tasks: I64s, queue: I64s, keyed: I64,
 ) -> I64:  # fmt: skip
-    """Insert owners' shares of the successors of some batches, in order. Return -1, or the first owner that needs room.
+    """Insert each owner's successors from some batches, in order. Return -1, or the first owner that needs more room.
 
-    `parts` has a line for each owner from `first` on: the addresses and fill levels of the arrays with the owner's
-    states. `place` = [owner to continue with, or -1; batches]. Further owners are taken from `tasks`, a counter that
-    several callers may share. `keyed` means that states are identified by their keys, which `hashes` contains, and that
-    only the words of the new level are stored. `queue` is working memory.
+    `parts` has a row for each owner, beginning with `first`: the addresses and sizes of the arrays with the owner's
+    states. `place` = [owner to continue with, or -1; number of batches]. Further owners are taken from `tasks`, a
+    counter that several callers may share. `keyed` means that `hashes` contains the keys that identify states, and that
+    only the new level's words are stored. `queue` is working memory.
     """
     owner = place[0]
     if owner < 0:
@@ -215,12 +218,12 @@ def expand_pieces(
     starts: I64ss, fired: I64s, refused: I64s, found: I64ss, alive: U8s, tasks: I64s, watched: I64s,
     trees: I64ss, steps: I64ss, opened_to: I64, opened: U64ss, now: I64ss,
 ) -> I64:  # fmt: skip
-    """Expand pieces of a level, each into the buffer of its number, and sort their successors by owner.
+    """Expand batches of a level, each into its own buffer, and sort their successors by owner.
 
-    A piece specifies the position of its rows, the range to expand, and the state numbers. It receives the number of
-    rows without a successor, and the first of them. `tasks` = [the next piece, the number of pieces] may be shared by
-    several callers. With `trees`, rows are keys, which are decoded first, and keys replace the hashes of successors.
-    Return -1, or the number of a piece after which one of the `watched` positions of `e` is not 0.
+    A batch specifies the position of its rows, the range to expand, and the state numbers. It receives the number of
+    rows without a successor, and the first such row. `tasks` = [next batch, number of batches] may be shared by several
+    callers. With `trees`, rows are stored as keys: they are decoded first, and the hashes of successors are replaced by
+    keys. Return -1, or the number of a batch after which one of the `watched` positions of `e` is nonzero.
     """
     n = take(tasks)
     while n < tasks[1]:
@@ -251,7 +254,7 @@ def judge_pieces(
     judge: Judge, e: Checks, pieces: I64ss, c: Constants, found: I64ss, tasks: I64s,
     trees: I64ss, steps: I64ss, opened_to: I64, opened: U64ss,
 ) -> I64:  # fmt: skip
-    """Judge the states of pieces, as `expand_pieces` does. Return -1, or the piece in which a check failed."""
+    """Judge the states of batches given as in `expand_pieces`. Return -1, or the batch in which a check failed."""
     n = take(tasks)
     while n < pieces.shape[0]:
         first, last = pieces[n, FIRST], pieces[n, LAST]
@@ -270,7 +273,7 @@ def judge_pieces(
 
 @kernel
 def rebuild(table: U32s, hashes: U64s, count: I64) -> None:
-    """Enter the states 0..count-1, which are all different and have these `hashes`, into an empty table."""
+    """Insert the states 0..count-1, which are distinct and have these `hashes`, into an empty table."""
     slots = np.uint64(table.shape[0])
     for index in range(count):
         if index + FAR < count:
@@ -287,7 +290,7 @@ def rebuild(table: U32s, hashes: U64s, count: I64) -> None:
 def find(
     words: U64ss, hashes: U64s, order: U32s, first: I64, last: I64, table: U32s, stored: U64ss, out: I64s, base: I64
 ) -> None:
-    """Write the numbers of the states in order[first:last], plus `base`; -1 for a state that is not stored."""
+    """Write the number of each state in order[first:last] plus `base`, or -1 if the state is not stored."""
     slots = np.uint64(table.shape[0])
     for position in range(first, last):
         if position + AHEAD < last:

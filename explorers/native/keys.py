@@ -57,7 +57,7 @@ class Trees:
         return int(sum(8 * self.facts[:, NODE_COUNT])) + sum(item.nbytes for item in self.index)
 
     def add(self, words: Array, keys: Array) -> None:
-        """Replace the missing keys, (n,), by the keys of these rows, (n, words), and add new nodes."""
+        """Replace the missing keys (n,) by the keys of these rows (n, words), and add new nodes."""
         first = 0
         while (first := self._key(words, keys, first, adds=True)) >= 0:
             for half in range(2):
@@ -103,9 +103,8 @@ def missing(count: int) -> Array:
 
 
 def steps_of(words: int) -> Array:
-    """Return (tree, first, second) for each node of a row, first for one half and then for the other.
-
-    If `second` is -1, `first` is a word; otherwise both are earlier nodes. The top node of a half is its last one.
+    """Return (tree, first, second) for each node of a row, for the first half and then for the second. If `second` is
+    -1, `first` is a word; otherwise both are earlier nodes. The last node of each half is its root.
     """
     found: list[tuple[int, int, int]] = []
 
@@ -124,7 +123,7 @@ def steps_of(words: int) -> Array:
 
 
 class KeyTable:
-    """The keys of a partition's states, and the states' numbers. Without trees the keys are fingerprints."""
+    """A partition's table from keys to state numbers. Without trees, the keys are fingerprints."""
 
     def __init__(self, module: Any, facts: Array, trees: Trees | None, states: int = 0) -> None:
         self.module, self.facts, self.trees = module, facts, trees
@@ -146,7 +145,7 @@ class KeyTable:
         return found
 
     def enter(self, keys: Array) -> None:
-        """Enter the keys of states, some of which may be entered already; raise MismatchError if two are equal."""
+        """Insert the keys of states, some of which may be present; raise MismatchError if two are equal."""
         while (found := self.module.enter_keys(self.facts, keys)) != ENTERED:
             if found:
                 raise MismatchError("two stored states of a search are equal. Please report this.")
@@ -169,7 +168,9 @@ class KeyTable:
         del before
 
     def _make(self, slots: int) -> None:
-        """Create an empty table. An entry stores the bits of a key that its slot leaves open, within `REACH` homes."""
+        """Create an empty table. An entry stores the bits of a key that its slot does not determine, within `REACH`
+        homes.
+        """
         lefts, rights = self._bits()
         size = lefts + rights or packed.FINGERPRINT_BITS
         open_bits = (((packed.REACH + 2) << size) // slots + (1 << (size - 31))).bit_length()

@@ -1,8 +1,8 @@
-"""Rows: a state is a record in memory while code works on it, and packed bits in storage.
+"""Layouts of states: a record in memory while code works on it, and packed bits in storage.
 
-In memory every field has whole, aligned bytes. In storage it has the bits that its domain needs, in the same order. The
-same code converts between the two for every machine. Only the data differ: which bits of each word of memory are
-stored, and the least values of the fields.
+In memory, every field occupies whole, aligned bytes. In storage, it occupies as many bits as its domain needs, in the
+same order. The same code converts between the two for every machine; it reads from a table which bits of each word are
+stored, and the least value of each field.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,9 +28,8 @@ HEAD = 3
 
 
 class Leaf(NamedTuple):
-    """A number in a record: its position and bytes in memory, and its bits in storage.
-
-    The number is stored modulo 2**bits, which is unique given the least value.
+    """A number in a record: its position and size in memory, and its bits in storage. The number is stored modulo
+    2**bits, so the least value is needed to decode it.
     """
 
     offset: int
@@ -59,8 +58,9 @@ class Entry(NamedTuple):
 class Layout:
     """The layout of a state class for given rooms (the sizes for which arrays are compiled).
 
-    `lows` and `rooms` are the least and greatest values of the constants: one memory layout serves all of them. The
-    stored bits follow from `numbers`, the values of `depends` in a run. Without `numbers` they suffice for every run.
+    `lows` and `rooms` are the least and greatest values of the constants; one memory layout serves the whole range. The
+    stored bits follow from `numbers`, the values of `depends` in a run. Without `numbers`, there are enough bits for
+    every run.
     """
 
     state: type[Record]
@@ -77,7 +77,7 @@ class Layout:
     numbers: tuple[int, ...]
 
     def at(self, numbers: Sequence[int]) -> "Layout":
-        """Return the layout of a run: the same in memory, but in storage as narrow as the run's constants allow."""
+        """Return the layout of a run: unchanged in memory, and in storage as narrow as the run's constants allow."""
         return replace(self, numbers=tuple(numbers))
 
     # -- in memory
@@ -145,7 +145,7 @@ class Layout:
         return found
 
     def unpack(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return rows of shape (n,) as states in memory, whatever their content."""
+        """Return rows of shape (n,) as states in memory, without checking their content."""
         found = np.zeros(len(rows), self.wide)
         words, place = rows["words"], 0
         for leaf in self.leaves:
@@ -162,7 +162,10 @@ class Layout:
         return found
 
     def packing(self, *, fast: bool) -> list[int]:
-        """Return the data for packing and unpacking in compiled code. `fast` uses the processor's own instructions."""
+        """Return the data for packing and unpacking in compiled code.
+
+        `fast` selects the processor's own instructions.
+        """
         made = entries(self)
         found = [self.words, len(made), int(fast)]
         for item in made:
@@ -257,10 +260,8 @@ def layout_of(state: type[Record], constants: Constants) -> Layout:
 
 
 class Spot(NamedTuple):
-    """A number in a record, before a run's constants are known. Its bounds are positions among the numbers that depend
-    on them.
-
-    It is in use if it is below the length of each enclosing array: (its index there, the position of the length).
+    """A number in a record before a run's constants are known. Its bounds are positions in `depends`. It is in use if,
+    for each enclosing array (its index there, the position of the length), the index is below the length.
     """
 
     offset: int

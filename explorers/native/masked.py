@@ -1,6 +1,6 @@
 """Search of a machine with one guard removed, in compiled code that serves any choice of guard.
 
-The definition is `Interpreter(without(machine, guard), ..., bounded=True)`, which also rebuilds every trace.
+The definition is `Interpreter(without(machine, guard), ..., bounded=True)`, which also reconstructs every trace.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,10 +33,10 @@ class Departure:
 
 
 class MaskedSearch(Search):
-    """An exhaustive search of a machine without one guard (None: with all guards). It stores all states.
+    """An exhaustive search without one guard (None: with all guards). It stores all states.
 
-    Without a guard, a step that leaves a domain is refused. If all guards are on, such a step is an error. With
-    `stop_on_violation` the search ends after the level in which the last property that can fail has failed.
+    Without a guard, a step that leaves a domain is refused; with all guards, it is an error. With `stop_on_violation`,
+    the search ends after the level in which the last property that can fail has failed.
     """
 
     def __init__(
@@ -97,10 +97,10 @@ class MaskedSearch(Search):
         )
 
     def refusals(self, guards: Iterable[Guard]) -> dict[Guard, int]:
-        """Return for each guard how often it refuses in the reached states, regardless of the other guards.
+        """Return how often each guard refuses a step in the reached states, regardless of the other guards.
 
-        A guard that cannot be evaluated because an earlier one does not hold refuses nothing. Raise DomainError if it
-        cannot be evaluated because compiled numbers are too short.
+        If a guard cannot be evaluated because an earlier guard does not hold, this is not a refusal. Raise DomainError
+        if the guard cannot be evaluated because compiled numbers are limited to 64 bits.
         """
         found: dict[Guard, int] = {}
         waiting = list(guards)

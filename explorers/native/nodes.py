@@ -1,4 +1,4 @@
-"""The nodes of rows: encoding a row as a pair of numbers, and back. `packed.py` explains nodes."""
+"""The nodes of rows: encoding a row as a pair of node numbers, and decoding it. `packed.py` explains nodes."""
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ address, the length, and how many bits of an entry are for the number of a node,
 
 @helper
 def node_of(tree, value, adds):
-    """Return the number of a node; -1 if it is missing and may not be added or does not fit."""
+    """Return the number of a node, or -1 if the node is missing and may not be added or does not fit."""
     index, nodes = u32s(tree[INDEX], tree[INDEX_SLOTS]), u64s(tree[NODES], tree[NODE_ROOM])
     slots, bits, h = np.uint64(tree[INDEX_SLOTS]), np.uint64(tree[NODE_BITS]), node_hash(value)
     slot = first_slot(h, slots)
@@ -42,7 +42,7 @@ def node_of(tree, value, adds):
 
 @helper
 def first_slot(h, slots):
-    """Return the slot of the index where a node with this hash is looked up first."""
+    """Return the slot of the index where a lookup of a node with this hash begins."""
     return ((h >> np.uint64(32)) * slots) >> np.uint64(32)
 
 
@@ -65,7 +65,7 @@ def width_of(steps):
 
 @helper
 def open_rows(trees, steps, keys, first, last, words, opened):
-    """Decode the rows of keys first..last-1. `opened` receives the numbers, then the values, of each step's nodes."""
+    """Decode the rows of keys first..last-1. `opened` receives the node numbers of each step, and then their values."""
     top = steps.shape[0] - 1
     left = top_left(steps)
     for row in range(last - first):
@@ -92,7 +92,7 @@ def top_left(steps):
 
 @helper
 def value_of(steps, step, words, n, now, at):
-    """Return the value of a step's node: a word of row `n`, or the pair of the numbers of two nodes."""
+    """Return the value of a step's node: a word of row `n`, or the pair of its children's numbers."""
     one, other = steps[step, 1], steps[step, 2]
     if other < 0:
         return words[n, one]
@@ -101,7 +101,7 @@ def value_of(steps, step, words, n, now, at):
 
 @helper
 def key_of(trees, steps, words, n, now, adds):
-    """Return the key of a row; MISSING if a node is unknown and cannot be added."""
+    """Return the key of a row, or MISSING if a node is unknown and cannot be added."""
     for step in range(steps.shape[0]):
         number = node_of(trees[steps[step, 0]], value_of(steps, step, words, n, now, 0), adds)
         if number < 0:
@@ -112,11 +112,11 @@ def key_of(trees, steps, words, n, now, adds):
 
 @helper
 def key_successors(trees, steps, words, keys, parents, count, opened, number, now):
-    """Replace the hashes of successors by their keys. They share many nodes with their parents, which are `opened`.
+    """Replace the hashes of successors by their keys, reusing nodes of their parents, which are `opened`.
 
-    A parent's number is `number` plus its position there. `now` is working memory: a line for each step, and `LINES`
-    more. Nodes that differ from the parent's are looked up for many successors in turn, because each lookup waits for
-    memory twice. If only the top nodes of the two trees are unknown, the key becomes TOPS, and the values of these two
+    A parent's number is `number` plus its position there. `now` is working memory: a row for each step, and `LINES`
+    more. Nodes that differ from the parent's are looked up for many successors at a time, because each lookup waits for
+    memory twice. If only the roots of the two trees are unknown, the key becomes TOPS, and the values of the two roots
     replace the first two words of the row, so that adding them takes two lookups.
     """
     many, tops = now.shape[1], steps.shape[0]
@@ -187,7 +187,7 @@ def opened_rows(trees, steps, keys, first, last, rows, opened):
 
 @kernel
 def open_keys(trees: I64ss, steps: I64ss, keys: U64s, rows: I64, opened: U64ss) -> None:
-    """Decode the rows of keys to an address. `opened` is working memory, two lines for each step."""
+    """Decode the rows of keys to an address. `opened` is working memory, two rows for each step."""
     width, first = width_of(steps), np.int64(0)
     while first < keys.shape[0]:
         some = min(first + opened.shape[1], keys.shape[0])
@@ -199,9 +199,8 @@ def open_keys(trees: I64ss, steps: I64ss, keys: U64s, rows: I64, opened: U64ss) 
 def key_rows(
     trees: I64ss, steps: I64ss, words: U64ss, keys: U64s, first: I64, now: I64ss, adds: I64
 ) -> I64:
-    """Write the missing keys of rows, from row `first` on. With `adds`, new nodes are added.
-
-    Return the row at which there was no room for a node; -1 if all keys are written.
+    """Write the missing keys of rows, from row `first` on, and add new nodes if `adds`. Return the first row for which
+    there was no room for a node, or -1 if all keys are written.
     """
     for n in range(first, keys.shape[0]):
         if n + NODES_AHEAD < keys.shape[0] and keys[n + NODES_AHEAD] == np.uint64(TOPS):

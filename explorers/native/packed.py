@@ -1,18 +1,18 @@
-"""Exact storage of a large search: each row is a pair of numbers, and each pair takes a few bits.
+"""Exact storage of a large search: each row becomes a pair of numbers, of which a few bits are stored.
 
-The words of a row are the leaves of two binary trees, one over its first half and one over the other. A node is a word,
-or a pair of two nodes' numbers. Each node is stored once and has a number. So two rows are equal if and only if their
-two top nodes are, and the pair of these is the *key* of a state. All partitions share the nodes. Workers only look them
-up while they expand; between rounds one worker enters the missing nodes in order. So numbers do not depend on the
-workers, and no locks are needed.
+The words of a row are the leaves of two binary trees, one over each half. A node is a word, or the pair of its
+children's numbers. Each distinct node is stored once and has a number, so two rows are equal if and only if both of
+their roots are equal. The pair of the roots' numbers is the state's *key*. All partitions share the nodes. During
+expansion, workers only look nodes up; between rounds, one worker inserts the missing nodes in order. Therefore the
+numbers do not depend on the number of workers, and no locks are needed.
 
-A partition's keys are in a table, sorted by an invertible scrambling of their bits. A key belongs at the *home* that
-its first bits determine, and is stored there or at most `REACH` places later, after all smaller keys. So its place
+A partition's keys are stored in a table, sorted by an invertible scrambling of their bits. The first bits of a key
+determine its *home*. The key is stored there or at most `REACH` slots later, after all smaller keys, so its slot
 determines its first bits up to `REACH` homes. Only the remaining bits are stored, with one bit for the order and one
-that is always set (an all-zero place is free). The state's number is in a parallel array. A table grows by being copied
+that is always set (an all-zero slot is free). A parallel array contains the states' numbers. To grow, a table is copied
 in order.
 
-Fingerprints are stored as keys too, but without nodes. These functions are helpers of the kernels in `kernels.py`.
+Fingerprints are stored as keys too, but without nodes. The kernels in `kernels.py` call these functions.
 """
 # mypy: ignore-errors
 
@@ -56,7 +56,6 @@ FINGERPRINT_BITS = 59
 
 @helper
 def ones(bits):
-    """Return a number with this many set bits, 1 to 64."""
     return np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - bits)
 
 
@@ -78,7 +77,7 @@ def set_field(words, at, bits, value):
 
 @helper
 def push(words, first, free, bits, value):
-    """Move the fields from bit `first` up to the field at `free` by one field, and write a value into the first."""
+    """Move the fields from bit `first` up to the field at `free` by one field, and write a value at `first`."""
     low, high = first >> 6, (free + bits - 1) >> 6
     before = (np.uint64(1) << np.uint64(first & 63)) - np.uint64(1)
     moved = (np.uint64(2) << np.uint64((free + bits - 1) & 63)) - np.uint64(1)
@@ -97,7 +96,7 @@ def push(words, first, free, bits, value):
 
 @helper
 def scrambled(bits, size):
-    """Return a random-looking number of `size` bits, different for every number."""
+    """Return a random-looking number of `size` bits that is different for every input."""
     half, mask = np.uint64((size + 1) >> 1), ones(size)
     mixed = ((bits ^ (bits >> half)) * np.uint64(0xD6E8FEB86659FD93)) & mask
     return ((mixed ^ (mixed >> half)) * np.uint64(0xC4CEB9FE1A85EC53)) & mask
@@ -117,7 +116,7 @@ UNDO_FIRST, UNDO_LAST = 0xCFEE444D8B59A89B, 0x9CB4B2F8129337DB
 
 @helper
 def placed(key, lefts, rights, first_lefts, first_rights):
-    """Return the bits that determine a key's place. Bits that numbers gain later come last, so the order is stable."""
+    """Return the bits that determine a key's slot. Bits that numbers gain later come last, so the order is stable."""
     if lefts == 0:
         return key & ones(FINGERPRINT_BITS)
     left, right = key & np.uint64(0xFFFFFFFF), key >> np.uint64(32)
@@ -148,21 +147,21 @@ def home_of(bits, size, slots):
 
 @helper
 def whole(entry, slot, size, slots, width):
-    """Return all bits of the key at a place: the greatest key that may be there and that ends in these bits."""
+    """Return all bits of the key in a slot: the greatest key that ends in the stored bits and may be in this slot."""
     most = ((np.uint64(min(slot + 1, slots)) << np.uint64(32)) + np.uint64(slots - 1)) // np.uint64(slots)
     return greatest(entry, most, size, width)
 
 
 @helper
 def greatest(entry, first, size, width):
-    """Return the greatest key that ends in these bits and is less than any key whose first 32 bits are `first`."""
+    """Return the greatest key that ends in these bits and is less than every key whose first 32 bits are `first`."""
     most = (first << np.uint64(size - 32)) - np.uint64(1)
     return most - ((most - entry) & ones(width - 1))
 
 
 @helper
 def sought(table, bits, size, slots, width):
-    """Return the place of a key, or the first place that is free or has a greater key."""
+    """Return a key's slot, or the first slot that is free or contains a greater key."""
     kept = ones(width - 1)
     slot = home_of(bits, size, slots)
     at = slot * width
@@ -185,7 +184,7 @@ def is_at(table, bits, slot, width):
 
 @helper
 def enter(part, bits, slot, number):
-    """Enter a key at the place that `sought` returned. Return False if a key would be too far from its home."""
+    """Insert a key into the slot that `sought` returned. Return False if a key would be too far from its home."""
     slots, size, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
     table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
     home = home_of(bits, size, slots)
@@ -209,7 +208,7 @@ def enter(part, bits, slot, number):
 
 @helper
 def is_new(part, key):
-    """Return whether a key is not in the table, and then prefetch where its number will stand."""
+    """Return whether a key is missing from the table; if so, prefetch the memory for its number."""
     slots, size, width = part[SLOTS], part[SIZE], part[WIDTH]
     table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
     bits = placed(key, part[LEFTS], part[RIGHTS], part[FIRST_LEFTS], part[FIRST_RIGHTS])
@@ -319,9 +318,8 @@ def list_keys(part: I64s, keys: U64s) -> None:
 
 @kernel
 def enter_keys(part: I64s, keys: U64s) -> I64:
-    """Enter the keys of states, starting with the first unknown one.
-
-    Return 1 if all are entered, 0 if there is no room, 2 if two keys are equal.
+    """Insert the keys of states, starting with the first unknown one. Return 1 if all were inserted, 0 if there is no
+    room, 2 if two keys are equal.
     """
     slots, size, width = part[SLOTS], part[SIZE], part[WIDTH]
     table = u64s(part[TABLE], 0)
@@ -338,7 +336,7 @@ def enter_keys(part: I64s, keys: U64s) -> I64:
 
 @kernel
 def find_keys(part: I64s, keys: U64s, out: I64s) -> None:
-    """Write the numbers of the states with these keys; -1 for a state that is not stored."""
+    """Write the number of the state with each key, or -1 if the state is not stored."""
     slots, size, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
     table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
     for n in range(keys.shape[0]):

@@ -1,7 +1,6 @@
-"""Breadth-first search at native speed, partitioned by owner, with the same result for any number of workers.
+"""Breadth-first search in compiled code, partitioned by owner, with the same result for any number of workers.
 
-`expansion.py` contains the processing of states by workers. This module contains the order of work, the limits of a
-search, and its results.
+`expansion.py` processes the states. This module determines the order of work, the limits of a search, and its results.
 """
 
 import time
@@ -130,7 +129,7 @@ class Search(Stoppable, Expansion):
         return ""
 
     def _change_over(self) -> None:
-        """Switch to optimized code once it exists. While it is being compiled, one worker leaves its processor free."""
+        """Switch to optimized code once it exists. While it is being compiled, leave one processor free."""
         self.kernels = self.tiers.after(self.position.levels)
         self.module = self.kernels.module
         self.pool.resting = int(self.tiers.waits and 1 < self.workers >= processors())

@@ -1,9 +1,11 @@
-"""The states and the position of a search: one partition per owner, each with its parents and its table. A table
-contains rows or, in a large search, keys (`packed.py`); results are the same with both. A search that spills stores its
-parents in files and, if states are keys, also the unfinished levels. Both are written and read sequentially.
+"""The states and the progress of a search: one partition for each owner, with its parents and its table.
 
-The top bits of a state's hash choose its owner. Only one worker at a time uses a partition, so no locks are needed. The
-content of a partition depends only on the order of its successors, not on the number of workers.
+A table contains rows or, in a large search, keys (`packed.py`); results are the same with both. A search that spills
+stores its parents in files and, if states are keys, also the levels that are not yet expanded. Both are written and
+read sequentially.
+
+The top bits of a state's hash determine its owner. Only one worker at a time uses a partition, so no locks are needed.
+A partition's content depends only on the order of its successors, not on the number of workers.
 """
 
 from dataclasses import dataclass, field
@@ -80,8 +82,7 @@ class Position:
 
 
 def sizes(row: np.dtype[Any], most_successors: int, batch: int, batches: int) -> tuple[int, int]:
-    """Return the states per batch and the batches per round, at most these, so that all successors fit in memory.
-
+    """Return the states per batch and batches per round for which all successors fit in memory, at most the given ones.
     The number of batches is reduced first, because the order of states depends only on the size of batches.
     """
     each = max(1, most_successors) * (row.itemsize + BESIDE)
@@ -90,9 +91,8 @@ def sizes(row: np.dtype[Any], most_successors: int, batch: int, batches: int) ->
 
 
 class Buffers:
-    """Room for the successors of `batches` batches of states: arrays of shape (batches, room, ...).
-
-    Raise UsageError if the system does not have enough memory.
+    """Space for the successors of `batches` batches of states: arrays of shape (batches, room, ...). Raise UsageError
+    if the system does not have enough memory.
     """
 
     def __init__(self, row: np.dtype[Any], batches: int, room: int) -> None:
@@ -122,15 +122,15 @@ class Buffers:
 
 
 class TooManyStates(Exception):  # noqa: N818 (a limit, not an error)
-    """Error for a partition that has no numbers left for its states, or no space on the disk."""
+    """Error for a partition that has run out of state numbers or disk space."""
 
 
 class Partition:
     """The states of one owner.
 
     Initially, exact mode stores every row in `rows`. If states are keys (in compact mode, and after `pack`), `rows`
-    contains only the level being expanded (from number `base`), and `fresh` the next level (from `fresh_base`). Both
-    contain rows in compact mode, otherwise keys, which the trees decode.
+    contains only the level being expanded (from number `base`), and `fresh` the next level (from `fresh_base`). In
+    compact mode both contain rows, otherwise keys that the trees decode.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class Partition:
 
     @property
     def levels(self) -> tuple[int, int]:
-        """Numbers of the first rows of the two levels that compact mode stores; 0 in exact mode, which stores all."""
+        """Return the first state number of each level that compact mode keeps; 0 in exact mode, which keeps all."""
         return (self.base, self.fresh_base) if self.compact else (0, 0)
 
     @property
@@ -176,7 +176,7 @@ class Partition:
 
     @property
     def bytes(self) -> int:
-        """Bytes in use, without reserved memory that was never touched."""
+        """Return the number of bytes in use, without reserved memory that was never written."""
         rows = self.count - self.base if self.keys else self.count
         return self.count * self.parents.itemsize + rows * self.rows.itemsize + self.table_bytes
 
@@ -187,13 +187,13 @@ class Partition:
         return self.bytes - self.table_bytes - (0 if self.keys else self.count * self.rows.itemsize)
 
     def read(self, numbers: slice | np.ndarray[Any, Any] = ALL) -> np.ndarray[Any, Any]:
-        """Return the rows of states, (n,); by default of all states. Compact mode does not have them."""
+        """Return the rows (n,) of the given states, or of all states. Not available in compact mode."""
         if self.trees is None:
             return self.rows[: self.count][numbers]
         return self.trees.rows(self.all_keys()[numbers]).view(self.dtype).reshape(-1)
 
     def row(self, number: int) -> Any:
-        """Return the row of a state. Compact mode has only those of the two newest levels."""
+        """Return the row of a state. In compact mode, the state must belong to one of the two newest levels."""
         if not self.compact:
             return self.read(slice(number, number + 1))[0]
         return self.fresh[number - self.fresh_base] if number >= self.fresh_base else self.rows[number - self.base]
@@ -215,7 +215,7 @@ class Partition:
         self, words: np.ndarray[Any, Any], hashes: np.ndarray[Any, Any], chosen: np.ndarray[Any, Any],
         out: np.ndarray[Any, Any], base: int = 0,
     ) -> None:  # fmt: skip
-        """Write the numbers of the states with the `chosen` rows, plus `base`; -1 for a state that is not stored."""
+        """Write the number of the state in each `chosen` row plus `base`, or -1 if the state is not stored."""
         if self.keys is None:
             self.kernels.module.find(words, hashes, chosen, 0, len(chosen), self.table, self._stored, out, base)
         else:
@@ -243,7 +243,7 @@ class Partition:
         self._reserve(int(self.facts[packed.LEFT]))
 
     def pack(self, trees: Trees, base: int, fresh_base: int) -> None:
-        """Store keys from now on. The level being expanded begins with state `base`, the next with `fresh_base`."""
+        """Switch to keys. The level being expanded begins with state `base`, the next level with `fresh_base`."""
         keys = missing(self.count)
         trees.add(self._stored[: self.count], keys)
         self.trees, self.base, self.table = trees, base, self.table[:0]
@@ -301,7 +301,7 @@ class Partition:
             self._bind()
 
     def _grown(self, array: np.ndarray[Any, Any], wanted: int, used: int) -> np.ndarray[Any, Any]:
-        """Return a larger copy of an array, in a file if this search spills and does not store states as rows."""
+        """Return a larger copy of an array, in a file if this search spills and its states are keys."""
         size = max(wanted, (SPILL_GROWTH if self.spill else ROW_GROWTH) * len(array))
         larger: np.ndarray[Any, Any]
         if self.spill and (self.keys or array is self.parents):

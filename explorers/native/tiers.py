@@ -1,8 +1,8 @@
-"""Tiers of optimization: a search starts at once with cheaply compiled code, and switches to optimized code between two
-rounds.
+"""Tiers of optimization: a search starts with cheaply compiled code and later switches, between rounds, to optimized
+code.
 
-Most machines are small, and their search ends before LLVM could have optimized their code. So code is optimized only
-for longer searches, and in another process, because LLVM compiles one module at a time in each process.
+Most machines are small, and their search ends before LLVM could have optimized their code. Therefore code is optimized
+only for longer searches, and in another process, because LLVM compiles one module at a time in each process.
 """
 
 import atexit
@@ -37,9 +37,9 @@ ENDLESS = 1e12
 def states_to_come(levels: Sequence[int]) -> float:
     """Estimate the number of states that a breadth-first search will find beyond these levels.
 
-    Levels grow more and more slowly and then shrink. In all our machines the logarithm of their growth falls linearly,
-    so it is extrapolated. A tenth of the way through a search, the sum is mostly within a factor of two of the final
-    count.
+    Levels grow more and more slowly and then shrink. In all our machines, the logarithm of the growth rate falls
+    linearly, so it is extrapolated. After a tenth of a search, the estimated total is mostly within a factor of two of
+    the final count.
     """
     if len(levels) <= 2 * SPAN:
         return 0.0
@@ -54,7 +54,7 @@ def states_to_come(levels: Sequence[int]) -> float:
 
 
 def seconds_to_come(levels: Sequence[int], earlier: int, seconds: float) -> float:
-    """Estimate a search's remaining time from its expanded levels. `earlier` states came before these seconds."""
+    """Estimate a search's remaining time from its expanded levels. `earlier` states were found before the `seconds`."""
     rate = max(1, sum(levels[:-1]) - earlier) / seconds
     grows = len(levels) < 2 or levels[-1] >= levels[-2]
     return max((levels[-1] + states_to_come(levels)) / rate, seconds / 2 if grows else 0)
@@ -70,11 +70,11 @@ class Tiers:
 
     @property
     def waits(self) -> bool:
-        """Whether code is being optimized, for which a processor should be left free."""
+        """Return whether code is being optimized, for which a processor should be left free."""
         return self.kernels.level == CHEAP and _optimizer.is_busy
 
     def after(self, levels: Sequence[int]) -> Kernels:
-        """Return the kernels for the levels after these. No kernel may be running."""
+        """Return the kernels to use after these levels. No kernel may be running."""
         if self._earlier < 0:
             self._earlier, self._began = sum(levels[:-1]), time.process_time()
         if self._forced is Tier.SWAP:
@@ -104,7 +104,7 @@ class Tiers:
 
 
 class _Optimizer:
-    """Another process that optimizes one unit at a time, for any search. It outlives the search."""
+    """A process that optimizes one unit at a time, for any search. It outlives the search."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -163,7 +163,7 @@ _optimizer = _Optimizer()
 
 @atexit.register
 def _end() -> None:
-    """End the process that this process started. A forked process has not started any."""
+    """End the process if this process started it. A forked process inherits the object but did not start it."""
     _optimizer.end()
 
 

@@ -1,4 +1,4 @@
-"""The text of a machine and its properties, which changes if anything that a search depends on changes."""
+"""Text of a machine and its properties. It changes whenever anything changes that a search depends on."""
 
 import ast
 import re
@@ -21,7 +21,7 @@ from fencepost.model.language.trees import USER_MODULE, module_name, source_line
 def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
     """Return the machine's schema, its parts and parameters, and every called function, in a fixed order.
 
-    Each function is listed with the meanings of its names. Comments, docstrings and layout are left out. The caller
+    Each function is listed with the meanings of its global names, without comments, docstrings and layout. The caller
     adds the values of constants, and `ends`.
     """
     program = check(machine, properties)
@@ -70,7 +70,7 @@ def _named(item: Callable[..., Any]) -> str:
 
 
 def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
-    """Return what `texts` contains only by name: the members of enums, and the bounds of constants."""
+    """Return what `texts` mentions only by name: the members of enums, and the bounds of constants."""
     params = [item.params for item in (machine.initial, *machine.actions)] + [item.params for item in properties]
     domains = [*domains_of(machine.state).values(), *(domain for some in params for _, domain in some)]
     return [
@@ -80,7 +80,7 @@ def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 
 
 def plain_texts(function: object) -> list[str]:
-    """Return everything on which a function outside the language (such as `refuse`) depends: its text and its names."""
+    """Return everything that a function outside the language (such as `refuse`) depends on: its text and its names."""
     found = []
     functions = [function]
     for item in functions:

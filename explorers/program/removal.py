@@ -1,4 +1,4 @@
-"""Machines with one guard removed, which are explored to find the guard's purpose.
+"""Machines with one guard removed, which are explored to find out what the guard is for.
 
 Such a machine is an ordinary machine. Explore it with `Interpreter(..., bounded=True)`: a step that the guard refused
 may leave a field's domain, and then the domain refuses it instead.
@@ -24,10 +24,10 @@ HELPER = "Return whether "
 
 @dataclass(frozen=True)
 class Guard:
-    """One `require` of an action, or one of its conjuncts.
+    """One `require` of an action, or one conjunct of its condition.
 
-    `number` numbers the action's guards from 1, `part` the guard's parts from 1 (0: the whole guard). `sentence`
-    describes the condition in words, as far as the model provides them.
+    `number` numbers the action's guards from 1, `part` the guard's conjuncts from 1 (0: the whole guard). `sentence`
+    describes the condition in words, if the model provides them.
     """
 
     action: str
@@ -38,7 +38,7 @@ class Guard:
 
     @property
     def name(self) -> str:
-        """A short name, unique in its machine: `follower-fetch 1`, or `follower-fetch 1a` for a part."""
+        """Return a short name, unique in the machine: `follower-fetch 1`, or `follower-fetch 1a` for a conjunct."""
         return f"{self.action} {self.number}{_letters(self.part)}"
 
 
@@ -52,7 +52,7 @@ _MOST_FOUND = 32
 
 
 def guards(machine: Machine) -> tuple[Guard, ...]:
-    """Return every guard of a machine, each followed by its parts, ordered by action and position in the text."""
+    """Return every guard of a machine, each followed by its conjuncts, ordered by action and position in the text."""
     if machine.actions not in _FOUND:
         if len(_FOUND) >= _MOST_FOUND:
             _FOUND.clear()
@@ -128,7 +128,7 @@ def _without(item: Action, guard: Guard) -> Callable[..., None]:
 
 
 def _sentence(made: Function, guard: ast.Call, piece: ast.expr) -> str:
-    """Return a guard in words: the comment beside it, or the sentences of its predicates."""
+    """Return a guard in words: the comment beside it, or the docstrings of the predicates that it calls."""
     return next(_comments(made, guard), "") or "; ".join(dict.fromkeys(_predicates(made, piece)))
 
 

@@ -1,1 +1,1 @@
-"""Safe execution: files written atomically, locks, Ctrl-C and signals, memory limits, and the private cache."""
+"""Robust execution: atomic file writes, locks, Ctrl-C and signals, memory limits, and the private cache."""

@@ -1,7 +1,8 @@
 """The cache that persists between runs. Its code is executed, so only the current user may be able to write it.
 
-Anyone who can write to a folder above a file can replace the file. So the folder is accessible to the current user
-alone (0700), and every folder and link above it belongs to this user or to root and is not writable by others.
+Anyone who can write to a parent folder of a file can replace the file. Therefore only the current user can access the
+cache folder (0700), and every folder and link above it must belong to this user or to root and must not be writable by
+others.
 """
 
 import atexit
@@ -29,15 +30,15 @@ _temporary: list[Path] = []
 
 
 class UntrustedError(Exception):
-    """Error for a place that another user could write to; the message names the folder and the reason."""
+    """Error for a path that another user could write to. The message names the folder and the reason."""
 
 
 def cache_folder() -> Path:
     """Return the cache's folder, which only the current user can access.
 
-    The folder is FENCEPOST_CACHE if set, otherwise `fencepost` in XDG_CACHE_HOME or ~/.cache. If it cannot be trusted
-    or written, a temporary folder is used until this process ends. Raises UsageError if FENCEPOST_CACHE names such a
-    folder.
+    The folder is FENCEPOST_CACHE if set, otherwise `fencepost` in XDG_CACHE_HOME or ~/.cache. If the folder cannot be
+    written or another user could change it, a temporary folder is used until this process ends, except that UsageError
+    is raised for FENCEPOST_CACHE.
     """
     named = os.environ.get(NAMED)
     try:
@@ -58,7 +59,7 @@ def private_folder(path: Path) -> Path:
     """Return a folder at `path` that only the current user can access; create it if it is missing.
 
     Raises UntrustedError or OSError if that is impossible. If others can read the folder, a folder `private` inside it
-    is returned, because a group may be able to write files in the outer one.
+    is returned, because a group may be able to write to the outer one.
     """
     folder = _resolve(path)
     found = folder.stat()
@@ -83,10 +84,10 @@ def write_cached(path: Path, content: bytes) -> None:
 
 
 def read_cached(path: Path) -> bytes:
-    """Return the content of a cache file. Raise OSError for a link, or for a file that others own or may write.
+    """Return a cache file's content. Raise OSError for a link, or for a file that others own or may write.
 
-    The folder already excludes other users. This check is for files that kept their owners in a copy, an archive or a
-    container.
+    The folder already excludes other users. A file may still have other owners if it was copied, unpacked from an
+    archive, or created in a container.
     """
     if path.parent.is_symlink():
         raise OSError(f"{path.parent} is a symbolic link")
@@ -133,7 +134,7 @@ def _require_safe(folder: Path) -> None:
 
 
 def _require_own_link(link: Path, links: int) -> None:
-    """Raise UntrustedError for a link that another user could have created, and for a loop of links."""
+    """Raise UntrustedError for a link that another user could have created, and for a cycle of links."""
     if links > MOST_LINKS:
         raise UntrustedError(f"{link} is one of more than {MOST_LINKS} consecutive symbolic links")
     if link.lstat().st_uid not in (0, os.getuid()) or link.parent.stat().st_mode & OTHERS_WRITE:
@@ -145,7 +146,7 @@ def _writable(folder: Path, found: os.stat_result) -> str:
 
 
 def lasts() -> bool:
-    """Return whether compiled code is kept until the next run, judging by the use of the cache so far."""
+    """Return whether the cache folder used so far keeps compiled code until the next run."""
     return not _temporary
 
 

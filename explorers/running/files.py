@@ -1,7 +1,7 @@
-"""Writing and reading whole files, and locking folders.
+"""Reading and writing whole files, and locking folders.
 
-A file is either complete or absent: it is written under another name, synced to disk, and then renamed. If a process is
-killed in between, the earlier file remains.
+A file is written under another name, synced to disk, and then renamed. If a process is killed in between, the previous
+file remains, so a file is either complete or absent.
 """
 
 import errno
@@ -26,8 +26,7 @@ _RETRY = 0.05
 
 
 def write_file(path: Path, content: bytes | memoryview, *, lasting: bool = True, mode: int | None = None) -> None:
-    """Replace a file atomically. If `lasting`, the old or the new content survives a crash of the machine.
-
+    """Replace a file atomically. If `lasting`, either the old or the new content survives a crash of the machine.
     `mode` sets the permissions; None uses the user's default.
     """
     aside = path.with_name(f".{uuid4().hex}.new")
@@ -42,9 +41,8 @@ def write_file(path: Path, content: bytes | memoryview, *, lasting: bool = True,
 
 
 def write_named(path: Path, content: bytes) -> None:
-    """Write a file that a user named, atomically: an error leaves the old content. Write pipes and devices in place.
-
-    A file that this user may not write is refused, even if its folder would allow replacing it.
+    """Write a file that a user named. A regular file is replaced atomically; pipes and devices are written in place. An
+    error leaves the old content unchanged. A read-only file is not replaced, even if the folder's permissions allow it.
     """
     is_open = path.is_symlink() and {"/dev", "/proc"} & set(map(str, path.absolute().parents))  # such as /dev/stdout
     if path.exists() and (is_open or not (path.is_file() and os.access(path, os.W_OK))):
@@ -60,7 +58,7 @@ def write_named(path: Path, content: bytes) -> None:
 
 
 def _send(path: Path, content: bytes) -> None:
-    """Write to an open file. If it is our own standard output, write after everything printed so far."""
+    """Write to an open file. If it is our own standard output, flush earlier output first."""
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         if _is_open_as(path, number):
             stream.flush()
@@ -96,7 +94,6 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def settle(folder: Path) -> None:
-    """Sync a folder's entries to disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -143,9 +140,8 @@ class Lock:
 
 
 def lock_folder(folder: Path, *, shared: bool = False, patience: float | None = None) -> Lock | None:
-    """Lock a folder against all other holders; if `shared`, only against exclusive ones.
-
-    Returns None if the folder is missing, or if it stays locked for `patience` seconds (None: wait forever).
+    """Lock a folder against all other holders or, if `shared`, only against exclusive ones. Returns None if the folder
+    is missing, or if it stays locked for `patience` seconds (None: wait forever).
     """
     import fcntl  # missing in browsers
 

@@ -1,7 +1,7 @@
 """Cancellation of running work by Ctrl-C, SIGTERM or the caller, for searches, walks, proofs and compilers alike.
 
 Work in rounds stops after the current round (`Signals`); other work is interrupted (`interruptible`). This module also
-measures how much memory the process has used and may use.
+measures how much memory the process has used and may still use.
 """
 
 import os
@@ -28,7 +28,7 @@ _CANCEL: ContextVar[Callable[[], bool] | None] = ContextVar("_CANCEL", default=N
 
 
 class Stopped(KeyboardInterrupt):
-    """Raised when work is ended from outside; `why` says by what and where."""
+    """Raised when work is cancelled from outside. `why` names the cause and the interrupted work."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -37,7 +37,7 @@ class Stopped(KeyboardInterrupt):
 
 @contextmanager
 def cancelled_by(cancel: Callable[[], bool] | None) -> Iterator[None]:
-    """End the block, in whatever thread it runs, once `cancel` returns true."""
+    """Stop the block, whichever thread runs it, once `cancel` returns true."""
     token = _CANCEL.set(cancel)
     try:
         yield
@@ -65,7 +65,9 @@ class Stoppable:
 
 
 class Signals:
-    """Handler that lets SIGINT, SIGTERM, SIGHUP and the caller stop work in rounds; a second signal ends it at once."""
+    """Signal handler that lets SIGINT, SIGTERM, SIGHUP and the caller stop work in rounds. A second signal stops it at
+    once.
+    """
 
     def __init__(self, ask: Callable[[str], bool]) -> None:
         self.ask = ask
@@ -103,11 +105,13 @@ class Signals:
 
 @contextmanager
 def interruptible(doing: str = "") -> Iterator[None]:
-    """Make Ctrl-C raise Stopped inside the block, with the name of the work. A process forked there ignores Ctrl-C.
+    """Make Ctrl-C raise Stopped, with the name of the work, inside the block.
 
-    An exception raised in a destructor, or in an LLVM callback, would be lost, so it is raised afterwards. A caller's
-    cancellation interrupts the main thread; other threads check before and after the block. No thread sends a signal
-    once the earlier handler is restored, because it would interrupt whatever runs next.
+    Child processes forked there ignore Ctrl-C.
+
+    An exception raised in a destructor or in an LLVM callback would be lost, so it is raised afterwards. If the caller
+    cancels, the main thread is interrupted; other threads check only before and after the block. No signal is sent once
+    the earlier handler is restored, because it would interrupt unrelated work.
     """
     stop_if_cancelled(doing)
     if threading.current_thread() is not threading.main_thread():
@@ -153,7 +157,7 @@ def interruptible(doing: str = "") -> Iterator[None]:
 
 
 def _send(number: int) -> None:
-    """Send a signal to the main thread: only there does it interrupt the main thread's blocking call."""
+    """Send a signal to the main thread, because no other thread's signal interrupts the main thread's blocking call."""
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:
@@ -197,7 +201,7 @@ def default_memory() -> int:
 
 
 def _control_group_rest() -> int | None:
-    """Return the free memory below a container's limit, or None without one; the system's figure ignores it."""
+    """Return the free memory below a container's limit (the system's figure ignores it); None if there is no limit."""
     folder = Path("/sys/fs/cgroup")
     try:
         return int((folder / "memory.max").read_text()) - int((folder / "memory.current").read_text())

@@ -10,11 +10,11 @@ SUM = "sum"
 
 
 class BrokenSealError(ValueError):
-    """Error for a text that differs from what was written."""
+    """Error for a text that differs from the one that was written."""
 
 
 class DamagedError(UsageError):
-    """Error for a missing or damaged file of a checkpoint; the message names the file."""
+    """Error for a missing or damaged file of a checkpoint. The message names the file."""
 
 
 def checksum(data: Any) -> str:
@@ -49,9 +49,8 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def read_sealed(text: bytes, where: object, number: int) -> dict[str, Any]:
-    """Return the content of a file of a checkpoint.
-
-    Raises UsageError if its format is not `number`, and DamagedError if it was modified after it was written.
+    """Return the content of a checkpoint file. Raises UsageError if its format number is not `number`, and DamagedError
+    if it was modified after it was written.
     """
     try:
         found = parse_object(text)

@@ -1,9 +1,9 @@
-"""Exhaustive breadth-first search on Spark: native until a level is worth distributing, then level by level.
+"""Exhaustive breadth-first search on Spark. Small levels are searched by the native engine first.
 
 Each level is one job. A partition expands its share of the level (a block of the store), sends each successor to the
-partition that owns it, and keeps the new ones as its block of the next level. Between two jobs all state is in the
-store and the manifest. So Spark's lineage is never longer than one level, a replacement for a lost executor rebuilds
-its mapped partitions from the blocks, and a new driver continues from the manifest.
+partition that owns it, and keeps the new successors that it receives as its block of the next level. Between two jobs,
+all state is in the store and the manifest. Therefore Spark's lineage is never longer than one level, the replacement
+for a lost executor rebuilds its mapped partitions from the blocks, and a new driver continues from the manifest.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Explore:
     """Actions whose steps are part of a complete search's digest; None if no digest is requested."""
 
     def run(self, start: Callable[[], AbstractContextManager[SparkContext]]) -> verdict.Result:
-        """Search until every state is reached or a limit stops the search. Spark is started only when it is needed."""
+        """Search until every state is reached or a limit stops the search. Start Spark only when it is needed."""
         _require_kinds(self.properties)
         temporary = "" if self.options.checkpoint else tempfile.mkdtemp(prefix="fencepost-levels-")
         store = Store(self.options.checkpoint or temporary)
@@ -173,7 +173,7 @@ class Explore:
             raise UsageError(f"a Spark job failed at level {work.level}: {first_cause(str(error))} {kept}") from error
 
     def _take(self, manifest: Manifest, answers: list[Received], native: Search) -> None:
-        """Add the answers of a level to the manifest, unless a partition met an error, which is raised first."""
+        """Add a level's results to the manifest. If a partition met an error, raise it first."""
         for answer in answers:
             if answer.message or answer.expanded.message:
                 raise UsageError(answer.expanded.message or answer.message)
@@ -212,7 +212,7 @@ class Explore:
 
 
 def _require_kinds(properties: tuple[Property, ...]) -> None:
-    """Raise UsageError for properties that need the whole graph of states, which no single process holds."""
+    """Raise UsageError for properties that need the whole state graph, which no single process holds."""
     far = [item.name for item in properties if item.kind not in (Kind.ALWAYS, Kind.STEP, Kind.SOMETIMES)]
     near = [item.name for item in properties if item.name not in far]
     if far:
@@ -279,7 +279,7 @@ def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
 
 
 def _places(to: Array, partitions: int) -> Array:
-    """Return for each state of an owner its position among the states that go to the same partition."""
+    """Return, for each of an owner's states, its position among the states that go to the same partition."""
     order = np.argsort(to, kind="stable")
     sizes = np.bincount(to, minlength=partitions)
     places = np.empty(len(to), np.int64)
@@ -377,7 +377,7 @@ class _Trails:
 
 
 class _Blocks:
-    """The expanded states of a search on Spark, for its cross-check. Partitions look states up in their blocks."""
+    """The expanded states of a search on Spark, for its cross-check. Each partition looks states up in its blocks."""
 
     first_chunk = 64
 

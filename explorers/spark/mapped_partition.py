@@ -1,8 +1,9 @@
 """The states of one Spark partition, in files that every Python process of an executor maps into memory.
 
-Spark gives a task to any of an executor's Python processes, so a partition's state cannot live in one of them. A mapped
-partition is a folder with the rows and hash tables of a partition, which the processes map and share. It is a cache: it
-is rebuilt from the levels in the store if it is missing, out of date, or left behind by a task that died while writing.
+Spark may give a task to any of an executor's Python processes, so a partition's state cannot live in one of them. A
+mapped partition is a folder with the partition's rows and hash tables, which the processes map and share. It is a
+cache: if it is missing, outdated, or incomplete because a task died while writing, it is rebuilt from the levels in the
+store.
 """
 
 import json
@@ -36,9 +37,8 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 class MappedPartition:
-    """Rows and tables of one partition with `OWNERS` shares, as arrays of shape (owners, capacity).
-
-    Use it under `locked`. `counts` is each owner's number of states.
+    """One partition's rows and tables with `OWNERS` shares, as arrays of shape (owners, capacity). Use it under
+    `locked`. `counts` is each owner's number of states.
     """
 
     def __init__(self, kernels: Kernels, layout: Layout, folder: Path) -> None:
@@ -95,7 +95,7 @@ class MappedPartition:
         self.mark(dirty=False)
 
     def put(self, rows: np.ndarray[Any, Any], shares: list[int]) -> None:
-        """Append states that are known to be new, sorted by owner; `shares` counts them per owner."""
+        """Append states that are known to be new, sorted by owner. `shares` is the count for each owner."""
         self._reserve(max(count + share for count, share in zip(self.counts.tolist(), shares, strict=True)))
         begin = 0
         for owner, share in enumerate(shares):
@@ -108,9 +108,8 @@ class MappedPartition:
         self._rebuild(max(self.tables.shape[1], int(int(self.counts.max()) / FILL * GROWTH)))
 
     def insert(self, rows: np.ndarray[Any, Any], hashes: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
-        """Insert successors in order; return for each owner the positions of the new ones.
-
-        `rows` has shape (n,), `hashes` (n,) of uint64.
+        """Insert successors in order; return, for each owner, the positions of the new ones. `rows` has shape (n,),
+        `hashes` (n,) of uint64.
         """
         module, total = self.kernels.module, len(rows)
         words = rows.view(np.uint64).reshape(total, self.words)

@@ -1,8 +1,8 @@
-"""A Spark session, or one sentence on why it failed; tasks; and a shuffle of raw blocks.
+"""Spark sessions, or one sentence on why a session failed; tasks; and a shuffle of raw blocks.
 
-PySpark's own `partitionBy` would pickle every block, and would run a receiver wherever a processor is free. Here blocks
-are passed unchanged. The shuffled partitions are united with a cached RDD of the same partitioner, which has one small
-element per partition, because Spark runs a task of such a union where the cached part is.
+PySpark's own `partitionBy` would pickle every block, and could run a receiver on any executor. This shuffle passes
+blocks unchanged. It forms the union of the shuffled partitions and a cached RDD with the same partitioner and one small
+element per partition, because Spark runs each task of such a union where the cached partition is.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Cluster:
 
     @property
     def is_local(self) -> bool:
-        """Whether every executor can read this machine's folders."""
+        """Return whether every executor can read this machine's folders."""
         return not self.master or self.master.startswith("local")
 
 
@@ -105,7 +105,7 @@ def spark(cluster: Cluster) -> Iterator[SparkContext]:
 
 
 def _started(conf: SparkConf, cluster: Cluster) -> SparkContext:
-    """Start Java with its output captured, so that a user can read the message that explains a failure."""
+    """Start Java with its output captured, so that the message that explains a failure can be shown."""
     from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -122,9 +122,8 @@ def _started(conf: SparkConf, cluster: Cluster) -> SparkContext:
 
 
 def kept_aside() -> IO[str]:
-    """Return an empty temporary file; raise UsageError if the disk is full.
-
-    Java reports in a temporary file that it has started. If it cannot write one, pyspark waits forever.
+    """Return an empty temporary file; raise UsageError if the disk is full. Java reports in such a file that it has
+    started. If Java cannot write one, pyspark waits forever.
     """
     try:
         made = tempfile.NamedTemporaryFile("w+", prefix="fencepost-spark-", suffix=".log")  # noqa: SIM115 (it stays)
@@ -204,11 +203,13 @@ Found = TypeVar("Found")
 def run_tasks(
     context: SparkContext, task: Callable[[Item], Found], items: Sequence[Item], done: Callable[[Item, Found], None]
 ) -> str:
-    """Run `task` on executors for each item, one per processor at a time. Return why it ended early, if it did.
+    """Run `task` on executors for each item, one per processor at a time.
 
-    `done` is called in the calling thread, in order of completion; an error that it raises ends all tasks. A signal
-    ends running tasks and prevents new ones. If an executor is lost, Spark runs the item elsewhere. Raises UsageError
-    if a task fails.
+    Return why it ended early, or an empty string.
+
+    `done` is called in the calling thread, in order of completion; if it raises an error, all tasks are cancelled. A
+    signal cancels running tasks and prevents new ones. If an executor is lost, Spark runs its items elsewhere. Raises
+    UsageError if a task fails.
     """
     why = ""
     waiting = list(reversed(items))
@@ -271,9 +272,8 @@ class Exchange:
         self._anchors.count()
 
     def run(self, send: Sender, receive: Receiver) -> list[bytes]:
-        """Let every partition send blocks and then receive its own. Return the answers in partition order.
-
-        Both functions may run more than once for a partition, and must then have the same result.
+        """Let every partition send blocks and then receive its own. Return the results in partition order. Both
+        functions may run more than once for a partition, and must then have the same result.
         """
         from pyspark import RDD
         from pyspark.serializers import NoOpSerializer

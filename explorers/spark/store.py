@@ -1,8 +1,8 @@
 """The folder of a distributed search: the new states of every partition and level, each with its parent.
 
 A block is one file that is written once and never changed, so everything else can be rebuilt from the blocks. The
-manifest records the progress of the search; each level replaces it atomically. Folders are local, or URLs that PyArrow
-reads (hdfs://, s3://, gs://, abfss://).
+manifest records the progress of the search and is replaced atomically after each level. Folders are local paths, or
+URLs that PyArrow supports (hdfs://, s3://, gs://, abfss://).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SOURCE_SHIFT = 32
 
 @dataclass(frozen=True)
 class Block:
-    """New states of one partition and level: `rows` (n,) sorted by owner, `ancestors` (n,) of uint64."""
+    """New states of one partition and level: `rows` (n,) sorted by owner, and `ancestors` (n,) of uint64."""
 
     level: int
     partition: int
@@ -134,7 +134,10 @@ class Store:
         self.system, self.path = folder_of(url)
 
     def write_block(self, block: Block) -> tuple[int, int]:
-        """Write a block; return its size and checksum. The block is complete or absent even if this is interrupted."""
+        """Write a block; return its size and checksum.
+
+        If this is interrupted, the block is either complete or absent.
+        """
         named = {name: getattr(block, name) for name in ("level", "partition", "firsts", "shares")}
         head = json.dumps({**named, "itemsize": block.rows.dtype.itemsize}).encode()
         rows, ancestors = np.ascontiguousarray(block.rows).view(np.uint8), block.ancestors.view(np.uint8)
@@ -180,7 +183,7 @@ class Store:
 
     @property
     def local(self) -> bool:
-        """Whether the folder is on this machine's file system, where there may be links."""
+        """Return whether the folder is on this machine's file system, which can have links."""
         return bool(self.system.type_name == "local")
 
     def write(self, name: str, text: bytes) -> None:
@@ -214,7 +217,7 @@ class Store:
         return open_regular(Path(self.path, name))
 
     def _refuse_link(self, name: str) -> None:
-        """Raise UsageError if the folder of a level is a link, because blocks must stay in the checkpoint's folder."""
+        """Raise UsageError if a level's folder is a link, because blocks must stay in the checkpoint's folder."""
         folder = Path(self.path, name).parent
         if folder != Path(self.path) and folder.is_symlink():
             raise UsageError(

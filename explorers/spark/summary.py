@@ -1,4 +1,6 @@
-"""Summary of a sweep's walks, computed in Spark SQL: violations, coverage, states reached, and the grid's frontier."""
+"""Summary of a sweep's walks, computed in Spark SQL: violations, coverage, reached states, and the boundary of safe
+settings.
+"""
 
 from __future__ import annotations
 
@@ -132,7 +134,7 @@ def summarise(spark: SparkSession, rows: DataFrame) -> Summary:
 
 @dataclass(frozen=True)
 class Point:
-    """A setting of the grid: its value's position on each axis, and whether a walk violated a property there."""
+    """A cell of the grid: the position of its value on each axis, and whether a walk violated a property there."""
 
     places: tuple[int, ...]
     unsafe: bool
@@ -143,7 +145,9 @@ def below(one: Sequence[int], other: Sequence[int]) -> bool:
 
 
 def smallest_unsafe(points: Mapping[str, Point]) -> tuple[str, ...]:
-    """Return the unsafe settings with no unsafe one below them. Values are compared by their position on the axis."""
+    """Return the minimal unsafe cells: those without another unsafe cell below them. Values compare by position on
+    their axis.
+    """
     unsafe = {name: point for name, point in points.items() if point.unsafe}
     return tuple(
         name

@@ -1,4 +1,4 @@
-"""A sweep: random walks for each cell of a grid of constants, stored as Parquet rows, to which a later run can add."""
+"""Sweeps: random walks for each cell of a grid of constants, stored as Parquet rows, to which a later run can add."""
 
 from __future__ import annotations
 
@@ -42,8 +42,6 @@ FIRST_ROUND, ROUND_SECONDS = 4, 20.0
 
 @dataclass(frozen=True)
 class Block:
-    """Walks first..last-1 of a cell."""
-
     cell: str
     block: int
     first: int
@@ -67,7 +65,7 @@ class Swept:
 
 
 def blocks_of(sweep: Sweep, walks: int) -> list[Block]:
-    """Return the blocks of a sweep, round-robin over the cells, so that all cells grow equally."""
+    """Return the blocks of a sweep, round-robin over the cells, so that all cells progress equally."""
     size = max(1, BLOCK_STEPS // max(1, sweep.depth))
     starts = range(0, walks, size)
     return [
@@ -166,9 +164,8 @@ def _place(folder: str) -> str:
 
 
 def missing(spark: SparkSession, folder: str, wanted: list[Block]) -> list[Block]:
-    """Return the blocks that are not in the folder.
-
-    If a block was saved with fewer walks, return its last ones.
+    """Return the blocks that are not in the folder. If a block was saved with fewer walks, return a block with the
+    remaining ones.
     """
     from pyspark.sql import functions
 
@@ -206,9 +203,8 @@ def run(
     tell: Callable[[int, int, float], None] | None = None,
     kept: bool = True,
 ) -> Swept:
-    """Walk all missing blocks and parts of blocks. Walks are saved after each round.
-
-    If a job fails, the sweep ends, but earlier walks are kept. `kept` says whether the folder is kept.
+    """Run the missing walks of all blocks, and save them after each round. If a job fails, the sweep ends, but earlier
+    walks are kept. `kept` is true if the folder outlives the run.
     """
     wanted = blocks_of(sweep, walks)
     waiting = missing(spark, folder, wanted)

@@ -1,11 +1,11 @@
 """Bags on the symbolic engine: messages in canonical order, which a loop visits from the last to the first.
 
-In a state, messages fill the first slots in ascending order, as on the plain semantics. A walk does not move messages:
-removing one leaves a hole, and each added one gets a new slot at the end. So a name keeps referring to the same
-message. After the walk, `settle` restores the order and the size.
+In a state, messages fill the first slots in ascending order, as on the plain semantics. A walk through a function does
+not move messages: removing one leaves a hole, and each added one gets a new slot at the end. Therefore a name always
+refers to the same message. After the walk, `settle` restores the order and the size.
 
-A message that contains an unbounded array or set cannot be compared. Such messages may be in any order, and anything
-that could depend on their order is refused.
+Messages that contain an unbounded array or set cannot be compared. They may be in any order, and code that could depend
+on their order is rejected.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ Slots = list[tuple[Flag, Rec]]
 
 
 def canonical(bag: Bag) -> Flag:
-    """Return the condition that a bag is as in a state: messages in the first slots, in ascending order."""
+    """Return the condition that a bag is canonical: messages fill the first slots in ascending order."""
     found = [
         terms.either(first, terms.negate(second)) for first, second in zip(bag.present, bag.present[1:], strict=False)
     ]
@@ -41,7 +41,7 @@ def not_after(one: Rec, other: Rec) -> Flag:
 
 
 def _leaves(place: Any) -> Iterator[Any]:
-    """Yield the keys by which messages are compared, in order. A set is compared by its greatest members first."""
+    """Yield the keys by which messages are compared, in order. Sets are compared by their greatest members first."""
     if isinstance(place, Rec):
         for part in place.parts.values():
             yield from _leaves(part)
@@ -64,7 +64,7 @@ def is_full(bag: Bag) -> Flag:
 
 
 def added(bag: Bag, where: Flag) -> Rec:
-    """Return a new message with all fields zero, at the end of a bag."""
+    """Add a message with zero fields at the end of a bag and return it."""
     message: Rec = clone(bag.blank)
     bag.present.append(where)
     bag.removed.append(False)
@@ -73,10 +73,8 @@ def added(bag: Bag, where: Flag) -> Rec:
 
 
 def removed(bag: Bag, message: Refs, where: Flag) -> Flag:
-    """Take a message out of a bag: this one if the bag contains it, else the first equal one; return that neither
-    exists.
-
-    While the bag is sorted, equal messages are adjacent, so it does not matter which one is taken.
+    """Remove this message if the bag contains it, otherwise the first equal one. Return the condition that there is
+    none. While the bag is sorted, equal messages are adjacent, so it does not matter which one is removed.
     """
     missing: Flag = True
     others = []
@@ -144,7 +142,7 @@ def settle(bag: Bag) -> Bag:
 
 
 def _closed(bag: Bag, slots: Slots, holes: list[Flag]) -> tuple[Slots, list[Flag]]:
-    """Return slots in which later messages moved up to close the first hole, and the remaining holes."""
+    """Return slots in which later messages moved up to fill the first hole, and the remaining holes."""
     found: Slots = []
     left: list[Flag] = []
     moves: Flag = False
@@ -158,7 +156,7 @@ def _closed(bag: Bag, slots: Slots, holes: list[Flag]) -> tuple[Slots, list[Flag
 
 
 def _inserted(bag: Bag, slots: Slots, on: Flag, message: Rec) -> Slots:
-    """Return ascending slots with one more message if `on` holds, placed after those that are not greater."""
+    """Return ascending slots with one more message if `on` holds, placed after the messages that are not greater."""
     found: Slots = []
     shifts: Flag = False
     earlier: tuple[Flag, Rec] = (False, bag.blank)

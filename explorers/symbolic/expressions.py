@@ -1,4 +1,4 @@
-"""Expressions of the typed program on a symbolic state."""
+"""Evaluation of the typed program's expressions on a symbolic state."""
 
 from collections.abc import Callable
 from functools import partial, reduce

@@ -1,6 +1,6 @@
-"""A function call on a symbolic state, and the walk's interface for the modules that process its parts.
+"""A function call on a symbolic state, and the interface of `Walk` for the modules that process parts of a function.
 
-A reference is the set of places that a model's name may stand for, each under a condition. Loops bind some of them.
+A reference is the set of places that a model's name may refer to, each under a condition. Loops bind some of them.
 """
 
 from abc import ABC, abstractmethod
@@ -69,7 +69,7 @@ class Numbers(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
-    """A condition that must hold, under another one, for a step to continue; otherwise the step raises DomainError."""
+    """A condition that must hold if another one does; otherwise the step raises DomainError."""
 
     where: Flag
     holds: Flag
@@ -99,11 +99,11 @@ class Frame:
 
 
 class Walking(ABC):
-    """A walk through functions, as expressions, folds and loops see it: its guards, checks and variables.
+    """The interface of `Walk` for expressions, folds and loops: its guards, checks and variables.
 
-    `havoc_loops` sets how an unbounded loop is treated, as `loops` describes: `forgotten` names the functions with such
-    a loop, and `facts` bound the variables for what it wrote. None forbids unbounded loops, as in a property, which
-    must be exact. `branches` counts the branches of which both sides were followed.
+    `havoc_loops` determines how an unbounded loop is treated (see `loops`): `forgotten` names the functions with such a
+    loop, and `facts` are constraints on the variables for what the loop wrote. None forbids unbounded loops, as in a
+    property, which must be exact. `branches` counts the branches of which both sides were followed.
     """
 
     def __init__(

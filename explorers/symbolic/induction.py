@@ -1,7 +1,7 @@
 """Induction: a conjunction of predicates holds initially, and every step preserves it.
 
-The state before a step is any state in which the conjunction holds, reachable or not. So a step that breaks the
-conjunction need not be a violation. It is a counterexample to induction, and shows what the conjunction lacks.
+The state before a step is any state in which the conjunction holds, reachable or not. Therefore a step that breaks the
+conjunction need not be a violation. It is a counterexample to induction, and shows what the conjunction is missing.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def state_properties(properties: tuple[Property, ...]) -> tuple[Property, ...]:
 
 
 def step_properties(properties: tuple[Property, ...]) -> tuple[Property, ...]:
-    """Return the predicates over steps, which follow from the conjunction."""
+    """Return the predicates over steps, which must follow from the conjunction."""
     return tuple(item for item in properties if item.kind is Kind.STEP)
 
 
@@ -84,7 +84,9 @@ def _answer(
 
 
 def _undecided(asking: Asking, goals: dict[str, Flag]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the goals that do not follow, and those that z3 leaves open. One model shows all that fail in it."""
+    """Return the goals that do not follow, and those that z3 leaves undecided. One model shows all goals that fail in
+    it.
+    """
     left = {name: goal for name, goal in goals.items() if goal is not True}
     broken: list[str] = []
     while left:

@@ -2,9 +2,9 @@
 
 After a havocked loop, everything that the loop may write has an arbitrary value of its domain. This over-approximates
 the loop, so proofs are sound, but a counterexample to induction need not be a step of the model. The written places are
-found by walking through the body for an arbitrary iteration, starting from a state in which the places known so far
-have arbitrary values, until no new ones are written. So no number of iterations writes any others. What is checked in
-that iteration is checked in every iteration, so an error in the body becomes a cut of the proof.
+the fixed point of a repeated walk through the body: each walk is for an arbitrary iteration, from a state in which the
+places found so far have arbitrary values. Checks in that iteration apply to every iteration, so an error in the body
+becomes a cut of the proof.
 """
 
 from typing import Any, NamedTuple
@@ -42,9 +42,8 @@ def _set(place: Cell | Slot, content: Any) -> None:
 
 
 def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
-    """Havoc an unbounded loop: if it runs at all, everything that it may write has an arbitrary value after it.
-
-    Raises ModelError inside an unbounded fold, where one value for all of its numbers would be an under-approximation.
+    """Havoc an unbounded loop: if it runs at all, everything that it may write has an arbitrary value after it. Raises
+    ModelError inside an unbounded fold, where one value for all of its numbers would be an under-approximation.
     """
     start, stop = source
     entry, known = frame.live, dict(frame.slots)
@@ -84,7 +83,7 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
 
 
 def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Value, Value]) -> None:
-    """Walk through the body for an arbitrary iteration; raise ModelError for anything that such a loop must not do."""
+    """Walk through the body for an arbitrary iteration; raise ModelError for anything forbidden in such a loop."""
     start, stop = ends
     outer = frame.breaks, frame.continues, len(frame.results), run.messages
     item = Num(terms.integer(run.fresh_name()), terms.bounds(terms.number(start))[0], None)
@@ -99,7 +98,7 @@ def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Va
 
 
 def _lose(run: Walking, frame: Frame, where: Flag, places: dict[Any, Cell | Slot], shapes: dict[int, Shape]) -> None:
-    """Give places and names arbitrary values of their kind if a condition holds."""
+    """Assign arbitrary values of the right kind to places and names, if a condition holds."""
     reached = terms.both(frame.base, where)
     for place in places.values():
         for journal in run.journals:
@@ -160,9 +159,8 @@ def _wider(old: Shape, new: Shape, again: bool) -> Shape:  # noqa: FBT001
 
 
 class Quantified(NamedTuple):
-    """A fold over an unbounded range: its variable, the variable's condition, and the condition on the whole range.
-
-    The fold ends at the first number for which the body is `decides`.
+    """A fold over an unbounded range: its variable, the variable's condition, and the condition on the whole range. The
+    fold ends at the first number for which the body equals `decides`.
     """
 
     variable: Num
@@ -177,9 +175,8 @@ def held_by(item: Any) -> Any:
 
 
 def fold(run: Walking, frame: Frame, node: Fold) -> Value:
-    """Evaluate a fold. An element is evaluated only if the earlier ones leave the result open.
-
-    Over an unbounded range, `all` is one "for all" and `any` one "exists" on a single variable.
+    """Evaluate a fold. An element is evaluated only if the earlier ones do not decide the result. Over an unbounded
+    range, `all` becomes a universal and `any` an existential quantifier on a single variable.
     """
     live = frame.live
     made = _Fold(run, frame, node)
@@ -246,7 +243,7 @@ class _Fold:
         self.visit(clauses[1:], inner)
 
     def quantify(self, clauses: tuple[Clause, ...], where: Flag, source: Numbers) -> None:
-        """Visit an unbounded range with a variable that stands for any of its numbers."""
+        """Visit an unbounded range with a variable that represents any of its numbers."""
         run, outer, entry, before = self.run, self.found, self.entry, len(self.run.checks)
         variable, condition = run.any_of(source)
         self.entry, self.found = self.reached(where), []

@@ -1,4 +1,4 @@
-"""z3's models as plain states: the smallest that can be found, checked by the plain semantics."""
+"""Conversion of z3's models to plain states, as small as possible, checked by the plain semantics."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,7 +20,10 @@ SIZES = (1, 2, 3, 5, 8)
 
 @dataclass(frozen=True)
 class Pair:
-    """Two plain states and the step between them: a counterexample to induction. `constants` are those of the run."""
+    """Two plain states and the step between them: a counterexample to induction.
+
+    `constants` are the run's constants.
+    """
 
     constants: dict[str, int]
     before: Key
@@ -32,11 +35,11 @@ class Pair:
 
 
 def smallest_model(system: System, asking: Asking, before: places.Rec, happened: Happening) -> Any:
-    """Return a model of the assumptions with a small state near an initial one; None if z3 finds no model.
+    """Return a model of the assumptions with a small state near an initial one, or None if z3 finds no model.
 
-    In the model, the constants are in their ranges. All values before the step, in its arguments and after it are in
-    the domains that these constants give, so that the plain semantics accepts it. Shrinking takes at most the time of
-    one question.
+    In the model, the constants are in their ranges, and all values before the step, in its arguments and after it are
+    in the domains that these constants give, so that the plain semantics accepts them. Shrinking takes at most as long
+    as one question.
     """
     solver = asking.solver
     solver.push()
@@ -76,9 +79,8 @@ def _make_small(system: System, asking: Asking, before: places.Rec) -> None:
 
 
 def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = True) -> Any:
-    """Return z3's answer with the constants in their ranges; the machine accepts the constants of its model.
-
-    Rejected constants are excluded only with `inside`. After too many of them the answer is unknown.
+    """Return z3's answer with the constants in their ranges. If there is a model, the machine accepts its constants.
+    Rejected constants are excluded only with `inside`. After too many rejections, the answer is unknown.
     """
     for _ in range(MOST_REFUSED):
         said = asking.ask(*flags, inside)
@@ -172,7 +174,7 @@ def _strict_elements(system: System, place: places.Endless) -> Iterator[Flag]:
 
 
 def plain_length(system: System, place: places.Endless) -> int:
-    """Return the greatest length that an unbounded array has when its constants are in their ranges."""
+    """Return the greatest length of an unbounded array whose constants are in their ranges."""
     declared = system.constants.declared()
     values = {
         name: int(declared[name].high) if name in system.lifting.names else int(value)
@@ -182,7 +184,7 @@ def plain_length(system: System, place: places.Endless) -> int:
 
 
 class OpenValueError(Exception):
-    """Error for a term in whose value z3 leaves a quantifier, so that it is not a number."""
+    """Error for a term whose value in z3's model still contains a quantifier, so that it is not a number."""
 
 
 OPEN = 1_000
@@ -190,7 +192,7 @@ OPEN = 1_000
 
 
 def value_under(model: Any) -> Callable[[Any], int]:
-    """Return a function from a term to its plain value in a model; it raises OpenValueError if z3 gives no value."""
+    """Return a function from a term to its plain value in a model. It raises OpenValueError if z3 gives no value."""
 
     def value_of(term: Any) -> int:
         found = model.eval(term, model_completion=True)

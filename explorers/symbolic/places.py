@@ -1,6 +1,6 @@
 """The values of a symbolic state: cells, records, arrays, bags, and unbounded arrays.
 
-Storing under a condition keeps the old value if the condition fails, so states are never copied to follow a branch.
+A conditional store keeps the old value if the condition fails, so states are never copied to follow a branch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,7 +22,6 @@ MOST_MEMBERS = 62
 
 class Kind(NamedTuple):
     """The values of a cell: a flag, a set of `bits` members, or a number from `low` to `high` (None: unbounded).
-
     `endless` marks a set without a greatest member.
     """
 
@@ -127,11 +126,11 @@ class Arr:
 
 @dataclass
 class Endless:
-    """An array of unbounded length: for each field a z3 array from index to value.
+    """An array of unbounded length: for each field, a z3 array from index to value.
 
-    `terms` holds, by the field's path (empty for an array of scalars), one term, or one for each member of a set.
-    `base` are the terms at its creation. `facts` are the domains of the elements that were read; they stand for the
-    domain of every element.
+    `terms` maps the field's path (empty for an array of scalars) to one term, or to one term for each member of a set.
+    `base` contains the terms at creation. `facts` contains the domain constraints of the elements that were read, which
+    represent those of all elements.
     """
 
     label: str
@@ -144,7 +143,7 @@ class Endless:
     facts: dict[Any, Flag]
 
     def note(self, path: str, index: Any) -> None:
-        """Record that the number at an index is read in the array's original content, where it is in its domain."""
+        """Record that the number at an index was read from the array's original content, where it is in its domain."""
         everywhere = z3.Int("any") if _is_quantified(index) else None
         first = z3.Select(self.base[path][0], index if everywhere is None else everywhere)
         fact = self.kinds[path].domain(Num(first, None, None))
@@ -162,7 +161,7 @@ class Endless:
 
 
 def _is_quantified(index: Any) -> bool:
-    """Return whether an index contains the variable of a "for all". Subterms that occur repeatedly are visited once."""
+    """Return whether an index contains a quantified variable. Shared subterms are visited only once."""
     seen, left = set(), [index]
     while left:
         item = left.pop()
@@ -238,7 +237,10 @@ def _leaves_of(kind: Kind, value: Value) -> Iterator[Any]:
 
 @dataclass
 class Bag:
-    """Messages in flight: slots that contain a message if `present` is on, in the order of the bag (see `bags`)."""
+    """Messages in flight: slots in the order of the bag (see `bags`).
+
+    A slot contains a message if `present` is true.
+    """
 
     label: str
     record: type[Record]
@@ -259,7 +261,7 @@ class Bag:
 
 
 def cells(place: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield (path, cell) for every value in a place; unbounded arrays and bags are yielded whole."""
+    """Yield (path, cell) for every value in a place. Unbounded arrays and bags are yielded whole."""
     if isinstance(place, Rec):
         for name, part in place.parts.items():
             yield from cells(part, f"{path}.{name}" if path else name)
@@ -305,7 +307,7 @@ def agree(one: Any, other: Any) -> Flag:
 
 
 class Lifting:
-    """Lifted constants: each stands for every value from its low bound up to `top`, if `top` is given."""
+    """Lifted constants. Each represents every value from its low bound up to `top`, if `top` is given."""
 
     def __init__(self, constants: Constants, names: Mapping[str, int | None]) -> None:
         self.constants, self.names = constants, dict(names)
@@ -379,7 +381,7 @@ class Lifting:
 
 
 def build(lifting: Lifting, record: type[Record], leaf: Callable[[str, Kind], Value], path: str) -> Rec:
-    """Return a record whose cells are `leaf(path, kind)`; its unbounded arrays and bags consist of variables."""
+    """Return a record whose cells are `leaf(path, kind)`. Its unbounded arrays and bags consist of variables."""
     of, items = record.__name__, fields(record)
     return Rec(record, {name: _build(lifting, field, leaf, path + name, f"{of}.{name}") for name, field in items})
 
@@ -487,7 +489,7 @@ def inner(place: Any, length: int) -> Iterable[Any]:
 
 
 def key_under(place: Any, value_of: Callable[[Any], Any], length_under: Callable[[Value], int]) -> Any:
-    """Return a place's content as a key; `value_of` maps a term to its plain value."""
+    """Return a place's content as a key. `value_of` maps a term to its plain value."""
     if isinstance(place, Cell | Slot):
         return plain(place.get(), value_of)
     if isinstance(place, Bag):

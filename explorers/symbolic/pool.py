@@ -1,4 +1,4 @@
-"""A solver for one move after another, or several solvers in separate processes, since z3 is single-threaded."""
+"""Solvers for one move at a time, or several solvers in separate processes, because z3 is single-threaded."""
 
 import multiprocessing
 import signal
@@ -34,7 +34,7 @@ class Asking:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Limit all questions asked inside the block to the time limit of one."""
+        """Limit the total time of all questions inside the block to the time limit of one question."""
         self.left = self.timeout
         try:
             yield
@@ -42,7 +42,7 @@ class Asking:
             self.left = None
 
     def ask(self, *flags: Flag) -> Any:
-        """Return sat, unsat or unknown for the assumptions and these flags. Raise Stopped if Ctrl-C ended z3."""
+        """Return sat, unsat or unknown for the assumptions and these flags. Raise Stopped if Ctrl-C interrupted z3."""
         if any(flag is False for flag in flags):
             return z3.unsat
         if self.left is not None and self.left <= 0:
@@ -80,10 +80,8 @@ def over(
     tell: Callable[[int, int], None] | None,
     done: dict[int, T] | None = None,
 ) -> list[T]:
-    """Return the answers to all jobs, in order; `tell(done, all)` is called as each job finishes.
-
-    `done` receives every answer at once. If it or `tell` raises an exception, the processes are ended. Raises Stopped
-    if memory runs out.
+    """Return the answers to all jobs, in order. Call `tell(done, all)` as each job finishes. `done` receives every
+    answer at once. If `done` or `tell` raises an exception, the processes are ended. Raises Stopped if memory runs out.
     """
     done = {} if done is None else done
     with _out_of_memory():
@@ -112,10 +110,10 @@ def over(
 
 
 def apart(ask: Callable[[Callable[[Any], None]], T], update: Callable[[Any], None]) -> T:
-    """Return the result of `ask(tell)`, computed in a separate process; `update` is called with its progress.
+    """Return the result of `ask(tell)`, computed in a separate process. Call `update` with its progress.
 
-    If `update` raises an exception, the process is ended, because z3 does not always notice a request to stop. Raises
-    Stopped if memory runs out.
+    If `update` raises an exception, the process is ended, because z3 does not always respond to a request to stop.
+    Raises Stopped if memory runs out.
     """
     if "fork" not in multiprocessing.get_all_start_methods():
         return ask(update)

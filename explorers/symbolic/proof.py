@@ -27,7 +27,7 @@ class Settings:
 
     `lifted` names the constants without a fixed value, each with its greatest value or None. If `k` is above 1, the
     induction is over k steps. If `depth` is set, only that many steps from the initial states are examined. `timeout`
-    is in seconds, for one question to z3.
+    is the limit for one question to z3, in seconds.
     """
 
     lifted: Mapping[str, int | None] = field(default_factory=dict)
@@ -85,9 +85,8 @@ def prove(
     settings: Settings,
     tell: Callable[[int, int], None] | None = None,
 ) -> Proof:
-    """Prove properties of a machine, or report where the proof fails. Raise UsageError for a property of another kind.
-
-    Ctrl-C ends this with the results so far.
+    """Prove properties of a machine, or report where the proof fails. Raise UsageError for an unsupported kind of
+    property. Ctrl-C ends the proof and returns the results so far.
     """
     refuse_behaviours(properties, "induction is about states and single steps")
     for item in properties:
@@ -132,9 +131,8 @@ def _finding(item: Property, why: str = "", verdict: Verdict = Verdict.UNDETERMI
 
 
 def _inductive(system: System, settings: Settings, tell: Callable[[int, int], None] | None) -> Proof:
-    """Find the largest inductive part of a conjunction by dropping predicates until no step breaks the rest.
-
-    The last round covers all constants and assumes only the remaining predicates.
+    """Find the largest inductive subset of the predicates by dropping predicates until no step breaks the others. The
+    last round covers all constants and assumes only the remaining predicates.
     """
     properties = left = system.properties
     dropped: dict[str, Finding] = {}
@@ -206,7 +204,7 @@ def _require_a_start(system: System, settings: Settings) -> None:
 
 
 def _initial_failures(system: System, answers: list[MoveAnswer], settings: Settings) -> dict[str, Finding]:
-    """Return the properties that fail initially. They are violated only if they fail under the given constants."""
+    """Return the properties that fail initially. They are violated only if they fail with the given constants."""
     found: dict[str, Finding] = {}
     broken = {name for item in answers for name in item.broken}
     unknown = {name for item in answers for name in item.unknown}
@@ -225,9 +223,8 @@ def _initial_failures(system: System, answers: list[MoveAnswer], settings: Setti
 def _consecution(
     system: System, settings: Settings, tell: Callable[[int, int], None] | None, said: dict[int, MoveAnswer]
 ) -> None:
-    """Ask about every move: first with the given constants, where counterexamples are found fast, then lifted.
-
-    Answers are put into `said` by move number as they arrive.
+    """Ask about every move: first with the given constants, where counterexamples are found fast, and then lifted.
+    Answers are added to `said`, by move number, as they arrive.
     """
     small = system.unlifted() if settings.lifted else system
 
@@ -302,11 +299,11 @@ def _ask_everywhere(system: System, settings: Settings, tell: Callable[[tuple[st
 
 
 def _runs(system: System, depth: int, timeout: float) -> Reached:
-    """Return the findings from runs of this many steps; each run that z3 finds is replayed on the plain semantics.
+    """Return the findings from runs of this many steps. Each run that z3 finds is replayed on the plain semantics.
 
     Raises DomainError if a run ends with an error, in a step or in a property. If another run violates a property, both
-    are reported. Lifting constants also lifts bounds, so runs under the given constants come first, and their
-    violations count whatever the lifted runs show.
+    are reported. Lifting constants also lifts bounds, so runs with the given constants come first, and their violations
+    count whatever the lifted runs show.
     """
     first = Reached(-1)
     if system.lifting.names:
@@ -321,9 +318,8 @@ def _runs(system: System, depth: int, timeout: float) -> Reached:
 
 
 def _replayed(system: System, reached: Reached, known: tuple[PropertyFailure, ...]) -> Reached:
-    """Return the reached and the failing properties, with each run replayed.
-
-    Raises DomainError if a run ends with an error and no run violates a property.
+    """Return the result with each run replayed. Raises DomainError if a run ends with an error and no run violates a
+    property.
     """
     sure, errors = [], []
     for item in (*reached.failures, reached.error):
@@ -391,7 +387,7 @@ def _steps(number: int) -> str:
 
 
 def _over_steps(system: System, settings: Settings) -> Proof:
-    """Prove a conjunction by induction over k steps: first for the first k states, then for k + 1 in a row."""
+    """Prove a conjunction by induction over k steps: for the first k states, then for k + 1 consecutive states."""
     _require_a_start(system, settings)
     method = f"induction over {settings.k} steps"
     first = _runs(system, settings.k - 1, settings.timeout)

@@ -30,7 +30,7 @@ NORMALIZE = "normalize"
 
 @dataclass(frozen=True)
 class Move:
-    """An action with its parameters: numbers, the slot of a message, or None for a parameter that stays a variable."""
+    """An action with its arguments: numbers, the slot of a message, or None for a parameter that remains a variable."""
 
     action: Action | None
     args: tuple[int | None, ...]
@@ -80,7 +80,7 @@ class Happening:
 
     @property
     def cut(self) -> Flag:
-        """Return the condition that a guard or a later check leaves a bound (an error on the plain semantics)."""
+        """Return the condition that a value leaves its bounds in a guard or a later check (an error in a plain run)."""
         return both(self.present, negate(self.passes))
 
     @property
@@ -89,9 +89,8 @@ class Happening:
 
 
 class System:
-    """A machine under constants. Lifted constants have any value from their low bound on.
-
-    With `havoc_loops`, whatever a step writes in an unbounded loop has an arbitrary value: see `loops`.
+    """A machine with given constants. A lifted constant has any value from its low bound on. With `havoc_loops`,
+    everything that a step writes in an unbounded loop has an arbitrary value (see `loops`).
     """
 
     def __init__(
@@ -138,7 +137,7 @@ class System:
             yield Move(item, args)
 
     def _choices(self, domain: Domain | InFlight) -> Sequence[int | None]:
-        """Return a parameter's values, one per move. A range stays a variable."""
+        """Return a parameter's values, one per move. A range remains a variable."""
         if isinstance(domain, InFlight):
             bag = zero(self.lifting, self.machine.state).parts[domain.bag]
             return range(len(bag.slots))
@@ -159,12 +158,14 @@ class System:
         return made
 
     def require_known(self) -> None:
-        """Walk through every step once. Raise ModelError, before z3 is used, for what the engine cannot handle."""
+        """Walk through every step once. Raise ModelError, before z3 is used, for anything that the engine cannot
+        handle.
+        """
         for move in self.moves:
             self.happening(self.state("s."), move)
 
     def kept(self) -> tuple[Rec, Flag]:
-        """Return a state of variables and the condition that every state property holds in it; computed once."""
+        """Return a state of variables and the condition that every state property holds in it. Both are cached."""
         if self._before is None:
             before = self.state("s.")
             held = both(*(self.holds(item, before) for item in self.properties if item.kind is PropertyKind.ALWAYS))
@@ -255,7 +256,7 @@ class System:
         return self._ask(prop, [Refs(((True, state),))])
 
     def holds_step(self, prop: Property, before: Rec, happened: Happening) -> Flag:
-        """Return the condition that a step property holds of a move. A property of a different action holds."""
+        """Return the condition that a step property holds of a move. A property of another action always holds."""
         move = happened.move
         if move.action is None or (prop.on is not None and prop.on.name != move.action.name):
             return True
@@ -272,7 +273,7 @@ class System:
         return both(found, *(item.passes for item in run.checks))
 
     def refusals(self, happened: Happening) -> list[Flag]:
-        """Return for every guard the condition that it is the first to refuse, with no bound left before it."""
+        """Return for every guard the condition that it is the first to refuse, before any value leaves its bounds."""
         found = []
         before = both(happened.present, happened.passes)
         for item in happened.guards:

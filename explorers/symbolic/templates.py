@@ -1,4 +1,4 @@
-"""Lemmas found automatically: candidates derived from the schema alone, and those that hold by induction.
+"""Automatic discovery of lemmas: candidates derived from the schema alone, of which the inductive ones are kept.
 
 A candidate compares numbers of the same sort in a state. It is one line of the modelling language, so every engine can
 judge it and people can read it.
@@ -34,7 +34,7 @@ class Field(NamedTuple):
 
 
 class Table(NamedTuple):
-    """An array of records of the state (`by_index`: one record for each member of a numbered set), or the state."""
+    """The state, or an array of records in it (`by_index`: one record for each member of a numbered set)."""
 
     name: str
     by_index: bool
@@ -54,7 +54,7 @@ class Table(NamedTuple):
 
 
 def scalars(record: type[Record], prefix: str = "") -> list[Field]:
-    """Return the scalar fields of a record and of its nested records, without ghosts and budgets."""
+    """Return the scalar fields of a record and of its nested records, except ghost variables and budgets."""
     found = []
     for name, kind in fields(record):
         if name.startswith(("ghost_", "budget")):
@@ -145,7 +145,7 @@ def _of_pairs(table: Table) -> Iterator[str]:
 
 
 def _looked_up(table: Table, others: list[Table], own: Table) -> Iterator[str]:
-    """Yield the candidates that compare an owner's fields with the element of a table that the owner points to."""
+    """Yield the candidates that compare an owner's fields with the element of a table that the owner refers to."""
     name = f"s.{table.name}"
     for kept in table.fields:
         for other in (item for item in others if kept.path in {entry.path for entry in item.fields}):
@@ -219,9 +219,8 @@ def strengthen(
     seconds: float,
     tell: Callable[[int, int], None] | None = None,
 ) -> tuple[Proof, tuple[Property, ...]]:
-    """Prove properties together with candidates; return the proof and the lemmas that it needs.
-
-    Unneeded lemmas are dropped one by one, for at most `seconds`. Ctrl-C ends this with the results so far.
+    """Prove properties together with candidates. Return the proof and the lemmas that it needs. Unneeded lemmas are
+    dropped one by one, for at most `seconds`. Ctrl-C ends the search and returns the results so far.
     """
     quick = replace(settings, explain=False)
     made = prove(machine, constants, (*properties, *candidates), quick, tell)

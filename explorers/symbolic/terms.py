@@ -43,7 +43,7 @@ class Mask:
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """A set without a greatest member, as a function from each number (from 0 on) to whether it is a member."""
+    """A set without a greatest member: a function from each number (from 0 on) to whether it is a member."""
 
     term: Any
 
@@ -72,7 +72,7 @@ def _sum(one: Any, other: Any) -> Any:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Return whether two terms are identical, which is cheap because z3 stores equal terms once."""
+    """Return whether two terms are identical. This is cheap, because z3 stores equal terms only once."""
     return bool(one.ast.value == other.ast.value)
 
 
@@ -210,7 +210,7 @@ def _as_flag(value: Value) -> Flag | None:
 
 
 def _bits_of(one: Value, other: Value) -> tuple[Mask, Mask, list[tuple[Flag, Flag]]] | None:
-    """Return two sets, or a set and a plain number, with their bits paired; None for other operands."""
+    """Return the paired bits of two sets, or of a set and a plain number; None for other operands."""
     if not (isinstance(one, Mask) and isinstance(other, Mask | int)) and not (
         isinstance(other, Mask) and isinstance(one, int)
     ):
@@ -354,7 +354,7 @@ HUGE = 1 << 60
 
 
 def shift_left(value: Value, count: Value) -> Value:
-    """Return a number shifted left. A negative count, which the walk reports, does not shift."""
+    """Return a number shifted left. A negative count, which the walk reports as an error, does not shift."""
     by = number(count)
     if isinstance(by, int):
         by = min(max(by, 0), FAR)

@@ -1,7 +1,7 @@
 """Several consecutive steps: bounded model checking from the initial states, and induction over k steps.
 
-A step is an action followed by `normalize`, as under the plain semantics. Each state has its own variables, which are
-tied to the result of the chosen move from the previous state.
+A step is an action followed by `normalize`, as under the plain semantics. Each state has its own variables, which equal
+the result of the chosen move from the previous state.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,7 +33,9 @@ class History:
 
 @dataclass(frozen=True)
 class PropertyFailure:
-    """A property that can fail after `depth` steps; without a history, only for constants outside their ranges."""
+    """A property that can fail after `depth` steps. Without a history, it fails only for constants outside their
+    ranges.
+    """
 
     name: str
     depth: int
@@ -42,11 +44,12 @@ class PropertyFailure:
 
 @dataclass(frozen=True)
 class Reached:
-    """Reach of a question about several steps.
+    """The result of a question about several steps.
 
-    `depth` steps were examined in full. `failures` contains the fewest steps after which each failing property fails,
-    `unknown` the steps after which z3 gave up on a property. `cuts` names values that may leave their bounds; `error`
-    is a run in whose last step one does. `broken` are the properties that an induction does not preserve.
+    All runs of `depth` steps were examined. `failures` maps each property that fails to the smallest number of steps,
+    `unknown` maps each property to the number of steps after which z3 gave up. `cuts` names values that may leave their
+    bounds; `error` is a run in whose last step one does. `broken` contains the properties that an induction does not
+    preserve.
     """
 
     depth: int
@@ -73,10 +76,10 @@ _FIRST = z3.Int("choice0")
 
 @dataclass
 class Chain:
-    """Consecutive states, the steps between them, and a solver that knows both.
+    """Consecutive states, the steps between them, and a solver with constraints for both.
 
-    The flag `inside` may be assumed. It says that constants are in their ranges, and states and arguments in the
-    domains that these give, as under the plain semantics.
+    If the flag `inside` is assumed, constants are in their ranges, and states and arguments are in the domains that
+    these constants give, as under the plain semantics.
     """
 
     system: System
@@ -89,7 +92,9 @@ class Chain:
     walked: dict[int, list[Happening]] = field(default_factory=dict)
 
     def begin(self, *, initially: bool) -> History | None:
-        """Add the first state, which is initial or arbitrary. Return a start that ends with an error, if one exists."""
+        """Add the first state, which is initial or arbitrary. Return an initial state that raises an error, if one
+        exists.
+        """
         if self.system.lifting.names:
             self.inside = z3.Bool("inside")
         state = self.system.state("s0.")

@@ -1,7 +1,7 @@
 """A walk through one function of the typed program on a symbolic state, following both sides of every branch.
 
-Each store in a branch applies under the branch's condition. Guards are recorded one by one. So is every check of the
-plain semantics: that an index is inside its array, a value in its domain, and that a bag has room.
+Each store in a branch applies under the branch's condition. Every guard is recorded, and so is every check of the plain
+semantics: whether an index is inside its array, a value is in its domain, and a bag has room.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,9 +36,8 @@ class Walk(Walking):
     # -- folds over a range without a bound
 
     def any_of(self, source: Numbers) -> tuple[Num, Flag]:
-        """Return a variable for the numbers of a range, and the condition that it is one of them.
-
-        The condition is about an unbounded number. With bounds it would be folded, but "for all" covers all numbers.
+        """Return a variable for the numbers of a range, and the condition that it is one of them. The variable has no
+        bounds: with bounds, the condition would be folded away, but a quantifier needs it.
         """
         self.variables += 1
         term = terms.integer(f"any.{self.variables}")
@@ -50,7 +49,7 @@ class Walk(Walking):
         """Limit the checks of a fold's body to the numbers up to the first one that decides, where the fold ends.
 
         In a property, a number counts if no earlier one decides. In a step, the first number that decides gets a name,
-        which is easier for z3.
+        which makes z3's task easier.
         """
         made = [item for item in self.checks[before:] if item.passes is not True]
         del self.checks[before:]
@@ -265,7 +264,7 @@ class Walk(Walking):
             self.hold(frame, node.slot.number, made)
 
     def remove(self, frame: Frame, node: nodes.Remove) -> None:
-        """Take a message out of a bag: this one if the bag contains it, else the first equal one."""
+        """Remove this message if the bag contains it, otherwise the first equal one."""
         bag: Bag = self.value(frame, node.bag).first
         message: Refs = self.value(frame, node.message)
         self.messages += 1

@@ -1,7 +1,7 @@
-"""The kernel of walks: it takes enabled steps from an initial state, chosen at random or by a schedule.
+"""The kernel of walks. It takes enabled steps from an initial state, chosen at random or by a schedule.
 
-The kernel is compiled once for all machines. It takes the width of a row from the arrays that it is given, and calls a
-machine's kernels by their addresses. `explorers/native/llvm/` translates this text.
+The kernel is compiled once for all machines. It reads the width of a row from its array arguments, and calls a
+machine's kernels by address. `explorers/native/llvm/` compiles this file's text.
 """
 # mypy: ignore-errors
 
@@ -30,7 +30,7 @@ def below(z, count):
 
 @helper
 def by_weight(z, enabled, weights):
-    """Return an enabled action, chosen by weight, or -1 if no enabled action has a weight."""
+    """Return an enabled action, chosen by weight, or -1 if no enabled action has a positive weight."""
     total = 0
     for number in range(enabled.shape[0]):
         if enabled[number] > 0:
@@ -48,7 +48,7 @@ def by_weight(z, enabled, weights):
 
 @helper
 def sketch_in(sketch, h):
-    """Add a hash to the sketch: its low bits choose the register, which keeps the maximum of leading zeros + 1 in the
+    """Add a hash to the sketch. Its low bits select the register, which keeps the maximum of leading zeros + 1 in the
     rest.
     """
     register = h & np.uint64(sketch.shape[0] - 1)
@@ -63,7 +63,7 @@ def sketch_in(sketch, h):
 
 @helper
 def decide(found, asked, decided, step):
-    """Record the step at which properties were decided and stop checking them; return whether one is violated."""
+    """Record the step at which properties were decided, and stop checking them; return whether one is violated."""
     bad = False
     for number in range(asked.shape[0]):
         if found[number] == 0:
@@ -83,16 +83,16 @@ def walk(
     begins: I64s, steps: I32s, ends: U8s, decided: I32ss, decided_steps: I32ss, fired: I32ss,
     final: U64ss, sketch: U8s, way: U64ss, kept: U64ss, keep_bits: U64,
 ) -> I64:  # fmt: skip
-    """Walk the walks first..last-1, for at most `depth` steps each; return how many are complete.
+    """Run the walks first..last-1, for at most `depth` steps each; return how many are complete.
 
-    Each walk has its own seed for splitmix64, so it is the same in every batch. A `schedule` has a row of numbers per
-    walk. Its first number chooses the initial state. After that, n > 0 takes the enabled step with index (n - 1) modulo
-    the number of enabled steps, and 0 takes no step. The walk ends at the end of its row. `asked` is 0 (not checked), 1
-    (must hold) or 2 (a witness) for each property. A property over steps is judged on every possible step from a state
-    of the walk, taken or not. `here`, `successors`, `initial`, `final` and `way` are rows of words. For each walk,
-    `kept` receives the hashes of its states whose lowest `keep_bits` bits are zero, padded with zeros. After an error,
-    `e[0]` is its code, and `rows[0]` is the state in which it happened; `steps` and `decided` of that walk describe it
-    up to that point.
+    Each walk has its own seed for splitmix64, so it is the same in every batch. A `schedule` has a row of numbers for
+    each walk. The first number selects the initial state. After that, n > 0 takes the enabled step with index (n - 1)
+    modulo the number of enabled steps, and 0 takes no step. The walk ends at the end of its row. `asked` is 0 (not
+    checked), 1 (must hold) or 2 (a witness) for each property. A property over steps is judged on every possible step
+    from a state of the walk, taken or not. `here`, `successors`, `initial`, `final` and `way` are rows of words. For
+    each walk, `kept` receives the hashes of its states whose lowest `keep_bits` bits are zero, padded with zeros. After
+    an error, `e[0]` is its code, and `rows[0]` is the state in which it happened; `steps` and `decided` describe that
+    walk up to the error.
     """
     width = initial.shape[1]
     weighted = weights.shape[0] > 0

@@ -1,4 +1,4 @@
-"""Measures of states: faults that happened, the length of logs, and by how much logs differ."""
+"""Measures of states: the number of faults so far, the length of logs, and how much logs differ."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,9 +10,8 @@ from fencepost.model.language.records import ArrayOf, Nested, Record, Scalar, fi
 
 
 def faults_used(machine: Machine, states: np.ndarray[Any, Any], initial: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return for each state in memory the sum of all budgets that were spent since its initial state; int64.
-
-    `initial` contains each state's initial state.
+    """Return, for each state in memory, the sum of all budgets spent since its initial state; int64. `initial` contains
+    each state's initial state.
     """
     spent = np.zeros(len(states), np.int64)
     for path in budgets(machine.state):
@@ -32,7 +31,7 @@ def logs(state: type[Record]) -> Iterator[str]:
 
 
 def deepest_log(machine: Machine, states: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return for each state in memory the number of records in the longest log; int64, 0 if there are no logs."""
+    """Return, for each state in memory, the number of records in the longest log; int64, 0 if there are no logs."""
     longest = np.zeros(len(states), np.int64)
     for name in logs(machine.state):
         longest = np.maximum(longest, states[name]["end"].max(axis=1, initial=0))
@@ -40,7 +39,7 @@ def deepest_log(machine: Machine, states: np.ndarray[Any, Any]) -> np.ndarray[An
 
 
 def divergence(machine: Machine, states: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return for each state the number of offsets at which two logs differ, summed over pairs of logs; int64."""
+    """Return, for each state, the number of offsets at which two logs differ, summed over pairs of logs; int64."""
     found = np.zeros(len(states), np.int64)
     for name in logs(machine.state):
         log, end = states[name]["log"], states[name]["end"]
@@ -52,7 +51,7 @@ def divergence(machine: Machine, states: np.ndarray[Any, Any]) -> np.ndarray[Any
 
 
 def estimate(sketch: np.ndarray[Any, Any]) -> int:
-    """Return an estimate of how many distinct hashes were added to a HyperLogLog with these registers."""
+    """Return an estimate of how many distinct hashes were added to a HyperLogLog sketch with these registers."""
     count = len(sketch)
     raw = 0.7213 / (1 + 1.079 / count) * count**2 / float(np.sum(np.exp2(-sketch.astype(np.float64))))
     empty = int((sketch == 0).sum())

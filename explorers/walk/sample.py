@@ -34,7 +34,7 @@ NEVER = 1 << 40
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan for walks. Times are in seconds; None means no limit."""
+    """Parameters of a series of walks. Times are in seconds; None means no limit."""
 
     seed: int = 0
     walks: int = 10_000
@@ -47,7 +47,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Result of a property in walks: the number of walks that decided it, and the first with the fewest steps."""
+    """A property's result in walks: how many walks decided it, and the first of these with the fewest steps."""
 
     result: PropertyResult
     walks: int = 0
@@ -131,7 +131,7 @@ def nothing(machine: Machine, constants: Constants, properties: tuple[Property, 
 
 
 def sample(walker: Walker, plan: Plan, tell: Callable[[int, int, float], None] | None = None) -> Sample:
-    """Walk as planned; `tell(walks, steps, seconds)` reports progress. Every returned path is confirmed."""
+    """Run the planned walks. `tell(walks, steps, seconds)` reports progress. Every returned path is confirmed."""
     return _Sampling(walker, plan, tell).run()
 
 
@@ -147,7 +147,7 @@ class _Sampling(Stoppable):
         self.seen = [0, 0]
 
     def run(self) -> Sample:
-        """Walk one batch after another, in the order of their numbers, and add up the completed ones."""
+        """Run batches of walks in the order of their numbers, and add up the completed ones."""
         self.began = time.perf_counter()
         workers = self.plan.workers or processors()
         batches = iter(range(0, self.plan.walks, self.batch))
@@ -200,7 +200,7 @@ class _Sampling(Stoppable):
 
     @property
     def first_failed(self) -> int:
-        """The first batch with a failed walk; without one, a number higher than any batch."""
+        """Return the first batch with a failed walk, or a number above all batches if none failed."""
         return min(self.failed.copy(), default=self.plan.walks)
 
     def limit(self) -> str:

@@ -1,4 +1,4 @@
-"""Walks of one machine at native speed: random walks, each identified by a seed and a number, and scheduled ones."""
+"""Walks of one machine in compiled code: random walks, each identified by a seed and a number, and scheduled ones."""
 
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,8 @@ class Walks:
     `End`. `decided` (int32, one column per property) is the number of steps after which a property was violated or a
     witness reached, or -1. For a property over steps it includes the deciding step. `fired` (int32, one column per
     action) counts the steps of each action. `finals` contains the last states as rows. `sketch` (uint8) is shared by
-    all walks: the registers of a HyperLogLog of the states reached. Sketches are merged by their maximum.
+    all walks: the registers of a HyperLogLog sketch of the reached states. To merge two sketches, take the maximum of
+    each register.
     """
 
     first: int
@@ -66,14 +67,14 @@ class Walks:
     """Code of the failed check that ended the last of these walks, or 0. See `Walker.error`."""
 
     def upto(self, count: int, code: int) -> "Walks":
-        """Return the first `count` of these walks, with the sketch of all and the code that ended them."""
+        """Return the first `count` of these walks, with the sketch of all walks and the code that ended the walks."""
         whole = ("first", "sketch", "code")
         parts = {item.name: getattr(self, item.name)[:count] for item in fields(self) if item.name not in whole}
         return replace(self, **parts, code=code)
 
 
 class Walker:
-    """A compiled machine with its properties. Any number of threads may walk at the same time."""
+    """A compiled machine with its properties. Any number of threads may use it at the same time."""
 
     def __init__(
         self,
@@ -113,19 +114,19 @@ class Walker:
         keep: bool = False,
         broken: bool = False,
     ) -> Walks:
-        """Walk the random walks first..last-1 with `depth` steps each.
+        """Run the random walks first..last-1 with `depth` steps each.
 
-        Raises the DomainError that ends a walk; with `broken` it returns the walks up to that one instead. Every
-        enabled step is equally likely. With `weights`, one per action, an action is drawn by weight first, and then one
-        of its enabled steps. The same seed and number always produce the same walk.
+        Raises the DomainError that ends a walk; if `broken`, returns the walks before and including the one with the
+        error instead. Every enabled step is equally likely. With `weights` (one per action), first an action is drawn
+        by weight, and then one of its enabled steps. The same seed and number always produce the same walk.
         """
         made = self._run(first, last, seed, depth, weights, NO_SCHEDULE, stop=False, keep=keep)[0]
         return made if broken else self._whole(made)
 
     def follow(self, schedules: np.ndarray[Any, Any]) -> Walks:
-        """Walk along schedules. Each schedule is a row of unsigned numbers.
+        """Run walks along schedules. Each schedule is a row of unsigned numbers.
 
-        The first number of a row chooses the initial state. After that, 0 takes no step, and n > 0 takes the enabled
+        The first number of a row selects the initial state. After that, 0 takes no step, and n > 0 takes the enabled
         step with index (n - 1) modulo the number of enabled steps. A walk ends when it violates a property.
         """
         return self._whole(

@@ -1,1 +1,1 @@
-"""The back end: typed code as LLVM IR, optimized, compiled to an object, cached on disk, and loaded by LLVM."""
+"""The back end: turns typed code into LLVM IR, optimizes and compiles it, caches the object on disk, and loads it."""

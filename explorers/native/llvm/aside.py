@@ -1,7 +1,7 @@
-"""Compilation in separate processes.
+"""Compilation in helper processes.
 
-llvmlite never frees the passes that it creates for a module (some 50 kB). So each process compiles only a limited
-number of modules; a helper process that reaches the limit is replaced.
+llvmlite never frees the passes that it creates for a module (some 50 kB), so a helper process is replaced after
+compiling a limited number of modules.
 """
 
 import atexit
@@ -58,7 +58,7 @@ def _object(found: Object | str | None) -> Object:
 
 
 class Meanwhile:
-    """A unit that another process compiles. Data pass through files, so that neither process waits for the other."""
+    """A unit that another process compiles. Data pass through files, so neither process waits for the other."""
 
     def __init__(self, unit: Unit | Lowered, level: int) -> None:
         with tempfile.TemporaryFile() as given:
@@ -111,7 +111,7 @@ def _received(pipe: Any) -> Any:
 
 
 def main() -> None:
-    """Compile units from standard input until it ends. This is the other process's entry point."""
+    """Compile units from standard input until it ends. The helper process runs this function."""
     while (asked := _received(sys.stdin.buffer)) is not None:
         unit, level = asked
         try:

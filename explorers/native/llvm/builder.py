@@ -1,7 +1,7 @@
-"""A function in LLVM IR, built value by value: blocks, loads and stores by layout, arithmetic, calls.
+"""Builder of a function in LLVM IR, value by value: blocks, loads and stores by layout, arithmetic, calls.
 
-No operation wraps silently or is undefined: a 64-bit sum is known to fit, or is checked (`checked`), or may wrap
-(`wrapped`, words). The code contains no `nsw`, and no shift by more than 63.
+No operation silently wraps or has undefined behaviour. A 64-bit sum is known to fit, is checked (`checked`), or is
+meant to wrap (`wrapped`). The code contains no `nsw` flag and no shift by more than 63.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +36,7 @@ BITWISE = {"&": "and", "|": "or", "^": "xor"}
 
 
 class Builder:
-    """A function being written. `at` is the current block. A jump ends it, and the next `begin` starts a new one."""
+    """A function being written. `at` is the current block; a jump ends it, and the next `begin` starts another one."""
 
     def __init__(self, name: str, parameters: Sequence[Type], *, exported: bool = False, attributes: str = "") -> None:
         self.name, self.exported, self.attributes = name, exported, attributes
@@ -62,7 +62,7 @@ class Builder:
         self.arguments.append(Value(name, kind, lengths=tuple(lengths)))
 
     def owned(self, position: int) -> None:
-        """Declare that memory behind a parameter is accessed only through this parameter while the function runs."""
+        """Declare that, while the function runs, memory behind a parameter is accessed only through this parameter."""
         kind, _, name = self._heads[position].partition(" ")
         self._heads[position] = f"{kind} noalias {name}"
 
@@ -126,13 +126,13 @@ class Builder:
         return Value(text, first.type, min(value.low for value, _ in ways), max(value.high for value, _ in ways))
 
     def decided(self, decide: Callable[[str, str], None]) -> Value:
-        """Return a condition as a flag. `decide` ends the current block, given the blocks for yes and no."""
+        """Return a condition as a flag. `decide` receives the labels for true and false, and ends the current block."""
         return self.chosen(decide, lambda: flag(value=True), lambda: flag(value=False))
 
     def chosen(
         self, decide: Callable[[str, str], None], then: Callable[[], Value], other: Callable[[], Value]
     ) -> Value:
-        """Return one of two values. The other one is not evaluated."""
+        """Return one of two values without evaluating the other."""
         yes, no, end = self.label(), self.label(), self.label()
         decide(yes, no)
         ways = []
@@ -202,7 +202,7 @@ class Builder:
         return self.load(address, memory) if isinstance(memory, Cell) else Value(address, memory)
 
     def write(self, address: str, memory: Memory, value: Value) -> None:
-        """Write a number, or copy a record. Two records of one type are identical or do not overlap."""
+        """Write a number, or copy a record. Two records of one type must be identical or disjoint."""
         if isinstance(memory, Cell):
             self.store(address, memory, value)
         elif memory.bytes > FEW:
@@ -214,7 +214,7 @@ class Builder:
             self._copy(address, value.text, memory.bytes)
 
     def _copy(self, address: str, source: str, size: int) -> None:
-        """Copy memory with the widest registers that every processor has. LLVM's memcpy is slow at some 100 bytes."""
+        """Copy memory with the widest registers that every processor has. LLVM's memcpy is slow for some 100 bytes."""
         at, parts = 0, []
         for bits in (128, 64, 32, 16, 8):
             while size - at >= bits // 8:
@@ -285,7 +285,9 @@ class Builder:
         return self.joined("&", one, other)
 
     def alike(self, left: Value, right: Value) -> tuple[Value, Value, bool]:
-        """Return two numbers and whether they are words. A literal takes the type of the other number."""
+        """Return two numbers of the same type, and whether they are unsigned words. A literal takes the other number's
+        type.
+        """
         left, right = self.number(left), self.number(right)
         if left.type is right.type:
             return left, right, left.type is Sort.WORD
@@ -316,7 +318,7 @@ class Builder:
         return Value(text, Sort.WORD if unsigned else Sort.NUMBER, low, high)
 
     def overflowing(self, sign: str, left: Value, right: Value) -> tuple[Value, Value | None]:
-        """Return a sum, a difference or a product and, if it may overflow, a flag that says that it does not."""
+        """Return a sum, difference or product and, if it can overflow, a flag that is true if it did not."""
         left, right = self.number(left), self.number(right)
         low, high = ends(sign, left, right)
         if low >= LEAST and high <= GREATEST:
@@ -428,7 +430,7 @@ class Round(NamedTuple):
 
 @contextmanager
 def counted(build: Builder, first: Value, last: Value) -> Iterator[Round]:
-    """Run the block's code for each number from `first` to `last - 1`. Both are computed before the loop."""
+    """Run the block's code for each number from `first` to `last - 1`. Both bounds are computed before the loop."""
     with _loop(build, first, last, up=True) as found:
         yield found
 

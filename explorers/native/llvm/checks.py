@@ -1,6 +1,6 @@
-"""Checked operations: a failed check stores a code in the first element of the check array and yields a harmless value.
+"""Checked operations. If a check fails, they store an error code in the check array and yield a harmless value.
 
-The first code is kept, because later errors may follow from the first one.
+Only the first code is kept, because later errors may follow from it.
 """
 
 from fencepost.explorers.native.llvm.builder import Builder
@@ -53,12 +53,12 @@ def note_if(build: Builder, e: Value, wrong: Value, code: int) -> None:
 
 
 def too_long(build: Builder, code: Value) -> Value:
-    """Return whether a code means a number of over 64 bits, with which the plain semantics would continue."""
+    """Return whether a code means a number of more than 64 bits, which the plain semantics would accept."""
     return build.joined("|", *(build.compared("==", code, number(one)) for one in (NUMBER, SUM)))
 
 
 def index(build: Builder, e: Value, place: Value, length: Value) -> Value:
-    """Return an index if it is valid for an array of this length; otherwise note INDEX and return 0."""
+    """Return an index if it is valid for an array of this length; otherwise record the error INDEX and return 0."""
     place = build.number(place)
     if place.low >= 0 and place.high < length.low:
         return place
@@ -69,7 +69,7 @@ def index(build: Builder, e: Value, place: Value, length: Value) -> Value:
 
 
 def right_shift(build: Builder, e: Value, value: Value, count: Value) -> Value:
-    """Return `value >> count`. For a negative count note SHIFT and return 0."""
+    """Return `value >> count`. If the count is negative, record the error SHIFT and return 0."""
     value, count = build.number(value), build.number(count)
     if count.low < 0:
         negative = build.compared("<", count, number(0))

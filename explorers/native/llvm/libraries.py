@@ -1,8 +1,8 @@
-"""Compiled units in this process, taken from the cache on disk or compiled. Each is loaded once while it is referenced.
+"""Compiled units loaded into this process, from the cache on disk if possible. Each is loaded once.
 
-Objects are cached by the digest of their content. A damaged object is compiled again; an object that cannot be written
-is not cached. LLVM loads the objects, and their kernels take numbers and numpy arrays. Code stays loaded while any of
-its kernels is referenced, and every call holds such a reference. A call releases the GIL.
+Objects are cached by the digest of their content. A damaged object is compiled again; if an object cannot be written,
+it is not cached. LLVM loads the objects, and their kernels accept numbers and numpy arrays. Code stays loaded while any
+of its kernels is referenced, and every call holds such a reference. A call releases the GIL.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ _loaded: "WeakValueDictionary[str, Library]" = WeakValueDictionary()
 
 
 def _forget() -> None:
-    """Reset the locks after a fork, since the new process has no other thread that is loading."""
+    """Reset the locks after a fork, because the threads that held them do not exist in the new process."""
     global _lock  # noqa: PLW0603 (of this process)
     _lock = threading.Lock()
 
@@ -121,7 +121,7 @@ def address_of(array: Any) -> int:
 
 
 def reserved(count: int, dtype: np.dtype[Any] | type[Any], *, huge: bool = True) -> np.ndarray[Any, Any]:
-    """Return an array whose memory the system provides when it is written. Unless `huge`, use small pages."""
+    """Return an array whose memory the system allocates on the first write. Unless `huge`, use small pages."""
     size = count * np.dtype(dtype).itemsize
     if size < 2 * HUGE or _ADVICE is None:
         return np.empty(count, dtype)
@@ -167,12 +167,12 @@ class Library:
         weakref.finalize(self, engine.close).atexit = False
 
     def kernels(self) -> "dict[str, Kernel]":
-        """Return the kernels. Each of them keeps the library loaded."""
+        """Return the kernels. Each kernel keeps the library loaded."""
         return {name: Kernel(self, name, address, export) for name, (address, export) in self._exports.items()}
 
 
 class Kernel:
-    """A compiled function. Arrays must be contiguous and of the declared type; their content is not checked."""
+    """A compiled function. Its arrays must be contiguous and of the declared types; their content is not checked."""
 
     def __init__(self, library: Library, name: str, address: int, export: Export) -> None:
         assert address, f"the object has no {name}"
@@ -190,7 +190,7 @@ class Kernel:
         return self._call(*self._given(arguments))
 
     def bound(self, *arguments: Any) -> Callable[[], Any]:
-        """Return a call that checks these arguments only once. It keeps the arrays in place while it exists."""
+        """Return a call that checks its arguments only once. It keeps the arrays alive as long as it exists."""
         return partial(_call_kept, self, self._call, arguments, tuple(self._given(arguments)))
 
     def _given(self, arguments: tuple[Any, ...]) -> list[Any]:
@@ -219,7 +219,7 @@ def _call_kept(_kernel: Kernel, call: Callable[..., Any], _kept: tuple[Any, ...]
 
 
 def _taken(annotation: str) -> tuple[Any, int] | None:
-    """Return an array's element type (None for records) and number of lengths, or None for a number or a function."""
+    """Return an array's element type (None for records) and number of lengths; None for a number or a function."""
     if annotation in _NUMBERS:
         return None
     known = {"Checks": np.int64, "Constants": np.int64, "Rows": None}
@@ -261,9 +261,8 @@ def symbols(code: bytes) -> Iterator[Symbol]:
 
 
 def write_map(code: bytes, kernel: str, address: int) -> None:
-    """Add an object's functions to the file that perf reads, given the address of one of its kernels.
-
-    Only functions in that kernel's section are listed, because LLVM does not reveal the addresses of other sections.
+    """Add an object's functions to the file that perf reads, given the address of one of its kernels. Only functions in
+    that kernel's section are listed, because LLVM does not reveal the addresses of other sections.
     """
     found = list(symbols(code))
     base = next((item for item in found if item.name == kernel), None)

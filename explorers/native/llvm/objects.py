@@ -1,4 +1,4 @@
-"""From LLVM IR to an object, for an architecture's baseline processor, because objects are sent to other machines."""
+"""Compilation of LLVM IR to objects, for an architecture's baseline processor, because other machines run them too."""
 
 import hashlib
 import time
@@ -25,7 +25,7 @@ class CompileError(RuntimeError):
 
 @dataclass(frozen=True)
 class Target:
-    """The target of code: LLVM's names of the system and the processor; "" for the baseline."""
+    """The compilation target: LLVM's names of the system and the processor ("" for the baseline)."""
 
     triple: str
     processor: str = ""
@@ -70,7 +70,10 @@ def is_x86(target: Target) -> bool:
 
 @cache
 def has_fast_bits() -> bool:
-    """Return whether this processor gathers and scatters bits in one fast instruction. AMD's before Zen 3 do not."""
+    """Return whether this processor has fast bit gather and scatter instructions.
+
+    AMD's processors before Zen 3 do not.
+    """
     slow = ("bdver", "znver1", "znver2")
     has = bool(llvm.get_host_cpu_features().get("bmi2", False))
     return is_x86(native()) and has and not llvm.get_host_cpu_name().startswith(slow)
@@ -84,7 +87,7 @@ def translated(unit: Unit | Lowered, target: Target) -> tuple[str, dict[str, Exp
 
 
 def optimized(text: str, machine: Any, level: int) -> Any:
-    """Return LLVM IR as a verified, optimized module in a separate context, so that its memory is freed."""
+    """Return LLVM IR as a verified, optimized module, in a separate context so that its memory can be freed."""
     module = llvm.parse_assembly(
         f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n{text}',
         llvm.create_context(),

@@ -1,4 +1,4 @@
-"""From restricted Python to LLVM IR: every function is translated for the types of its arguments.
+"""Translator from restricted Python to LLVM IR. Every function is translated for the types of its arguments.
 
 A local variable that is bound once is a value; one that is bound several times is a stack slot.
 """
@@ -44,7 +44,7 @@ ATTRIBUTES = {"kernel": PLAIN, "helper": PLAIN, "inlined": f"alwaysinline {PLAIN
 
 
 class Module:
-    """A module being translated. `globals` are numbers to which its text refers by name."""
+    """A module being translated. `globals` are numbers that its text refers to by name."""
 
     def __init__(self, unit: Unit) -> None:
         self.types = unit.types()
@@ -205,7 +205,6 @@ class Function:
         self.build.give(value)
 
     def assign(self, target: ast.expr, node: ast.expr) -> None:
-        """Translate an assignment. The value is evaluated before the place, as in Python."""
         if isinstance(target, ast.Tuple):
             assert isinstance(node, ast.Tuple)
             values = [self.expression(item) for item in node.elts]
@@ -343,7 +342,7 @@ class Function:
             self.build.branch(self.build.flag(self.expression(node)), yes, no)
 
     def compare(self, node: ast.Compare) -> Value:
-        """Return a comparison, or a chain of them. Parts that Python would skip may be evaluated."""
+        """Return a comparison, or a chain of them. Operands that Python would skip may be evaluated."""
         signs = [_COMPARED[type(item)] for item in node.ops]
         left, right = self.expression(node.left), self.expression(node.comparators[0])
         found = self.build.compared(signs[0], left, right)
@@ -356,7 +355,9 @@ class Function:
     # -- arithmetic
 
     def arithmetic(self, operator: ast.operator, left: Value, node: ast.expr) -> Value:
-        """Return `left operator node`. Sums and products may wrap, but stay far from the limits of 64 bits."""
+        """Return `left operator node`. Sums and products can wrap, but their operands stay far from the limits of 64
+        bits.
+        """
         sign, build = _SIGNS[type(operator)], self.build
         right = self.expression(node)
         if sign in ("+", "-", "*"):

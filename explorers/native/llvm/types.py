@@ -1,4 +1,4 @@
-"""Types of memory and of values, as few as models and kernels need, and the unit to be translated.
+"""Types of memory and of values, limited to those that models and kernels need, and the unit to be translated.
 
 The translator's annotations have no effect when kernels run as plain Python.
 """
@@ -35,9 +35,8 @@ class Vector:
 
 
 class Struct:
-    """A record: its fields by name, each with its offset in bytes.
-
-    Two record types are equal only if they are the same object.
+    """A record type: its fields by name, each with its offset in bytes. Two record types are equal only if they are the
+    same object.
     """
 
     def __init__(self, fields: "Mapping[str, tuple[int, Memory]]", size: int) -> None:
@@ -57,7 +56,7 @@ class Sort(Enum):
 
 @dataclass(frozen=True)
 class View:
-    """An array owned by the caller of compiled code: its address and lengths; `fixed` lengths are known."""
+    """An array that the caller of compiled code owns: its address and lengths. `fixed` lengths are known."""
 
     element: Memory
     fixed: tuple[int | None, ...]
@@ -117,7 +116,7 @@ class Records:
         self._made: dict[Any, Memory] = {}
 
     def made(self, plain: Any) -> Memory:
-        """Return the type of a description. Equal descriptions give the same object."""
+        """Return the type for a description. Equal descriptions yield the same object."""
         if isinstance(plain, str):
             return CELLS[plain]
         if plain not in self._made:
@@ -160,7 +159,7 @@ def prefetch(array: Any, *index: Any) -> None:
 
 
 def take(tasks: Any) -> int:
-    """Return a counter and increment it atomically."""
+    """Return a counter's value and increment the counter atomically."""
     tasks[0] += 1
     return int(tasks[0]) - 1
 
@@ -194,9 +193,8 @@ class Digested:
 
 @dataclass(frozen=True)
 class Lowered(Digested):
-    """A module that already is LLVM IR, and its kernels.
-
-    Some of its functions differ between x86-64 and other processors.
+    """A module that is already LLVM IR, and its kernels. Some of its functions differ between x86-64 and other
+    processors.
     """
 
     text: str
@@ -210,9 +208,8 @@ class Unit(Digested):
     """A module to compile.
 
     The kernels of `text` are compiled together with the functions of `library` that they call. A kernel's parameter is
-    annotated with `I64` or `U64` (a number), `U32p` (the address of an array), `I64s`, `U64ss` (an array with one or
-    two lengths), `Checks`, `Constants`, `Rows` (states, which kernels pass on), or the name of a function type in
-    `codes`.
+    annotated with `I64` or `U64` (a number), `U32p` (the address of an array), `I64s` or `U64ss` (an array with one or
+    two lengths), `Checks`, `Constants`, `Rows` (states, which kernels pass on), or a function type's name in `codes`.
     """
 
     text: str

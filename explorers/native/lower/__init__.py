@@ -1,1 +1,1 @@
-"""From a model's typed program to LLVM IR: functions, actions as loops over states, and kernels."""
+"""Lowering of a model's typed program to LLVM IR: functions, actions as loops over states, and kernels."""

@@ -1,4 +1,4 @@
-"""An action over many states: loops over its parameters, guards, its effect on a copy, and the new state."""
+"""Code for an action over many states: loops over its parameters, guards, its effect on a copy, and the new state."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -38,7 +38,7 @@ class Wanted:
 
 
 class Acting(Sifted):
-    """Writer of the function that takes an action in each state of a block."""
+    """Code generator for the function that takes an action in each state of a block."""
 
     PARAMETERS: tuple[tuple[str, Type], ...] = (
         ("size", Sort.NUMBER), ("start", Sort.NUMBER), ("first", Sort.NUMBER), ("number", Sort.NUMBER), ("out", ROWS),
@@ -56,7 +56,7 @@ class Acting(Sifted):
         self.trying = Trying(module, wanted.bounds, place).write() if wanted.bounds and bounded else ""
 
     def write(self) -> str:
-        """Write the function and return its name. The function returns the number of successors so far."""
+        """Write the function and return its name. The written function returns the number of successors so far."""
         build, module = self.build, self.module
         effect = symbol(self.made, f"effect.{self.place}")
         module.body(self.made, effect, self.nest.effect, f"alwaysinline {PLAIN}")
@@ -99,7 +99,7 @@ class Acting(Sifted):
     # -- guards
 
     def step(self, place: int, following: str, effect: str) -> None:
-        """Write the loop nest from one of its steps inwards. `following` continues the enclosing loop."""
+        """Write the loop nest from this step inwards. `following` is the label that continues the enclosing loop."""
         if place == len(self.nest.steps):
             self.fire(effect)
             self.build.jump(following)
@@ -144,7 +144,7 @@ class Acting(Sifted):
         build.begin(inside)
 
     def guard(self, node: Guarded, following: str) -> None:
-        """Continue if a guard holds. A refusal counts once for each combination of parameters not chosen yet."""
+        """Continue if a guard holds. Otherwise count a refusal for each combination of parameters not chosen yet."""
         build = self.build
         if self.wanted.masks is not None:
             self.masked_guard(node, following, self.wanted.masks)
@@ -157,7 +157,7 @@ class Acting(Sifted):
         build.begin(holds)
 
     def masked_guard(self, node: Guarded, following: str, masks: Masks) -> None:
-        """Write a guard as `guard` does. If a check fails in it or before it, the domain refuses the step."""
+        """Write a guard like `guard`. If a check fails in the guard or before it, the domain refuses the step."""
         build = self.build
         condition = build.number(self.code.expression(node.statement.condition))
         left, stays, refused, holds = (build.label() for _ in range(4))
@@ -174,7 +174,6 @@ class Acting(Sifted):
         build.begin(holds)
 
     def times(self, node: Guarded) -> Value:
-        """Return the number of combinations of values of the parameters that are not chosen yet."""
         found = number(1)
         for parameter in node.unchosen:
             found = self.build.wrapped("*", found, self.choices(parameter))
@@ -208,7 +207,7 @@ class Acting(Sifted):
             self.fire_masked(self.wanted.masks)
 
     def fire_masked(self, masks: Masks) -> None:
-        """Judge a step and keep the new state, unless `normalize` leaves a domain. In that case drop the step."""
+        """Judge a step and keep the new state. If `normalize` leaves a domain, drop the step."""
         build, module = self.build, self.module
         decisive = []
         for item in self.judged():
@@ -230,7 +229,7 @@ class Acting(Sifted):
 
     @contextmanager
     def stays(self, masks: Masks) -> Iterator[None]:
-        """Run the code inside if no check has failed since the last such place; else the domain refuses the step."""
+        """Run the block's code if no check has failed since the last test; otherwise the domain refuses the step."""
         build = self.build
         end, left, stays = build.label(), build.label(), build.label()
         build.branch(self.module.failed(build, self.e), left, stays)
@@ -246,7 +245,6 @@ class Acting(Sifted):
         return [item for item in self.wanted.steps if item.prop.on is None or item.prop.on.name == self.action.name]
 
     def undecided(self, item: Judged) -> Value:
-        """Return whether this state comes before the first state that decides a property."""
         return self.build.compared(
             "<", self.row, self.build.read(*self.build.element(self.given["found"], number(item.place)))
         )

@@ -29,7 +29,7 @@ class Bags:
         return build.read(*build.element(Value(address, memory), index))
 
     def last(self, build: Builder, bag: Value) -> Value:
-        """Return the first free slot, or a slot that may be overwritten if all are in use."""
+        """Return the first free slot or, if all are in use, a slot that may be overwritten."""
         room = _items(bag).count
         if room == 0:
             element = _items(bag).element
@@ -45,7 +45,9 @@ class Bags:
         self._call(build, "clear", message.type, [message])
 
     def remove(self, build: Builder, e: Value, bag: Value, message: Value) -> None:
-        """Remove a message: this one if it is in the bag, else the first equal one; if neither exists, note ABSENT."""
+        """Remove this message if it is in the bag, otherwise the first equal one. Record the error ABSENT if there is
+        none.
+        """
         self._call(build, "remove", bag.type, [e, bag, message])
 
     def sort(self, build: Builder, bag: Value) -> None:
@@ -115,7 +117,7 @@ class Bags:
         return Value(build.value(f"icmp eq ptr {one.text}, {other.text}"), Sort.FLAG)
 
     def _sort(self, build: Builder) -> None:
-        """Sort a bag by insertion, because bags are nearly sorted."""
+        """Sort a bag by insertion, because bags are usually almost sorted."""
         (bag,) = build.arguments
         element = _items(bag).element
         assert isinstance(element, Struct)
@@ -179,7 +181,7 @@ class Bags:
         build.give(flag(value=True))
 
     def _less(self, build: Builder) -> None:
-        """Compare fields in schema order, and arrays element by element."""
+        """Compare messages by their fields in schema order, and arrays element by element."""
         one, other = build.arguments
 
         def compare(cell: Cell, a: str, b: str) -> None:

@@ -1,7 +1,8 @@
-"""Bounds reached: an action's guards are evaluated again, as if the guards that stand for a bound held.
+"""Detection of reached bounds: an action's guards are evaluated again as if those that represent a bound held.
 
-`model/language/bounds.py` is the definition. If an action's guard for a bound refused in a state, a separate function
-examines the action again, but only for bounds not yet known for this state. So the search itself is not slowed down.
+`model/language/bounds.py` defines reached bounds. A separate function examines an action again only if the action's
+guard for a bound refused in a state, and only for bounds not yet recorded for this state. This keeps the search itself
+fast.
 """
 
 from collections.abc import Iterable
@@ -16,12 +17,12 @@ from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, can_fail
 
 
 class Bounds:
-    """Cells of the check array and counters in which reached bounds are counted.
+    """Cells of the check array, and counters, for reached bounds.
 
-    A bound is a bit. The caller sets `counting` to the bounds to count. `reached` contains the bounds reached in each
-    state of the block, `known` those reached anywhere, and `dropped` those because of which the current step omitted
-    something. The first counters are the states for each bound. The others count how often a bound refused a step
-    together with others, until it is known to have refused one alone.
+    Each bound is one bit. The caller sets `counting` to the bounds to count. `reached` contains the bounds reached in
+    each state of the block, `known` those reached anywhere, and `dropped` those that made the current step omit
+    something. The first counters count states for each bound. The others count, for each bound, the steps refused
+    together with other bounds, until the bound is known to have refused one alone.
     """
 
     def __init__(self, module: Module) -> None:
@@ -72,11 +73,11 @@ class Bounds:
 
 
 class Trying(Choosing):
-    """Writer of the function that finds which bounds alone disable an action in a state.
+    """Code generator for the function that finds which bounds alone disable an action in a state.
 
-    The function evaluates guards as the action does, except that a guard that stands for a bound refuses nothing: its
-    bit is kept, and the innermost step records it. A check that fails after such a guard is not an error; the bound
-    counts as having refused the step. If a state can show nothing new, the rest is skipped.
+    The function evaluates guards as the action does, except that a guard that represents a bound refuses nothing: its
+    bit is remembered, and the innermost step records it. If a check fails after such a guard, this is not an error; the
+    bound counts as having refused the step. The rest is skipped if it cannot add anything to the counts.
     """
 
     def __init__(self, module: Module, bounds: Bounds, place: int) -> None:
@@ -169,7 +170,7 @@ class Trying(Choosing):
         return found
 
     def worth(self, refusing: Value, later: int, yes: str, no: str) -> None:
-        """Continue if something new can be found about the bounds that have refused so far or that come later."""
+        """Continue if the bounds that have refused so far, or later ones, could still add something to the counts."""
         build, bounds = self.build, self.bounds
         seen = build.read(*bounds.of_state(build, self.e, self.at))
         wanted = self.module.cell(build, self.e, bounds.counting)
@@ -197,9 +198,8 @@ class Trying(Choosing):
         return build.compared("==", rest, number(0))
 
     def where_it_went_well(self, refusing: str | None, following: str) -> None:
-        """Continue if no check has failed. If one has, the bound that refused prevented that error.
-
-        A number of over 64 bits is different: its consequences are unknown, and the search ends.
+        """Continue if no check has failed. If one has, credit the bound that refused with preventing that error. If a
+        number exceeds 64 bits, the consequences are unknown, so the search ends.
         """
         build = self.build
         failed, well = build.label(), build.label()

@@ -22,7 +22,7 @@ other than by moving it with the value to which it belongs."""
 
 
 class Canonical:
-    """Writer of the function `canonical`. The check array has each permutation's images of NONE, values and sets."""
+    """Code generator for `canonical`. The check array contains each permutation's images of NONE, values and sets."""
 
     def __init__(self, module: Module, symmetry: Symmetry) -> None:
         self.module, self.things, self.count = module, symmetry.things, symmetry.count
@@ -87,8 +87,8 @@ class Canonical:
     # -- the order of states
 
     def _cells(self, kind: FieldType, memory: Memory, offset: int, where: int) -> Iterator[tuple[int, Cell, int]]:
-        """Yield the numbers in a part of a state, in order: the offset, the size, and the one value that determines its
-        position, or `STAYS`, `INSIDE` or `MOVES`.
+        """Yield the offset and size of each number in a part of a state, in order, and what determines its position.
+        That is the value `where`, or `STAYS`, `INSIDE` or `MOVES`.
         """
         match kind, memory:
             case Scalar(), Cell():
@@ -116,7 +116,7 @@ class Canonical:
             yield from self._cells(kind, memory.element, offset + n * memory.element.bytes, where(n))
 
     def _runs(self, where: int) -> list[tuple[int, int]]:
-        """Return a value's numbers, or those that move, as offsets and sizes. Adjacent bytes are merged."""
+        """Return the offsets and sizes of a value's numbers, or of those that move, with adjacent bytes merged."""
         found: list[tuple[int, int, bool]] = []
         for offset, cell, mine in self._cells(self.state, self.module.state, 0, STAYS):
             if mine == where:
@@ -128,7 +128,7 @@ class Canonical:
         return [(first, size if bytewise else -size) for first, size, bytewise in found]
 
     def _key(self, build: Builder, state: Value, offset: int, size: int) -> Value:
-        """Return a run of signed bytes as one number with the same order, in which the first byte counts most."""
+        """Return a sequence of signed bytes as one number with the same order; the first byte counts most."""
         address = build.offset(state.text, offset)
         if size < 0:
             return build.load(address, Cell(-size, signed=True))

@@ -1,4 +1,4 @@
-"""The loops over the parameters of an action, in a function being built."""
+"""Code for the loops over the parameters of an action."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,9 +13,8 @@ from fencepost.model.language.domains import Domain, InFlight
 
 
 class Choosing:
-    """A function that loops over the values of an action's parameters in each state of a block.
-
-    Its first arguments are the check array, the constants and the states.
+    """A function that loops over the values of an action's parameters in each state of a block. Its first arguments are
+    the check array, the constants and the states.
     """
 
     def __init__(self, module: Module, place: int, name: str, kinds: Sequence[Type]) -> None:
@@ -33,7 +32,7 @@ class Choosing:
         self.state = self.at = self.e
 
     def where_there_are_values(self, otherwise: str) -> None:
-        """Continue if every parameter has a value. Otherwise no guard is evaluated."""
+        """Continue if every parameter has at least one value. Otherwise no guard is evaluated."""
         build, shape = self.build, self.module.shape
         for parameter in self.nest.parameters:
             if isinstance(parameter.domain, InFlight):

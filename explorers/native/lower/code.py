@@ -1,7 +1,7 @@
-"""A function of a model as LLVM IR, in the plain semantics' order of evaluation: each part is evaluated once.
+"""A model function as LLVM IR, in the plain semantics' order of evaluation.
 
-A failed check stores a code in the check array, and the function continues with a harmless value: nothing outside a
-domain is stored, and nothing outside an array is read.
+If a check fails, the function stores a code in the check array and continues with a harmless value, so nothing outside
+a domain is stored, and nothing outside an array is read.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from fencepost.model.language.domains import Domain
 
 
 class Whole(Protocol):
-    """The module, as a function in it sees it. `Module` documents its methods."""
+    """The interface of `Module`, which documents the methods, for code inside one function."""
 
     shape: Shape
     bags: Bags
@@ -154,13 +154,13 @@ class Code:
         return self.harmless(node, wrong, Value(moved, Sort.NUMBER))
 
     def harmless(self, node: Expression, wrong: Value, value: Value) -> Value:
-        """Return a value or, after an error, another value that the expression may have."""
+        """Return a value or, after an error, another value that the expression could have."""
         some = min(max(0, node.low), node.high)
         text = self.build.value(f"select i1 {wrong.text}, i64 {some}, i64 {value.text}")
         return Value(text, Sort.NUMBER, node.low, node.high)
 
     def kept(self, node: Expression, value: Value) -> Value:
-        """Return a value within its expression's bounds, which a failed check may have violated."""
+        """Return a value clamped to its expression's bounds, which it may exceed after a failed check."""
         if not node.checks or (value.low >= node.low and value.high <= node.high):
             return value
         build = self.build
@@ -188,7 +188,9 @@ class Code:
         return self.straight(node) if self.module.is_plain(node) else self.build.decided(partial(self.decide, node))
 
     def decide(self, node: Expression, yes: str, no: str) -> None:
-        """End the current block with a condition. Evaluate only as much as needed, unless evaluating all is cheaper."""
+        """End the current block with a condition. Evaluate no more than needed, unless evaluating everything is
+        cheaper.
+        """
         build = self.build
         if self.module.is_plain(node):
             build.branch(self.straight(node), yes, no)
@@ -254,7 +256,7 @@ class Code:
         return build.negated(found) if node.negated else found
 
     def first(self, node: nodes.Logic) -> Value:
-        """Return the operand of `and` or `or` that decides, if it may be a number other than 0 and 1."""
+        """Return the operand of `and` or `or` that decides it, if numbers other than 0 and 1 are possible."""
         build = self.build
         end = build.label()
         ways = []

@@ -1,8 +1,8 @@
-"""Conditions of several states at once: each number of a state is a column with `LANES` lanes, one per state.
+"""Conditions evaluated on several states at once: each number of a state is a column with `LANES` lanes, one per state.
 
-Every part of a condition is evaluated, which costs less than a branch in each state. A failed check counts only in the
-lanes in which the plain semantics would reach it. `Unsuited` stands for what columns cannot evaluate, such as loops
-whose iterations depend on earlier ones. These are evaluated state by state.
+Every part of a condition is evaluated, which costs less than a branch in each state. A failed check counts only in
+lanes in which the plain semantics would reach it. `Unsuited` is raised for conditions that columns cannot evaluate,
+such as loops whose iterations depend on earlier ones; they are evaluated state by state.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,7 +36,9 @@ MOST_ROUNDS = 64
 
 
 class Columns(Lanewise):
-    """Writer of conditions of states in columns, from `base` on. `active` are the lanes to evaluate, as bits."""
+    """Code generator for conditions on columns of states, from `base` on. `active` is a bit mask of the lanes to
+    evaluate.
+    """
 
     def __init__(self, module: Module, build: Builder, e: Value, c: Value) -> None:
         super().__init__(build)
@@ -128,7 +130,7 @@ class Columns(Lanewise):
     # -- helpers of the model
 
     def call(self, node: nodes.Call) -> Thing:
-        """Return a helper's result if it can be computed without loops."""
+        """Return a helper's result, if the helper can be computed without loops."""
         made = self.module.program.functions[node.function]
         values = [self.expression(item) for item in node.arguments]
         self.slots.update(zip(made.parameters, values, strict=True))
@@ -155,7 +157,7 @@ class Columns(Lanewise):
         raise Unsuited
 
     def select(self, test: Expression, then: Callable[[], Thing], other: Callable[[], Thing]) -> Thing:
-        """Return one of two values in each lane. The second one does not see assignments made in the first."""
+        """Return one of two values in each lane. The second value is computed without the first one's assignments."""
         condition = self.flag(test)
         before = dict(self.slots)
         with self.where(condition):
@@ -192,7 +194,7 @@ class Columns(Lanewise):
         return Places(ways, memory, frozenset(at + offset for at in record.offsets))
 
     def element(self, array: Places, index: Value | Lanes) -> Places:
-        """Return the place of an element. The index has already been checked, unless no lane is evaluated."""
+        """Return the location of an element. The index must have been checked already, unless no lane is active."""
         assert isinstance(array.memory, Vector)
         memory, build = array.memory.element, self.build
         possible = range(max(0, index.low), min(index.high, array.memory.count - 1) + 1)
@@ -334,7 +336,7 @@ class Columns(Lanewise):
         return Mask(build.value(f"load {BITS}, ptr {slot}"))
 
     def clauses(self, left: list[nodes.Clause], open_: Callable[[], Value | Mask], decide: Callable[[], None]) -> None:
-        """Write nested loops. `open_` contains the undecided lanes."""
+        """Write nested loops. `open_` returns the lanes that are still undecided."""
         if not left:
             decide()
             return

@@ -17,7 +17,7 @@ NONE = "zeroinitializer"
 
 
 class Unsuited(Exception):  # noqa: N818 (no error)
-    """Raised for an expression that is evaluated state by state."""
+    """Raised for an expression that must be evaluated state by state."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Mask:
 
 @dataclass(frozen=True)
 class Places:
-    """A place in each lane: the last entry whose flag is set (the first has no flag), at `offsets` in a state."""
+    """A location in each lane, at `offsets` in a state: the last entry with a set flag (the first has no flag)."""
 
     ways: tuple[tuple[Mask | None, str], ...]
     memory: Memory
@@ -46,7 +46,7 @@ Thing = Value | Lanes | Mask | Places
 
 
 class Lanewise:
-    """Writer of operations on numbers and flags in lanes. A value common to all lanes stays a single value."""
+    """Code generator for operations on numbers and flags in lanes. A value common to all lanes stays a single value."""
 
     def __init__(self, build: Builder) -> None:
         self.build = build
@@ -61,7 +61,7 @@ class Lanewise:
         return self.build.number(found) if isinstance(found, Value) else found
 
     def lanes(self, value: Value | Lanes, bits: int) -> str:
-        """Return a number in lanes of this many bits. It must fit."""
+        """Return a number in lanes of this many bits. The number must fit."""
         build = self.build
         kind = f"<{LANES} x i{bits}>"
         if isinstance(value, Lanes):
@@ -80,7 +80,7 @@ class Lanewise:
         return bits, [self.lanes(item, bits) for item in values]
 
     def sum(self, sign: str, left: Value | Lanes, right: Value | Lanes) -> Thing:
-        """Return a sum, a difference or a product, if it is known to fit in 64 bits."""
+        """Return a sum, difference or product that is known to fit in 64 bits."""
         low, high = _ends(sign, left, right)
         if low < LEAST or high > GREATEST:
             raise Unsuited
@@ -102,7 +102,7 @@ class Lanewise:
         return Lanes(self.build.value(f"{BITWISE[sign]} <{LANES} x i{bits}> {one}, {other}"), bits, low, high)
 
     def shifted(self, sign: str, value: Value | Lanes, count: Value | Lanes) -> Thing:
-        """Return a shift by a count that is known to be between 0 and the bits of a lane."""
+        """Return a shift. The count must be known to lie between 0 and the number of bits of a lane."""
         if count.low < 0 or count.high >= max(_WIDTHS):
             raise Unsuited
         if sign == "<<" and (value.low < 0 or value.high << count.high > GREATEST):
@@ -185,7 +185,7 @@ class Lanewise:
         return Mask(self.build.value(f"xor {BITS} {found.text}, {ALL}"))
 
     def bits(self, found: Value | Mask) -> Value:
-        """Return flags as the bits of a number, with the first lane in the lowest bit."""
+        """Return flags as the bits of a number, the first lane in the lowest bit."""
         text = self.build.value(f"bitcast {BITS} {self.mask(found).text} to i{LANES}")
         return Value(self.build.value(f"zext i{LANES} {text} to i64"), Sort.NUMBER, 0, (1 << LANES) - 1)
 

@@ -1,4 +1,4 @@
-"""The kernels of a machine: all successors of some states, and the properties of states."""
+"""The kernels of a machine: they compute all successors of given states, and judge properties."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -53,7 +53,7 @@ def write_expand(module: Module, wanted: Wanted) -> None:
 
 
 class Block(NamedTuple):
-    """Unpacked states: their number, and the row of the first. `beside` is memory for columns, if any."""
+    """Unpacked states: how many, and the row of the first one. `beside` is memory for columns, if they are used."""
 
     states: Value
     beside: Value
@@ -116,7 +116,7 @@ def write_columns(module: Module, name: str) -> str:
 
 
 def write_bytes(build: Builder, sources: list[str], target: str) -> None:
-    """Write the bytes of a word of each state as eight columns, by interleaving rows."""
+    """Write the bytes of one word of each state as eight columns, by interleaving rows."""
     half, lanes = LANES // 2, f"<{LANES} x i8>"
     rows = [build.value(f"load <{half} x i8>, ptr {source}, align 8") for source in sources]
     low = ", ".join(f"i32 {n // 2 + LANES // 2 * (n % 2)}" for n in range(LANES))
@@ -144,9 +144,9 @@ def write_bytes(build: Builder, sources: list[str], target: str) -> None:
 def write_judge(module: Module, properties: Sequence[Property]) -> None:
     """Write `judge`: `found[k]` becomes the least number of a state that decides property k.
 
-    Properties are judged in columns where possible. If a check fails in a group of states, the group is judged again,
-    state by state, because the check may have failed after the state that decides the property. The group's earlier
-    decisions are undone, because a failed check continues with an invented value.
+    Properties are judged in columns where possible. If a check fails in a group of states, the group's decisions are
+    undone and the group is judged again, state by state: the check may have failed after the state that decides the
+    property, and after a failed check the code continues with an invented value.
     """
 
     def visit(build: Builder, given: dict[str, Value], at: Value, state: Value) -> None:
@@ -195,7 +195,7 @@ def write_judge(module: Module, properties: Sequence[Property]) -> None:
 
 
 def is_suited(module: Module, columns: Columns, prop: Property) -> bool:
-    """Return whether a property can be judged in columns. The code written to find out is discarded."""
+    """Return whether a property can be judged in columns, by writing the code and discarding it."""
     read = set(module.columns)
     try:
         judge_in_columns(module, columns, prop)

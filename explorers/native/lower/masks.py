@@ -1,7 +1,7 @@
 """Modules whose guards can be turned off at run time, so that one compilation serves every guard.
 
-Without a guard, a step may leave a domain; the domain then refuses it. Such a step is not taken, and the first state
-that has one is recorded. `Interpreter(bounded=True)` is the definition.
+Without a guard, a step may leave a domain. The domain then refuses the step: it is not taken, and the first state with
+such a step is recorded. `Interpreter(bounded=True)` is the definition.
 """
 
 from fencepost.explorers.native.llvm.builder import Builder, only_if
@@ -12,12 +12,13 @@ from fencepost.explorers.native.lower.shape import ERROR
 
 
 class Masks:
-    """Slots of the check array: one for each guard and each part of a guard, and those about steps that left a domain.
+    """Slots of the check array: a switch for each guard and each part of a guard, and records of steps that left a
+    domain.
 
     `slots[guard][part]` is 1 if that part of the guard (0: the whole guard) is off. `first` is one more than the row of
-    the first state with a step out of a domain, `times` the number of such steps. `hard` is the code of an error that
-    is not a refusal: an error in a property, or a number of over 64 bits. `unsure` is also set to the code if the error
-    kept a guard from being evaluated.
+    the first state with a step that leaves a domain, `times` the number of such steps. `hard` is the code of an error
+    that does not count as a refusal: an error in a property, or a number of more than 64 bits. `unsure` is also set to
+    that code if the error prevented the evaluation of a guard.
     """
 
     def __init__(self, module: Module) -> None:
@@ -43,6 +44,6 @@ class Masks:
             module.note(build, e, self.unsure, code)
 
     def broken(self, module: Module, build: Builder, e: Value, code: Value) -> None:
-        """Record the code of an error in a property (0: no error), which never is a refusal by a domain."""
+        """Record the code of an error in a property (0: no error), which never counts as a refusal by a domain."""
         with only_if(build, build.compared("!=", code, number(0)), RARE):
             module.note(build, e, self.hard, code)

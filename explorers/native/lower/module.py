@@ -32,7 +32,7 @@ _ASIDE = 2
 
 
 def block_of(size: int) -> tuple[int, bool]:
-    """Return the number of states unpacked at a time (0 if not even one fits), and whether they are also in columns."""
+    """Return how many states are unpacked at a time (0 if not even one fits), and whether columns are used."""
     room = STACK // max(1, size) - _ASIDE
     halves = [BLOCK >> by for by in range(BLOCK.bit_length())]
     for states in halves:
@@ -48,9 +48,8 @@ class Counting(Protocol):
 
 
 def symbol(made: Function, place: str) -> str:
-    """Return the name that profilers show for a function of the program.
-
-    It contains only LLVM's letters. Names that begin with `llvm.` are reserved.
+    """Return the name that profilers show for a function of the program. It contains only characters that LLVM accepts.
+    LLVM reserves names that begin with `llvm.`.
     """
     return f"{made.name}.{place}" if made.name.isascii() and made.name != "llvm" else place
 
@@ -224,7 +223,7 @@ _SIMPLE = (
 
 
 class Plain:
-    """Visitor that finds plain conditions: no check can fail in them, and they contain no loop and write nothing."""
+    """Visitor that finds plain conditions: those without loops, side effects, and checks that can fail."""
 
     def __init__(self, functions: tuple[Function, ...]) -> None:
         self.functions = functions

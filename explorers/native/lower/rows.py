@@ -1,9 +1,8 @@
-"""Rows of bits and states in memory: packing, unpacking, hashing. The code is the same for every layout, and is driven
-by data.
+"""Packing, unpacking and hashing of states. The code is the same for every layout; tables contain the differences.
 
-Each word of memory has a mask of stored bits: packing gathers them (pext), unpacking scatters them (pdep). A field with
-negative values is stored modulo 2**bits, so its least value is added after scattering. Such a field is narrower than
-its bytes, so nothing carries into the next field.
+Each word of memory has a mask of stored bits: packing gathers them (pext), and unpacking scatters them (pdep). A field
+with negative values is stored modulo 2**bits, and its least value is added after scattering. Such a field is narrower
+than its bytes, so nothing carries into the next field.
 """
 
 from fencepost.explorers.native.layout import BITS, ENTRY, HEAD, STEPS, WORD, Entry
@@ -14,9 +13,8 @@ _WORD = Cell(8, signed=False)
 
 
 class Rows:
-    """The functions of a module that pack, unpack and hash. `place` is where their data begin in the check array.
-
-    The data begin with the words of a row, the number of entries, and whether to use the processor's own instructions.
+    """The functions of a module that pack, unpack and hash. Their data begin at `place` in the check array, with the
+    number of words in a row, the number of entries, and whether to use the processor's own instructions.
     """
 
     WORDS, COUNT, FAST = range(HEAD)
@@ -56,9 +54,8 @@ class Rows:
     # -- the functions
 
     def text(self, checks: Vector, *, x86: bool) -> str:
-        """Return the functions as LLVM IR; `checks` is the type of the check array.
-
-        On x86-64, `FAST` chooses between two versions.
+        """Return the functions as LLVM IR. `checks` is the type of the check array; on x86-64, `FAST` selects a
+        version.
         """
         found = [_INTRINSICS] if x86 else []
         for kind in ("plain", "fast") if x86 else ("plain",):
@@ -86,7 +83,7 @@ class Rows:
     def hashing(self, checks: Vector) -> str:
         """Return the hash function.
 
-        Each of its steps is invertible in the word, so changing one word changes the hash.
+        Each step is invertible in the word, so changing one word always changes the hash.
         """
         build = Builder("hash", [checks, _ROW], attributes="nounwind alwaysinline")
         e, row = build.arguments

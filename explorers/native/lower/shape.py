@@ -1,4 +1,4 @@
-"""Sizes and domains in the code of a shape: numbers if the shape determines them, else slots of the check array."""
+"""Sizes and domains in a shape's code: numbers if the shape determines them, otherwise slots of the check array."""
 
 from fencepost.explorers.native.layout import Layout, ends_of, extent
 from fencepost.explorers.native.llvm.builder import Builder
@@ -15,8 +15,8 @@ NOTHING = Linear({}, 0)
 class Shape:
     """The layout of the check array `e`, an int64 array that is the first argument of all compiled code.
 
-    `e[0]` is the code of the first error, `e[1]` the state that was being expanded. They are followed by the row's
-    packing, and by numbers that depend on the run's constants: bounds of domains and lengths of arrays.
+    `e[0]` is the code of the first error, `e[1]` the state that was being expanded. After them come the row's packing,
+    and the numbers that depend on the run's constants: bounds of domains and lengths of arrays.
     """
 
     FIRST = 4

@@ -1,7 +1,7 @@
-"""Guards of an action evaluated in columns, for several states at once, as far as columns can.
+"""Evaluation of an action's guards in columns, for several states at once.
 
-The surviving choices of parameters are kept as bits for each state. Then states, and their choices, are taken one by
-one in order, so that steps come in the same order as from a loop in each state.
+For each state, the surviving combinations of parameters are kept as bits. Afterwards, states and their surviving
+combinations are processed one by one, so steps come in the same order as from a separate loop in each state.
 """
 
 from abc import ABC, abstractmethod
@@ -26,7 +26,7 @@ _CELL = CELLS["i64"]
 
 
 class Sifted(Choosing, ABC):
-    """A function of an action whose guards are evaluated in columns. `Acting` documents its methods."""
+    """An action's function whose guards are evaluated in columns. `Acting` documents the methods."""
 
     given: dict[str, Value]
     counters: dict[int, str]
@@ -81,7 +81,10 @@ class Sieve:
         return found
 
     def write(self, effect: str) -> bool:
-        """Write the action for all states of the block. Return whether that pays; if not, write nothing."""
+        """Write the action for all states of the block.
+
+        If columns would not be faster, write nothing and return False.
+        """
         if not self.module.in_columns or not 0 < self.words <= MOST_WORDS:
             return False
         before = self.mark()
@@ -216,7 +219,7 @@ class Sieve:
         return found
 
     def new(self, items: Places, at: Value, message: Places, there: Value) -> Value:
-        """Return the states in which a message differs from the one before it."""
+        """Return the states in which a message differs from the message before it."""
         build = self.build
         previous = self.columns.element(items, build.greatest([build.wrapped("-", at, number(1)), number(0)]))
         same = self.columns.bits(self.columns.same(message, previous))

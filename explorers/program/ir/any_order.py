@@ -1,4 +1,4 @@
-"""Loops whose iterations may run in any order: each writes only to its own item, or adds to a total.
+"""Analysis of loops whose iterations may run in any order: each writes only to its own item, or adds to a total.
 
 The analysis is conservative: it compares only the names of fields.
 """
@@ -16,7 +16,9 @@ COMMUTES = (BinaryOp.ADD, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 
 def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: bool) -> tuple[Node, str] | None:
-    """Return a write that these expressions make. With `stops` (evaluation may stop early), also return a failure."""
+    """Return a write that these expressions make, or None. With `stops` (evaluation may stop early), also return a
+    failure.
+    """
     for item in inside(block):
         if isinstance(item, nodes.Call) and functions[item.function].effects.writes:
             return item, f"{IN_ORDER}a helper writes"
@@ -136,7 +138,7 @@ class Rounds:
         return [item for item in self.body if isinstance(item, nodes.Assign) and item.slot is slot]
 
     def _is_fresh(self, slot: Slot) -> bool:
-        """Return whether each iteration assigns a local variable before reading it, and nothing reads it later."""
+        """Return whether every iteration assigns a local variable before reading it, and no later code reads it."""
         later = [item for item in around(self.function.body, None, self.loop) if isinstance(item, Local)]
         return all(item.slot is not slot for item in later) and begins(self.loop.body, slot)
 
@@ -171,7 +173,7 @@ def total_of(value: Expression, slot: Slot) -> object:
 
 
 def extreme_of(node: nodes.Select) -> nodes.Extreme | None:
-    """Return the extreme in `max(best, value) if seen else value`, or None for other expressions."""
+    """Return the extreme that `max(best, value) if seen else value` computes, or None for other expressions."""
     match node:
         case nodes.Select(
             test=Local(), then=nodes.Extreme(values=(_, Local(slot=one))) as best, other=Local(slot=other)

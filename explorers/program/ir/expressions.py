@@ -1,4 +1,4 @@
-"""Expressions of a checked function as nodes."""
+"""Translation of a checked function's expressions to nodes."""
 
 import ast
 from typing import Protocol
@@ -31,7 +31,7 @@ class Functions(lifted.Adding, Protocol):
     checked: Program
 
     def function(self, made: Function, part: int | None = None) -> int:
-        """Return a function's number. If it returns a tuple, return the number of the function for this part of it."""
+        """Return a function's number. If the function returns a tuple, `part` selects the returned value."""
 
 
 def where(node: ast.AST) -> nodes.At:
@@ -170,7 +170,7 @@ class Expressions:
         return lifted.same(self.lifted(node), self.value(left), self.value(right))
 
     def written(self, node: ast.expr, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Expression]:
-        """Return the values of a record's constructor call, by the path of each field."""
+        """Return the values of a record's constructor call, by field path."""
         assert isinstance(node, ast.Call)
         found: dict[tuple[str, ...], Expression] = {}
         for item in node.keywords:
@@ -214,7 +214,7 @@ class Expressions:
         return nodes.Extreme(name == "max", arguments, at=where(node))
 
     def fold(self, node: ast.Call, operator: nodes.FoldOp) -> nodes.Fold:
-        """Return all(...), any(...) or sum(...). Only the first source is evaluated outside the generator's scope."""
+        """Return the node for all(...), any(...) or sum(...). Only the first source is evaluated in the outer scope."""
         generator = self.made.sugar.get(node.args[0], node.args[0])
         assert isinstance(generator, ast.GeneratorExp)
         clauses = []

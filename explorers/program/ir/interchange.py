@@ -1,15 +1,16 @@
-"""Proof from the typed program that values are interchangeable as declared. If the proof fails, an error names the
-line.
+"""Proof from the typed program that values are interchangeable as declared.
 
-The members of a numbered set, such as the brokers, are called things here. A number is classified by the effect of
-renaming the things: it stays the same, it is a thing and is renamed, or it is a set of things. A thing may only be
-compared for equality, used as an array index, and put into a set. Loops over things must work in any order. Under these
-rules, renaming the things of a state and then taking a step has the same result as taking the step with renamed
-parameters and then renaming. Initial states may name things: the states reachable from a renamed initial state are the
-renamed states reachable from it.
+If the proof fails, an error names the line.
 
-The proof is conservative: a model that it rejects may still be symmetric. Tests on whole machines check that it never
-accepts a model in error: under the plain semantics, every permutation commutes with every step.
+The members of a numbered set, such as the brokers, are called things in this module. A number is classified by the
+effect of renaming the things: it stays the same, it is a thing and is renamed, or it is a set of things. A thing may
+only be compared for equality, used as an array index, and put into a set. Loops over things must work in any order.
+Under these rules, renaming the things of a state and then taking a step has the same result as taking the step with
+renamed parameters and then renaming. Initial states may name things: the states reachable from a renamed initial state
+are the renamed states reachable from the original one.
+
+The proof is conservative: a model that it rejects may still be symmetric. To check that it never wrongly accepts a
+model, tests verify on whole machines that every permutation commutes with every step of the plain semantics.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,7 +29,9 @@ from fencepost.model.language.symmetry import Things, things_of
 
 
 class Kind(IntFlag):
-    """Kinds of numbers under renaming. A number may have several: -1 names nothing, and as a set has all things."""
+    """Kinds of numbers under renaming. A number may have several kinds: -1 names nothing, and as a set contains all
+    things.
+    """
 
     SAME = 1
     THING = 2
@@ -93,7 +96,10 @@ class Shown:
         return self.known[number, kinds]
 
     def leaves_out(self, kind: FieldType) -> bool:
-        """Return whether a cleared part contains a thing, which 0 would then name."""
+        """Return whether a cleared part contains a thing.
+
+        In a cleared part, the thing is 0, which names the first one.
+        """
         return any(isinstance(item, Scalar) and self.things.is_thing(item.domain) for item in within(kind))
 
 
@@ -108,7 +114,7 @@ def names(things: Things, kind: FieldType) -> bool:
 
 
 class Look:
-    """One function with parameters of known kinds, examined until the kinds of its local variables are stable."""
+    """Analysis of one function with parameters of known kinds, repeated until its local variables' kinds are stable."""
 
     def __init__(self, shown: Shown, function: Function, kinds: tuple[Kind, ...]) -> None:
         self.shown, self.function, self.things = shown, function, shown.things

@@ -1,4 +1,4 @@
-"""Generated helper functions that replace constructs which the engines do not support.
+"""Generated helper functions for constructs that the engines do not support.
 
 These constructs are the greatest value of a generator, `in`, messages of a channel, and comparisons of records and
 arrays.
@@ -81,7 +81,7 @@ class Lifted(Making):
         return self.slots[-1]
 
     def given(self, argument: Expression) -> Slot:
-        """Add a parameter with its argument. Local variables follow all parameters."""
+        """Add a parameter with its argument. The numbers of local variables follow those of all parameters."""
         self.arguments.append(argument)
         return self.slot(argument.type)
 
@@ -96,7 +96,7 @@ class Lifted(Making):
 
 
 def extreme(lifted: Lifted, fold: nodes.Fold, default: Expression | None, *, greatest: bool) -> nodes.Call:
-    """Return `max` or `min` of a fold's values. `default` is the result if there are no values."""
+    """Return `max` or `min` of a fold's values, or `default` if there are no values."""
     at, first, moved = lifted.at, fold.clauses[0].source, _Moved(fold)
 
     def given(part: Any) -> nodes.Local:

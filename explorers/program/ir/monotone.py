@@ -1,13 +1,13 @@
-"""Consequences of a program's text for growing constants, and for messages that no action sends.
+"""Effects of larger constants, and of messages that no action sends, derived from a program's text.
 
-This pass is conservative: if it cannot show that larger constants only add behaviours, each value must be searched. It
-can show this for a bound that only its own guards read. It can also show it for a budget that starts as its constant,
-is read only to test whether enough is left, and is spent by a literal amount. Two runs that differ only in such a
-constant take the same steps until the smaller one refuses, so the larger run has every state and every error of the
-smaller.
+The analysis is conservative: if it cannot show that larger constants only add behaviours, each value must be searched.
+It can show this for a bound that only its own guards read, and for a budget that starts as its constant, is read only
+to test whether enough is left, and is spent by a literal amount. Two runs that differ only in such a constant take the
+same steps until the one with the smaller constant refuses a step, so the larger one reaches all states and errors of
+the smaller one.
 
 A property holds vacuously if no action that happened ever sends the messages that it is about. This analysis is also
-conservative: it follows only bags, and the numbers given to messages when they are sent.
+conservative: it considers only bags, and the numbers given to messages when they are sent.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -34,7 +34,7 @@ def growing_bounds(program: Program) -> frozenset[str]:
 
 
 def budgets_of(program: Program) -> dict[str, str]:
-    """Return the budgets whose bound is a single constant: the constant and the budget's field."""
+    """Return the budgets whose bound is a single constant, as a map from the constant to the budget's field."""
     budget = dict(fields(program.machine.state)).get(BUDGET)
     found = {}
     for name, field in fields(budget.record) if isinstance(budget, Nested) else ():
@@ -54,10 +54,11 @@ def why_not_guards_alone(program: Program, name: str) -> str:
 
 
 def why_fewer_matter(program: Program, name: str, *, errors: bool = False) -> str:
-    """Return why it is not shown that more of a budget allows everything that less allows, or an empty string.
+    """Return why it is not shown that a larger budget allows all behaviours of a smaller one, or an empty string.
 
-    `name` is the budget's constant. A domain may be wider with more of the budget, unless errors with less must also be
-    errors with more (`errors`). Checks that reject constants are ignored, because a rejected machine has no verdict.
+    `name` is the budget's constant. A larger budget may widen domains, unless `errors` is true: then every error under
+    a smaller budget must also occur under a larger one. Checks that reject constants are ignored, because a rejected
+    machine has no verdict.
     """
     field = budgets_of(program)[name]
     state = program.machine.state
@@ -93,7 +94,7 @@ class Place(NamedTuple):
     record: type[Record]
 
     def is_meant(self, node: Node) -> bool:
-        """Return whether a node may be this budget, in any of its records."""
+        """Return whether a node may refer to this budget, in any of its records."""
         return (
             isinstance(node, nodes.Field)
             and node.name == self.field
@@ -137,7 +138,7 @@ def _given(function: Function, place: Place, name: str) -> set[Node]:
 
 
 def _asked(function: Function, place: Place) -> tuple[set[Node], int]:
-    """Return the reads of a budget by guards that test whether enough is left, and the amount that they require."""
+    """Return the guards' reads of a budget that test whether enough is left, and the amount that they require."""
     names, most = oversights.names_in(function), 0
     found: set[Node] = set()
     for guard in function.body:
@@ -158,7 +159,7 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
 
 
 def _at_least(part: Expression) -> tuple[Expression | None, int]:
-    """Return a nonnegative number and the least value at which a condition holds, if it holds for all larger ones."""
+    """Return a nonnegative number and the least value of it that meets a condition, if every larger one does too."""
     if isinstance(part, nodes.Field):
         return part, 1
     if not isinstance(part, nodes.Compare) or len(part.rest) != 1:
@@ -241,7 +242,7 @@ class Sent:
         return list(found.values())
 
     def values(self, record: type[Record], name: str) -> set[int] | None:
-        """Return the numbers that a message's field may have, or None if not all of them are literals."""
+        """Return the numbers that a message's field may have, or None if some of them are not literals."""
         found: set[int] = set()
         for item in self.nodes:
             match item:

@@ -8,23 +8,22 @@ from fencepost.explorers.program.ir.program import Action, Guard, Parameter, Pro
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Over:
-    """A loop over the values of a parameter. The later steps are its body."""
+    """A loop over the values of a parameter. Its body consists of the later steps."""
 
     parameter: Parameter
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compute:
-    """Statements of the guard part before the later steps. They write only slots."""
+    """Statements that guards need, executed before the later steps. They write only slots."""
 
     statements: Block
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guarded:
-    """A guard: if it does not hold, it refuses and the later steps do not happen.
-
-    A refusal counts once for each combination of values of the parameters that are not chosen yet.
+    """A guard. If it does not hold, the later steps are not executed. The refusal counts once for each combination of
+    values of the parameters that are not chosen yet.
     """
 
     guard: Guard
@@ -34,9 +33,8 @@ class Guarded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nest:
-    """Execution of an action in a state: steps, each nested in the previous one, with `effect` innermost.
-
-    `effect` is the body without its guards, run on a copy of the state. If a parameter has no values, nothing runs.
+    """Execution of an action in a state: steps, each nested in the previous one, with `effect` innermost. `effect` is
+    the body without its guards, run on a copy of the state. If a parameter has no values, nothing is executed.
     """
 
     parameters: tuple[Parameter, ...]
@@ -45,11 +43,11 @@ class Nest:
 
 
 def nest(program: Program, action: Action) -> Nest:
-    """Return the loops of an action.
+    """Return an action as nested loops.
 
     Guards keep their order, so each still protects the next. A local variable is computed where a guard first needs it.
-    If computing it can fail, it is computed no later than the guards that follow it in the text, as in the plain
-    semantics.
+    If computing the variable can fail, it is computed no later than the guards that follow it in the text, as in the
+    plain semantics.
     """
     function = program.of(action)
     effect = tuple(item for item in function.body if not isinstance(item, Require))
@@ -75,7 +73,7 @@ class Nesting:
         return self.found
 
     def plain(self) -> None:
-        """Put all loops outside, and the unchanged guard part inside, because it contains more than assignments."""
+        """Put all loops outside the unchanged guard part, which contains statements other than assignments."""
         self.choose(set(self.by_slot))
         for item in self.prefix:
             if isinstance(item, Require):
@@ -84,7 +82,6 @@ class Nesting:
                 self.found.append(Compute((item,)))
 
     def hoisted(self) -> None:
-        """Put each guard inside as few loops as possible."""
         waiting: dict[Slot, Assign] = {}
         for item in self.prefix:
             if isinstance(item, Assign):
@@ -102,7 +99,7 @@ class Nesting:
             self.test(item)
 
     def collect(self, needed: set[Slot], waiting: dict[Slot, Assign], order: list[Assign]) -> None:
-        """List the needed local variables that are not computed yet, each after those that it depends on."""
+        """List the needed local variables that are not computed yet, each after the variables that it depends on."""
         for slot, local in waiting.items():
             if slot in needed and local not in order:
                 self.collect(locals_read(local), waiting, order)

@@ -1,7 +1,7 @@
 """The nodes of the typed program: expressions, places and statements of a checked model.
 
-`docs/developing/program.md` defines each node: its meaning, the order of evaluation, and how it can fail. Nodes are
-compared by identity: two places in a text are two nodes, even if they have the same text.
+`docs/developing/program.md` defines each node's meaning, order of evaluation and failures. Nodes are compared by
+identity: two places in a text are two nodes, even if they have the same text.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Type = Int | Rec | Arr | BagRef
 
 
 class Failure(IntEnum):
-    """The ways in which a node can fail. The numbers are compiled code's error codes."""
+    """The ways in which a node can fail. The numbers are the error codes of compiled code."""
 
     INDEX = 1
     VALUE = 2
@@ -44,10 +44,10 @@ class At:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slot:
-    """A local variable of a function: a number that is unique in the function, and a type that never changes.
+    """A local variable of a function. Its number is unique in the function, and its type never changes.
 
-    Equal names in different scopes (a generator's variable and a parameter) have different slots. A slot without a name
-    was created by the translation.
+    Equal names in different scopes (a generator's variable and a parameter) have different slots. If the translation
+    created a slot, the slot has no name.
     """
 
     number: int
@@ -57,7 +57,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Node:
-    """A node with a position, and those of its checks that may fail (not those of its parts)."""
+    """A node with a position, and those of its own checks (not its parts' checks) that may fail."""
 
     at: At
     checks: Failures = NEVER
@@ -68,9 +68,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Expression(Node):
-    """A value: a number (flags and enum members are numbers), or a reference to a record, an array or a bag.
-
-    A number is between `low` and `high`, whatever the run's constants are.
+    """An expression. Its value is a number (flags and enum members are numbers), or a reference to a record, array or
+    bag. A number lies between `low` and `high` for all values of the run's constants.
     """
 
     low: int = LEAST
@@ -94,8 +93,6 @@ class Constant(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Local(Expression):
-    """The content of a slot."""
-
     slot: Slot
 
 
@@ -114,7 +111,7 @@ class Field(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Element(Expression):
-    """An element of an array: its number if it is a scalar, else a reference. INDEX: the index may be outside."""
+    """An element of an array: its number if it is a scalar, otherwise a reference. INDEX: the index may be outside."""
 
     array: Expression
     index: Expression
@@ -137,8 +134,6 @@ class Length(Expression):
 
 
 class UnaryOp(StrEnum):
-    """Operators of one number."""
-
     NEGATE = "-"
     INVERT = "~"
     ABSOLUTE = "abs"
@@ -146,14 +141,14 @@ class UnaryOp(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unary(Expression):
-    """An operator of one number. NUMBER: the result may exceed 64 bits."""
+    """An operator with one operand. NUMBER: the result may exceed 64 bits."""
 
     operator: UnaryOp
     value: Expression
 
 
 class BinaryOp(StrEnum):
-    """Operators of two numbers. `//` and `%` round down, and their right operand is a positive literal."""
+    """Operators with two operands. `//` and `%` round down, and their right operand is a positive literal."""
 
     ADD = "+"
     SUBTRACT = "-"
@@ -169,7 +164,7 @@ class BinaryOp(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Binary(Expression):
-    """An operator of two numbers. NUMBER: the result may exceed 64 bits. SHIFT: the count may be negative."""
+    """An operator with two operands. NUMBER: the result may exceed 64 bits. SHIFT: the count may be negative."""
 
     operator: BinaryOp
     left: Expression
@@ -177,8 +172,6 @@ class Binary(Expression):
 
 
 class Order(StrEnum):
-    """The comparisons of two numbers."""
-
     EQUAL = "=="
     DIFFERENT = "!="
     LESS = "<"
@@ -189,9 +182,8 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compare(Expression):
-    """A chain of comparisons: 1 if all hold, else 0.
-
-    Each operand is evaluated once, and only if the earlier comparisons hold.
+    """A chain of comparisons: 1 if all hold, otherwise 0. Each operand is evaluated once, and only if the earlier
+    comparisons hold.
     """
 
     first: Expression
@@ -200,7 +192,10 @@ class Compare(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Among(Expression):
-    """Whether a number equals one of several others (or, if `negated`, none of them). All of them are evaluated."""
+    """1 if a number equals at least one of several others (if `negated`, none), otherwise 0.
+
+    All of them are evaluated.
+    """
 
     item: Expression
     others: tuple[Expression, ...]
@@ -209,7 +204,7 @@ class Among(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Logic(Expression):
-    """`and` (`conjunction`) or `or` of numbers: the first operand that decides, else the last one."""
+    """`and` (`conjunction`) or `or` of numbers: the first operand that decides, otherwise the last one."""
 
     conjunction: bool
     values: tuple[Expression, ...]
@@ -224,7 +219,7 @@ class Not(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Select(Expression):
-    """`then` if the test is not 0, else `other`. They are numbers or references to records; only one is evaluated."""
+    """`then` if the test is not 0, otherwise `other`: numbers, or references to records. Only one is evaluated."""
 
     test: Expression
     then: Expression
@@ -241,7 +236,7 @@ class Extreme(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers(Node):
-    """The numbers of a loop over `range`: from `start` to `stop` - 1."""
+    """The numbers from `start` to `stop` - 1 in a loop over `range`."""
 
     start: Expression
     stop: Expression
@@ -253,7 +248,7 @@ Source = Numbers | Expression
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clause(Node):
-    """`for slot in source if test if test`: one of the loops of a fold."""
+    """One loop of a fold: `for slot in source if test if test`."""
 
     slot: Slot
     source: Source
@@ -261,7 +256,7 @@ class Clause(Node):
 
 
 class FoldOp(StrEnum):
-    """The operation of a fold on its values."""
+    """The operation that a fold applies to its values."""
 
     ALL = "all"
     ANY = "any"
@@ -279,9 +274,8 @@ class Fold(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call(Expression):
-    """A call of a helper. `function` is its index in `Program.functions`. It may change the records that it gets.
-
-    In an expression it returns a number or a reference; a helper without a result occurs only in `Evaluate`.
+    """A call of a helper, which may change its record arguments. `function` is its index in `Program.functions`. In an
+    expression, the helper returns a number or a reference. A helper without a result occurs only in `Evaluate`.
     """
 
     function: int
@@ -290,7 +284,7 @@ class Call(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fits(Expression):
-    """1 if an effect's condition is not 0, else 0: then constant `bound` makes the effect omit something."""
+    """1 if an effect's condition is not 0, otherwise 0: then constant `bound` makes the effect omit something."""
 
     bound: str
     condition: Expression
@@ -322,9 +316,8 @@ class Assign(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Store(Node):
-    """Store a number in a scalar field or element. The value is evaluated first, then the place.
-
-    VALUE: the value may be outside the domain. An index inside the place is checked before the value.
+    """Store a number in a scalar field or element. The value is evaluated first, then the place. VALUE: the value may
+    be outside the domain. An index in the place is checked before the value.
     """
 
     place: Field | Element
@@ -342,9 +335,8 @@ class Copy(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Require(Node):
-    """A guard: the action happens only if the condition is not 0. `number` numbers the guards of its action from 0.
-
-    `bound` is the constant that alone the guard stands for, or None if it is a rule of the protocol.
+    """A guard: the action happens only if the condition is not 0. `number` counts the guards of its action from 0.
+    `bound` is the constant whose limit the guard enforces, or None if the guard is a rule of the protocol.
     """
 
     number: int
@@ -363,9 +355,8 @@ class If(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class For(Node):
-    """Run a block once for each item of a source, which is evaluated once, before the first iteration.
-
-    The block may assign the slot; the next iteration still continues with the source's next item.
+    """Run a block once for each item of a source, which is evaluated once, before the first iteration. The block may
+    assign the slot; the next iteration still continues with the source's next item.
     """
 
     slot: Slot
@@ -385,21 +376,21 @@ class Continue(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Return(Node):
-    """Return from the function, with a number, a reference to a record, or nothing."""
+    """Return from the function with a number, a reference to a record, or nothing."""
 
     value: Expression | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluate(Node):
-    """Call a helper for its effects; its result is discarded."""
+    """Call a helper for its effects and discard its result."""
 
     call: Call
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fill(Node):
-    """A scalar field of a new message. VALUE: the value may be outside the domain."""
+    """The value for a scalar field of a new message. VALUE: the value may be outside the domain."""
 
     name: str
     value: Expression
@@ -408,10 +399,10 @@ class Fill(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Add(Node):
-    """Add a message at the end of the bag; `slot`, if given, refers to it.
+    """Add a message at the end of the bag. If `slot` is given, it refers to the new message.
 
-    The bag is evaluated first, then all values, in order. Then FULL is checked, and each value against its domain. Only
-    then does the bag change. Other fields are zero.
+    The bag is evaluated first, then all values, in order. Then FULL is checked, and then each value's domain. Only
+    after these checks does the bag change. Other fields are zero.
     """
 
     bag: Expression
@@ -421,7 +412,7 @@ class Add(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Remove(Node):
-    """Remove a message: this one if it is in the bag, else the first equal one. ABSENT: no message is equal."""
+    """Remove this message if it is in the bag, otherwise the first equal one. ABSENT: there may be no equal message."""
 
     bag: Expression
     message: Expression

@@ -1,6 +1,7 @@
-"""Useless parts of a model, which are probably oversights: constants that nothing reads, budgets that nothing spends.
+"""Warnings about unused parts of a model, probably oversights: constants that nothing reads, budgets that nothing
+spends.
 
-This pass works on the program, so every engine gives the same warnings.
+The analysis works on the typed program, so every engine gives the same warnings.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -65,7 +66,7 @@ def _never_tried(
 
 
 def _may_begin_at_none(machine: Machine, domain: Range) -> bool:
-    """Return whether a domain starts at NONE for some constants. If it can start lower, -1 is a number there."""
+    """Return whether a domain starts at NONE for some constants. If it can start lower, -1 counts as a number."""
     declared = machine.constants.declared()
     low, high = linear(domain.low).span(
         {name: int(item.low) for name, item in declared.items()},
@@ -213,7 +214,7 @@ Where = tuple[int, str] | None
 
 
 def names_in(function: Function) -> Mapping[nodes.Slot, Where]:
-    """Return the reference in each slot of a function: parameters, and local variables that are assigned once."""
+    """Return the reference in each slot that always has the same one: parameters, and variables assigned once."""
     found: dict[nodes.Slot, Where] = {slot: (number, "") for number, slot in enumerate(function.parameters)}
     for item in inside(function.body):
         if isinstance(item, nodes.Assign):
@@ -235,11 +236,11 @@ def path_of(place: nodes.Expression, names: Mapping[nodes.Slot, Where]) -> Where
 
 
 def unshared_bounds(program: Program) -> frozenset[str]:
-    """Return the bounds that are read only by their own guards and effects, and by domains and bags that grow with
-    them.
+    """Return the bounds that only their own guards and effects read, and domains and bags that grow with them.
 
-    A comparison that is true stays true with a larger constant. An array's size may change a loop, and a parameter's
-    domain determines which values are tried, so these count as other reads. So does a domain or a bag that shrinks.
+    A comparison that is true stays true with a larger constant. The size of an array may change a loop, and a
+    parameter's domain determines which values are tried, so both count as other reads. So does a domain or bag that
+    shrinks.
     """
     elsewhere = {
         *shrinking_in_record(program.machine.state),
@@ -277,7 +278,7 @@ def _falling(total: Linear | int) -> Iterator[str]:
 
 
 def is_read(program: Program, name: str) -> bool:
-    """Return whether a constant is read outside comparisons for its own bound."""
+    """Return whether a constant is read anywhere except in the comparisons that check its own bound."""
     waiting, seen = [*program.roots], set(program.roots)
     while waiting:
         for node in _apart(program, program.functions[waiting.pop()].body, name):

@@ -22,10 +22,10 @@ Paths = frozenset[tuple[int, str]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effects:
-    """Paths that a function and its helpers read and write.
+    """The paths that a function, including its helpers, reads and writes.
 
     Paths lead to scalars. A bag also has a path (`box`) for its set of messages and their order. `disorders` contains
-    the bags that may be unsorted afterwards, `gives` the places where a returned record may be.
+    the bags that may be unsorted after the call, `gives` the places that a returned record may have.
     """
 
     reads: Paths = frozenset()
@@ -36,10 +36,8 @@ class Effects:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A checked function.
-
-    `parameters` omits those for the constants, which `Constant` reads anywhere. `slots` contains all local variables by
-    number, parameters first. `calls` lists the functions that it calls directly.
+    """A checked function. `parameters` omits the run's constants, which `Constant` can read anywhere. `slots` contains
+    all local variables by number, parameters first. `calls` lists the functions that it calls directly.
     """
 
     number: int
@@ -66,10 +64,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guard:
-    """A `require` of an action: `number` is its number in the program, `text` its condition as written.
+    """A `require` of an action: `number` is its number in the program, `text` its condition in the source.
 
-    If the condition has several conjuncts, `parts` contains them: ablation turns them off one by one. `reads` is
-    everything on which the guard depends, including earlier local variables.
+    If the condition is a conjunction, `parts` contains the conjuncts: ablation turns them off one by one. `reads`
+    contains everything that the guard depends on, including earlier local variables.
     """
 
     number: int
@@ -85,9 +83,8 @@ class Guard:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Action:
-    """An action: `function` with its parameters, of which the first is the state.
-
-    The first `prefix` statements of its body, up to the last guard, write nothing.
+    """An action: `function` with its parameters, the first of which is the state. The first `prefix` statements of its
+    body, up to the last guard, write nothing.
     """
 
     name: str
@@ -106,10 +103,10 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A machine and properties. Functions are indexed by number, after those that they call.
+    """A machine and properties. Functions are indexed by number, each after the functions that it calls.
 
-    `properties` maps each property of states or steps to its function. It takes (state), or (before, after, *parameters
-    of its action).
+    `properties` maps each property of states or steps to its function, whose parameters are (state), or (before, after,
+    *parameters of its action).
     """
 
     machine: Machine
@@ -160,7 +157,7 @@ def _nodes(value: Any) -> Iterator[Node]:
 
 
 def parts(node: Node) -> Iterator[Node]:
-    """Yield the parts of a node. If evaluation follows the order of the fields, they are in that order."""
+    """Yield the parts of a node, in the order of evaluation if that is the order of the fields."""
     for name in _holders(type(node)):
         yield from _nodes(getattr(node, name))
 
@@ -316,7 +313,7 @@ def _source(source: nodes.Source) -> str:
 
 
 def value(node: Expression) -> str:
-    """Return an expression as text. A check that may fail follows it, as in `s%0.values[i%1]!index`."""
+    """Return an expression as text. A check that may fail is appended, as in `s%0.values[i%1]!index`."""
     return _VALUES[type(node)](node) + _checks(node)
 
 

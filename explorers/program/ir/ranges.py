@@ -1,4 +1,4 @@
-"""Ranges of expressions, which show that some checks cannot fail: a pass over a program.
+"""Range analysis of a program's expressions, which shows that some checks cannot fail.
 
 Every slot and every function has one span, which covers all values assigned or returned anywhere. Spans grow to a fixed
 point; a bound that keeps growing is widened to 64 bits.
@@ -27,10 +27,10 @@ End = Linear | int
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Numbers from a low to a high bound, both included. A bound is a number or a sum of constants.
+    """The numbers between a low and a high bound, inclusive. A bound is a number or a sum of constants.
 
-    `bits`, if known, says that the number is a set of at most this many members, so it is nonnegative and has no higher
-    bits.
+    `bits`, if known, means that the number is a set of at most this many members, so it is nonnegative and its higher
+    bits are zero.
     """
 
     low: End
@@ -314,7 +314,7 @@ class Ranges:
         return None
 
     def bits(self, node: nodes.Binary, left: Span, right: Span) -> End | None:
-        """Return the number of members that the resulting set can have, if known."""
+        """Return the maximum number of members of the resulting set, if known."""
         one, other = left.bits, right.bits
         match node.operator:
             case nodes.BinaryOp.AND:
@@ -328,7 +328,7 @@ class Ranges:
         return None
 
     def logic(self, spans: list[Span], *, conjunction: bool) -> Span:
-        """Return the span of `and` or `or`. An `and` gives 0 or the last value, an `or` any of its values."""
+        """Return the span of `and` or `or`. An `and` returns 0 or the last value, an `or` any of its values."""
         found = spans[-1]
         if conjunction:
             return self.box.hull(found, Span(0, 0)) if len(spans) > 1 else found
@@ -375,7 +375,7 @@ class Ranges:
         return self.inlined(node) or self.results.get(node.function, WIDE)
 
     def inlined(self, node: nodes.Call) -> Span | None:
-        """Return the span of a call of a helper that is a single numeric expression, given these arguments."""
+        """Return the span of a call with these arguments, if the helper is a single numeric expression."""
         function = self.program.functions[node.function]
         if len(function.slots) > len(function.parameters) or any(slot.type != INT for slot in function.slots):
             return None

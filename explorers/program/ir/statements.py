@@ -1,4 +1,4 @@
-"""Statements of a checked function as nodes."""
+"""Translation of a checked function's statements to nodes."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -74,7 +74,7 @@ class Statements:
         raise AssertionError(ast.dump(node))
 
     def given(self, node: ast.expr) -> Expression:
-        """Return a helper's result. If it returns several values, return the one for which this function is made."""
+        """Return a helper's result. If it returns several values, return the one that this function computes."""
         if self.part is None:
             return self.expressions.value(node)
         if isinstance(node, ast.Tuple):
@@ -127,7 +127,6 @@ class Statements:
         return nodes.Add(bag, fills, slot, at=where(node), checks=frozenset([nodes.Failure.FULL]))
 
     def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> list[Statement]:
-        """Return an assignment. The value is evaluated before the target."""
         if isinstance(target, ast.Tuple):
             if isinstance(value, ast.Call):
                 return self.unpack(node, target.elts, value)
@@ -148,7 +147,7 @@ class Statements:
         return [self.store(node, self.place(target), given)]
 
     def unpack(self, node: ast.stmt, targets: list[ast.expr], call: ast.Call) -> list[Statement]:
-        """Return `a, b = helper(...)`: a call for each value with the same arguments, then the assignments."""
+        """Translate `a, b = helper(...)`: a call for each value with the same arguments, then the assignments."""
         found: list[Statement] = []
         arguments = [self.slotted(item, found) for item in self.arguments(call)]
         slots = [self.target(item) for item in targets]
@@ -161,7 +160,7 @@ class Statements:
         return nodes.Local(slot, at=value.at, type=slot.type)
 
     def write_out(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> list[Statement]:
-        """Return a store of a constructed record: evaluate its values and the place, then store each field."""
+        """Translate a store of a constructed record: evaluate its values and the place, then store each field."""
         found: list[Statement] = []
         values = {path: self.slotted(item, found) for path, item in self.expressions.written(value).items()}
         place = self.slotted(self.place(target), found)
@@ -234,7 +233,7 @@ class Statements:
         return [*found, nodes.For(slot, make.upto(view.count), body, at=where(node))]
 
     def together(self, node: ast.stmt, targets: list[ast.expr], values: list[ast.expr]) -> list[Statement]:
-        """Return `a, b = x, y`. All values are evaluated before any target is assigned."""
+        """Translate `a, b = x, y`. All values are evaluated before any target is assigned."""
         given = [self.expressions.value(item) for item in values]
         slots = [self.target(item) for item in targets]
         read = list(map(locals_read, given))
@@ -259,7 +258,7 @@ class Statements:
         return nodes.Copy(place, value, at=where(node))
 
     def augment(self, node: ast.AugAssign) -> list[Statement]:
-        """Return `x += 1`. The place is located once and read; it is written after the value is evaluated."""
+        """Translate `x += 1`. The target is located once and read; it is written after the value is evaluated."""
         if isinstance(node.target, ast.Name):
             slot = self.target(node.target)
             old = nodes.Local(slot, at=where(node.target), type=INT)

@@ -1,4 +1,4 @@
-"""From a checked model to its typed program."""
+"""Translation of a checked model to its typed program."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
@@ -73,7 +73,7 @@ class Translation:
         """For each function, the conditions of its guards, as written."""
 
     def function(self, made: SubsetFunction, part: int | None = None) -> int:
-        """Return a function's number, and translate it if it is new. `part` selects one of its values."""
+        """Return a function's number, and translate it if it is new. `part` selects one of its returned values."""
         key = made.python, part
         if key not in self.numbers:
             statements = Statements(self, made, part)
@@ -166,7 +166,7 @@ def reads_of(program: Program, function: Function, condition: Expression, before
 
 
 class Walk:
-    """One function: the places to which each slot may refer on any path, and the effects on them."""
+    """Analysis of one function: the places that each slot may refer to on any path, and the effects on these places."""
 
     def __init__(self, function: Function, functions: Sequence[Function]) -> None:
         self.function, self.functions = function, functions

@@ -1,6 +1,6 @@
 """Loops by index: over `enumerate`, `zip`, `reversed`, a range with a step, or an array of arrays.
 
-The engines do not support these. A loop over one of them becomes a loop over numbers that sets the variables to the
+Engines support only loops over numbers, so each of these becomes a loop over numbers that assigns the variables the
 items at each number.
 
 Engines see a channel as a record: an array of messages, and the number of messages.

@@ -1,4 +1,4 @@
-"""Expressions: their types, and the refusal of those that engines could treat differently."""
+"""Types of expressions. Expressions that engines could treat differently are rejected."""
 
 import ast
 import builtins

@@ -1,4 +1,7 @@
-"""Advice on what to write instead: the last sentence of a refusal, chosen by what the programmer probably meant."""
+"""Advice on what to write instead.
+
+It forms the last sentence of an error and is chosen by the programmer's likely intent.
+"""
 
 import ast
 import os

@@ -55,7 +55,7 @@ class Several:
 
 @dataclass(frozen=True)
 class Nothing:
-    """Type of a function that returns no value."""
+    """The result type of a function that returns no value."""
 
 
 Type = Int | Rec | Arr | BagRef | Consts | Several | Nothing
@@ -141,4 +141,4 @@ class Checking(Protocol):
     machine: Machine
 
     def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
-        """Check a function that is called with arguments of these types."""
+        """Check a function for a call with arguments of these types."""

@@ -1,7 +1,7 @@
-"""The scope of the check inside a function, and aliases: which names may refer to the same record.
+"""Variables in scope and their aliases, for the check of a function: which names may refer to the same record.
 
 A place is a path from a parameter, without indices: `s.replica[].log[]`. A name may refer to one of several places. A
-helper's effects on the places that are passed to it are recorded once, from its parameters, and applied to each call.
+helper's effects on its arguments are recorded once, as effects on its parameters, and applied to each call.
 """
 
 import ast
@@ -66,7 +66,9 @@ class Scope:
 
 
 def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, whole: bool = False) -> ModelError:
-    """Return a refusal of a part of a function, an `ast` or typed program node. `whole` shows its first line."""
+    """Return an error for a part of a function, an `ast` or typed program node. `whole` shows the function's first
+    line.
+    """
     code = python.__code__
     number = getattr(node, "lineno", code.co_firstlineno)
     lines, first = source_lines(python)
@@ -156,7 +158,7 @@ class Places:
         return Known(dict(self.of), dict(self.scope.stale), set(self.added), set(self.gone))
 
     def join(self, other: Known) -> None:
-        """Join another path. A name may refer to its places on either path, and is stale if stale on one of them."""
+        """Merge the knowledge from another path. A name is stale after the merge if it is stale on either path."""
         for name, places in other.of.items():
             self.of[name] = self.of.get(name, frozenset()) | places
         self.scope.stale = {**other.stale, **self.scope.stale}
@@ -164,7 +166,7 @@ class Places:
 
     @contextmanager
     def holding(self, *nodes: ast.expr) -> Iterator[None]:
-        """Check what is evaluated between a reference and its use."""
+        """Check an expression that is evaluated after a reference was obtained and before it is used."""
         self.held += map(self.find, nodes)
         yield
         del self.held[len(self.held) - len(nodes) :]
@@ -187,7 +189,7 @@ class Places:
             self.scope.made.disorders |= self.is_in_flight(place)
 
     def overwrite(self, places: Iterable[str], what: str) -> None:
-        """Record that records are overwritten as a whole: names that refer to them or into them become stale."""
+        """Record that whole records are overwritten: names that refer to them or into them become stale."""
         for place in places:
             self.scope.made.overwrites.add(place)
             self.forget(place, what)

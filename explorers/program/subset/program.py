@@ -1,4 +1,4 @@
-"""A machine checked against the language: every function that it uses, with a type for every expression."""
+"""A machine checked against the language: all functions that it uses, with a type for every expression."""
 
 import ast
 import textwrap
@@ -59,7 +59,7 @@ class Program:
         self.normalize = next(iter(normalize.values()), None)
 
     def _each(self, items: Iterable[Named], look: Callable[[Named], Looked]) -> dict[str, Looked]:
-        """Check items one by one and return the results by name. Report the refusals of all, not only the first."""
+        """Check each item and return the results by name. Report the errors of all items, not only the first."""
         found = {}
         for item in items:
             name = item.name if isinstance(item, Action | Property) else "normalize"
@@ -131,7 +131,7 @@ class Program:
         return made
 
     def _keeps_all(self, made: Function, where: str) -> None:
-        """Require that only an effect omits something because a bag is full: elsewhere it would go unnoticed."""
+        """Require that only effects omit something when a bag is full: elsewhere the omission would go unnoticed."""
         if made.drops is not None:
             Scope(self, made).refuse(made.drops, f"`fits` is used {where}", "write the condition alone")
 
@@ -148,7 +148,7 @@ class Program:
         return self._reading(item, item.function, arguments)
 
     def _require_same_parameters(self, item: Property, on: Action) -> None:
-        """Refuse a property of an action's steps if a variant replaced the action by one with other parameters."""
+        """Reject a property of an action's steps if a variant replaced the action by one with other parameters."""
         own = next((one.params for one in self.machine.actions if one.name == on.name), on.params)
         there, here = (", ".join(name for name, _ in params) or "no parameter" for params in (on.params, own))
         if there != here:
@@ -216,7 +216,10 @@ def check(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
 
 
 def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
-    """Require the parameters and message fields that fairness distinguishes. In a group they must have one type."""
+    """Require the parameters and message fields that fairness distinguishes.
+
+    Grouped actions must agree on their types.
+    """
     sorts: dict[str, tuple[Action, str]] = {}
     for action in (machine.action(named.name) for named in fair.actions):
         params = dict(action.params)
@@ -333,7 +336,7 @@ def _require_depth(python: Callable[..., Any], node: ast.FunctionDef) -> None:
 
 
 def _check_guards(program: Program, made: Function) -> None:
-    """Require guards to be at the top level, before any write, and not to read ghosts."""
+    """Require that guards are at the top level, precede all writes, and read no ghost variables."""
     scope = Scope(program, made)
     ends = (place for place, item in enumerate(made.node.body, 1) if is_require(made.python, item))
     made.guards = max(ends, default=0)
@@ -411,7 +414,7 @@ class Guards:
         return [text for _, _, text in self.found[item.name]]
 
     def refused(self, item: Action, error: BaseException) -> int:
-        """Return the number of the guard that raised this DisabledError; -1 if a message was no longer in flight."""
+        """Return the number of the guard that raised this DisabledError, or -1 if a message was no longer in flight."""
         trace = error.__traceback__
         while trace is not None:
             if trace.tb_frame.f_code is item.function.__code__:

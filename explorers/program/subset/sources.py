@@ -1,6 +1,6 @@
 """Sources of loops and generators: ranges, arrays and bags, and `enumerate`, `zip` and `reversed` of them.
 
-Every number that a machine declares must fit all engines: 62 bits and a sign.
+Every number that a machine declares must fit all engines, which have 62 bits and a sign.
 """
 
 import ast
@@ -28,7 +28,7 @@ Items = Item | tuple["Items", ...]
 
 
 class Reader(Protocol):
-    """A checker of expressions. `Expressions` documents its methods."""
+    """A checker of expressions. `Expressions` documents the methods."""
 
     scope: Scope
     folding: str
@@ -62,7 +62,7 @@ def iterate(reader: Reader, target: ast.expr, source: ast.expr) -> None:
 
 
 def items(reader: Reader, source: ast.expr, *, inside: bool) -> Items:
-    """Check a source and return its items. Inside another source (`inside`), bags are refused."""
+    """Check a source and return its items. Bags are not allowed inside another source (`inside`)."""
     scope = reader.scope
     name = called(reader, source)
     if name in WRAPPERS:

@@ -1,4 +1,4 @@
-"""Statements: assignments, branches and loops, in the order of execution."""
+"""Checks of statements in execution order: assignments, branches and loops."""
 
 import ast
 
@@ -141,7 +141,7 @@ class Statements:
         return "write it at the top level of an action, before all writes"
 
     def meant(self, node: ast.expr) -> str:
-        """Return what was probably meant by a line that computes a value and discards it."""
+        """Return what was probably intended by a line that computes a value and discards it."""
         last = isinstance(self.made.node.body[-1], ast.Expr) and self.made.node.body[-1].value is node
         if isinstance(node, ast.Name) and self.scope.global_of(node) is require:
             return "write require(condition)"
@@ -258,7 +258,7 @@ class Statements:
         self.expressions.divisor(node.op, node.value)
 
     def branch(self, node: ast.If) -> bool:
-        """Check an if. A name is assigned after it only if both branches assign it."""
+        """Check an `if`. A name is assigned after it only if both branches assign it."""
         self.expressions.truth(node.test)
         places = self.places
         before, stale, of, added = dict(self.scope.env), dict(self.scope.stale), dict(places.of), set(places.added)
