@@ -1,1 +1,1 @@
-"""Counterexamples: writing, reading, replaying and showing traces."""
+"""Counterexamples: writing, reading, replaying and displaying traces."""

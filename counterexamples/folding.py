@@ -1,4 +1,4 @@
-"""Folding of long lines, never inside a name or a number, and as far outside brackets as possible."""
+"""Folding of long lines, never inside a name or a number, and preferably outside brackets."""
 
 from itertools import pairwise
 
@@ -8,16 +8,15 @@ CHANGE, WORD, FIELD, ITEM = range(4)
 
 
 def fold(text: str, width: int, indent: str = "", more: str = "  ") -> list[str]:
-    """Return a text as indented lines of at most `width` characters, where possible; `more` indents the rest."""
+    """Return a text as indented lines of at most `width` characters, where possible; `more` indents the later lines."""
     first = width - len(indent)
     spans = cut(text, first, first - len(more))
     return [f"{indent}{more if start else ''}{text[start:end].rstrip()}" for start, end in spans]
 
 
 def cut(text: str, first: int, rest: int) -> list[tuple[int, int]]:
-    """Return the spans of a text's lines: at most `first` characters, then `rest`, where it can be folded.
-
-    A line ends at the best kind of place in its last two thirds, and among equals at the last one.
+    """Return the spans of a text's lines: at most `first` characters, then `rest`, if the text can be folded. A line
+    ends at the best kind of break in its last two thirds, and if there are several, at the last of these.
     """
     places, spans, start, room = _places(text), [], 0, first
     while len(text.rstrip()) - start > room:

@@ -1,7 +1,4 @@
-"""The text of a trace's path, the last part of its file: each step with the changes of its action, then of `normalize`.
-
-`normalize` is not part of the protocol, so its changes are listed separately from the action's.
-"""
+"""The text of a trace's path, the last part of its file: each step, with the changes by its action and `normalize`."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +25,7 @@ def transitions(trace: Trace, path: Path) -> Iterator[Transition]:
 
 
 def folded(record: type[Record], raw: Key, after: Key) -> str:
-    """Return the changes by `normalize` as a clause, or an empty string; of many fields only one is listed."""
+    """Return the changes by `normalize` as a clause, or an empty string. If many fields change, only one is listed."""
     found = changes(record, raw, after)
     scalars = [item for item in found if not item.is_message]
     nth = Counter[str]()
@@ -58,9 +55,8 @@ def _folded_messages(found: list[Change]) -> list[str]:
 def states_text(
     trace: Trace, path: Path, *, start: str = "initial", ending: str = "", known: frozenset[str] | None = None
 ) -> str:
-    """Return the states of a trace file, which end in its finding or in `ending`, the title of a step.
-
-    `start` is the title of the first state. With `known`, fields that depend only on other constants are left out.
+    """Return the states of a trace file, which end in its finding or in `ending`, the title of a step. `start` is the
+    title of the first state. With `known`, fields that depend only on other constants are left out.
     """
     count = "1 state" if path.length == 1 else f"{path.length} states"
     last = fold(ending, WIDTH, more=UNDER_TITLE) if ending else fold(f"{trace.finding}: {count}", WIDTH)

@@ -1,4 +1,4 @@
-"""The lines of a trace file, not yet interpreted: header, actions and states."""
+"""The lines of a trace file before interpretation: header, actions and states."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ AN_EXAMPLE = "counterexamples/archive/kip101-weak-isr.trace"
 
 
 class Line(NamedTuple):
-    """A line of the file, joined with the lines folded below it."""
+    """A line of the file, joined with its continuation lines."""
 
     number: int
     text: str
@@ -82,7 +82,7 @@ class Lines:
             )
 
     def rules(self) -> tuple[int, int]:
-        """Return the ends of the header and the actions: the indices of their `----`."""
+        """Return the indices of the lines `----` that end the header and the actions."""
         found = [index for index, line in enumerate(self.lines) if line.rstrip() == RULE][:2]
         if len(found) < 2:
             where, after = ("actions", "last action") if found else ("header", "header, and one after the actions")

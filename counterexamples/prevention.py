@@ -1,9 +1,9 @@
 """Prevention: other settings, or a later protocol, under which the same steps end differently.
 
-Each switch is flipped and the steps are taken again under the plain semantics; the effect of the switch is the first
+Each switch is flipped, and the steps are taken again under the plain semantics. The effect of the switch is the first
 guard that refuses a step. The property is judged along the path. The path is not prevented if it decides the property
-before a step is refused, or if the model raises an error on it. The result says what prevents this path; the property
-need not hold under these settings.
+before a step is refused, or if the model raises an error. Only this path is prevented; another path may still violate
+the property under the same settings.
 """
 
 import ast
@@ -42,7 +42,7 @@ class Ending(NamedTuple):
     """A different ending of the steps: the number of a step, from 1, and the sentence of its action.
 
     If a guard refuses that step, `guard` is its line; otherwise `differs` describes how the step differs. The step is 0
-    if only the verdict differs; for an infinite behaviour, the sentence then says why it is not a violation.
+    if only the verdict differs. For an infinite behaviour, the sentence then explains why it is not a violation.
     """
 
     step: int
@@ -53,10 +53,8 @@ class Ending(NamedTuple):
 
 @dataclass(frozen=True)
 class Prevention:
-    """A setting, or a protocol, under which the steps end differently.
-
-    `is_usual` says that the setting is the usual one, from which the trace departs. `lines` are the lines of the model
-    that read the setting.
+    """A setting or a protocol under which the steps end differently. `is_usual` means that the trace departs from the
+    usual settings by not having this one. `lines` are the lines of the model that read the setting.
     """
 
     setting: str
@@ -67,7 +65,7 @@ class Prevention:
 
 
 def preventions(trace: Trace, path: Path) -> list[Prevention]:
-    """Return the settings that prevent a path: those of its known bug first, then usual ones, then others."""
+    """Return the settings that prevent a path: first those of its known bug, then usual ones, then all others."""
     if trace.prop is None or trace.prop.kind is Kind.AT_MOST or not path.steps:
         return []
     guards, reads = _checked(trace.protocol.machine)
@@ -101,8 +99,8 @@ def _begins(other: Interpreter, start: Key) -> bool:
 def is_prevented(
     machine: Machine, constants: Constants, prop: Property, path: Path, values: Mapping[str, int], *, normalize: bool
 ) -> bool:
-    """Return whether other values of some constants prevent a path: a step is refused or the end differs, before the
-    property is decided.
+    """Return whether other values of some constants prevent a path. They do if, before the property is decided, a step
+    is refused or the path ends differently.
     """
     other = Interpreter(machine, machine.set_constants({**constants.values, **values}), normalize=normalize)
     state = path.start
@@ -122,7 +120,7 @@ def is_prevented(
 
 
 def _decides(other: Interpreter, prop: Property, before: Key, last: Transition | None) -> bool:
-    """Return whether a state, or the step to it, decides this property as in its trace."""
+    """Return whether a state, or the step to it, decides this property in the same way as its trace does."""
     if prop.kind.over_behaviours:
         return False
     states = (before,) if last is None else (before, last.after)
@@ -137,7 +135,7 @@ def known_as(trace: Trace, found: list[Prevention]) -> list[Entry]:
 
 
 def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]]:
-    """Yield every other value of every switch that is read at run time and is not a size."""
+    """Yield every other value of every switch, except switches that determine sizes or are not read at run time."""
     machine = trace.protocol.machine
     usual = dict(machine.version(trace.version).values) if trace.version else {}
     sizes = {name for total in bounds_of(machine.state) for name in total.names} | _read(
@@ -154,7 +152,7 @@ def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]
 
 
 def _later(trace: Trace, path: Path, raws: Sequence[Key]) -> Iterator[Prevention]:
-    """Yield the protocols on the same state in which the steps end differently, one generation after the other."""
+    """Yield the protocols with the same state class under which the steps end differently, oldest generation first."""
     machine = trace.protocol.machine
     for protocol in PROTOCOLS.values():
         other = protocol.machine
@@ -172,9 +170,8 @@ def parameters(action: Action) -> list[tuple[str, type]]:
 
 
 def _replayed(trace: Trace, path: Path, raws: Sequence[Key], other: Interpreter, guards: Guards) -> Ending | None:
-    """Take the steps on a changed machine; return where and how they end differently, or None if they do not.
-
-    `raws` are the states after each step of the path, before `normalize`.
+    """Take the steps on a changed machine. Return where and how they end differently, or None if they do not. `raws`
+    are the states after each step of the path, before `normalize`.
     """
     record, state, states = other.machine.state, path.start, [path.start]
     prop = trace.prop

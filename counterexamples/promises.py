@@ -1,4 +1,4 @@
-"""Fairness of an infinite behaviour: the step that fulfils each promise, or the state in which it does not apply."""
+"""Fairness of an infinite behaviour: for each constraint, the step that satisfies it, or a state that disables it."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -20,10 +20,10 @@ FEW = 3
 
 
 def kept(trace: Trace, path: Path) -> list[str]:
-    """Return a line for each promise that the loop of a leads-to or at-most property fulfils, with the reason. If the
-    loop is fair only because a bound of the run refuses a step, the first line says so.
+    """Return a line for each fairness constraint that a loop satisfies, with the reason.
 
-    The list is empty without a loop, and for an unfair one: its cost grows with each round until it is left.
+    If the loop is fair only because a bound of the run refuses a step, the first line says so. The list is empty if
+    there is no loop, or if the loop is unfair: then its cost grows with each iteration until the behaviour leaves it.
     """
     if trace.prop is None or trace.prop.eventual is None or path.loop is None:
         return []
@@ -35,7 +35,7 @@ def kept(trace: Trace, path: Path) -> list[str]:
 
 
 def hanging(plain: Interpreter, prop: Property, path: Path) -> str:
-    """Return a sentence on the bounds of the run without which the loop is unfair; empty without such bounds."""
+    """Return a sentence on the bounds of the run without which the loop would be unfair, or an empty string."""
     if prop.eventual is None or path.loop is None:
         return ""
     found = _Kept(plain.machine, plain, prop, path)
@@ -43,7 +43,7 @@ def hanging(plain: Interpreter, prop: Property, path: Path) -> str:
 
 
 class _Kept:
-    """The promises about one loop; `states` maps the number of each step to the state after it."""
+    """The fairness constraints for one loop; `states` maps the number of each step to the state after it."""
 
     def __init__(self, machine: Machine, plain: Interpreter, prop: Property, path: Path) -> None:
         assert path.loop is not None
@@ -85,7 +85,7 @@ class _Kept:
         )
 
     def held(self, key: Key) -> dict[Instance, set[tuple[str, str]]]:
-        """Return the promises whose steps only bounds refuse in a state, with these bounds and the actions."""
+        """Return the constraints whose steps only bounds refuse in a state, with these bounds and the actions."""
         found: dict[Instance, set[tuple[str, str]]] = {}
         for number, fair in enumerate(self.prop.behaviour.fair):
             for action in fair.actions:

@@ -45,9 +45,8 @@ class TraceFile:
 
 
 def read(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> TraceFile:
-    """Return the trace in a file; raise UsageError with the line of anything that is not understood.
-
-    `lookup` finds a protocol by name. The states are not checked here; replay compares them.
+    """Return the trace in a file; raise UsageError with the line of anything that is not understood. `lookup` finds a
+    protocol by name. The states are not checked here, because replay compares them.
     """
     return read_lines(load(path), lookup)
 
@@ -200,7 +199,7 @@ class _Reader:
             return found.machine.set_constants(chosen)
 
     def line_of_verdict(self, header: Mapping[str, Line], name: str, goes_with: str, missing: str, given: str) -> str:
-        """Return a header line that belongs to one verdict; raise UsageError if it is missing there or misplaced."""
+        """Return a header line that belongs to one verdict; raise UsageError if it is missing or misplaced."""
         verdict = header["verdict"]
         if verdict.text == goes_with and name not in header:
             self.refuse(verdict.number, f"the verdict is {goes_with!r}, but {missing}.")
@@ -261,7 +260,7 @@ class _Reader:
         return line.text == "on"
 
     def removed(self, found: Protocol, header: Mapping[str, Line]) -> Guard | None:
-        """Return the guard that the trace omits, whose condition must still be the one in the trace."""
+        """Return the guard that the trace omits. Its condition must still be the one in the trace."""
         if "removed" not in header:
             return None
         line = header["removed"]

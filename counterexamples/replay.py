@@ -1,7 +1,6 @@
-"""Replay of traces under the plain semantics, which is the definition: every step must be enabled, and the end must
-show the finding.
+"""Replay of traces under the plain semantics: every step must be enabled, and the end must show the finding.
 
-The states recorded in a file are compared with those of the current model, to report changes since then.
+The states recorded in a file are compared with those of the current model, to report changes to the model.
 """
 
 import json
@@ -31,9 +30,8 @@ from fencepost.model.language.records import Key
 
 
 class Difference(NamedTuple):
-    """The first line at which the recorded states differ from the model's; None if one of them ends there.
-
-    `step` is the number of the step at that line if another step was taken, 0 if another state was reached.
+    """The first line at which the recorded states differ from the model's; None if one of them ends there. `step` is
+    the step's number if a different step was taken at that line, or 0 if a different state was reached.
     """
 
     place: str
@@ -55,7 +53,7 @@ class Difference(NamedTuple):
 
 
 def first_difference(file: TraceFile, text: str, *, whole: bool = True) -> Difference | None:
-    """Return where the recorded states and `text` first differ; unless `whole`, the recorded ones may be longer."""
+    """Return where the recorded states and `text` first differ. Unless `whole`, the recorded states may be longer."""
     recorded, given = "\n".join(file.recorded).rstrip().splitlines(), text.splitlines()
     for index, (was, now) in enumerate(zip_longest(recorded, given)):
         place = f"{file.path}:{file.states + index}"
@@ -112,9 +110,8 @@ class Replay:
 
 
 def follow(trace: Trace, file: TraceFile | None = None) -> Replay:
-    """Replay a trace; raise UsageError if a step is disabled, or if the end does not show the trace's claim.
-
-    `file` is the file of the trace; if given, messages name the line, and what changed since the states were recorded.
+    """Replay a trace; raise UsageError if a step is disabled, or if the end does not show the trace's claim. If the
+    trace's `file` is given, messages name the line, and report what has changed since the states were recorded.
     """
     return _Replaying(trace, file).run()
 
@@ -140,7 +137,7 @@ def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol)
 
 
 def replay_text(text: str, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:
-    """Replay a trace given as the text of its file; its states may be missing, and are not compared."""
+    """Replay a trace given as the text of its file. The states may be missing and are not compared."""
     file = read_lines(Lines("trace", text), lookup)
     return follow(file.trace, file)
 
@@ -159,7 +156,10 @@ def own_file(found: Protocol) -> str:
 
 
 def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:
-    """Replay a trace file and regenerate its states; header and actions, with their comments, do not change."""
+    """Replay a trace file and regenerate its states.
+
+    The header and the actions, with their comments, stay unchanged.
+    """
     file = read(path, lookup)
     made = follow(file.trace, file)
     _save(path, file.head + made.states, file.newline)
@@ -167,9 +167,8 @@ def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol
 
 
 def write(path: str | File, trace: Trace) -> Replay:
-    """Write a trace to a file after the plain semantics has confirmed it by a replay.
-
-    Raises MismatchError if the trace does not replay, UsageError if the file cannot be written.
+    """Write a trace to a file after the plain semantics has confirmed it by a replay. Raises MismatchError if the trace
+    does not replay, UsageError if the file cannot be written.
     """
     try:
         made = follow(trace)

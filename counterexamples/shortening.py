@@ -1,4 +1,4 @@
-"""Attempts to make a trace shorter and smaller: without some steps, and with smaller sizes.
+"""Attempts to make a trace shorter and smaller, by omitting steps and reducing sizes.
 
 Each attempt is a replay that skips disabled steps. Constants that choose between behaviours do not change.
 """
@@ -37,9 +37,8 @@ class Attempts:
         return time.perf_counter() > self.deadline
 
     def take(self, steps: Steps) -> Steps | None:
-        """Return the enabled steps, up to where they show the trace's claim; None if they do not show it.
-
-        A step whose message is no longer in flight takes the most similar one; a step that a guard refuses is skipped.
+        """Return the enabled steps, up to where they show the trace's claim; None if they do not show it. A step whose
+        message is no longer in flight takes the most similar message; a step that a guard refuses is skipped.
         """
         if self.start is None:
             return None
@@ -99,7 +98,7 @@ def _alike(one: Any, other: Any) -> int:
 
 
 def without(attempts: Attempts, steps: Steps) -> Steps:
-    """Return the steps without those that the trace does not need: large pieces first, then single steps and pairs."""
+    """Return the steps without unneeded ones: first remove large chunks, then single steps and pairs."""
     shortest = attempts.take(steps)
     if shortest is None:
         return steps
@@ -152,7 +151,10 @@ def _first(attempts: Attempts, steps: Steps, candidates: Iterator[Steps]) -> Ste
 
 
 def _pieces(steps: Steps, size: int) -> Iterator[Steps]:
-    """Yield the steps without each piece of this size, the last piece first, as early steps are needed most."""
+    """Yield the steps without each chunk of this size.
+
+    The last chunk goes first, because early steps are needed most.
+    """
     for end in range(len(steps), 0, -size):
         yield steps[: max(0, end - size)] + steps[end:]
 
@@ -164,9 +166,8 @@ def _pairs(steps: Steps) -> Iterator[Steps]:
 
 
 def sizes(machine: Machine) -> list[str]:
-    """Return the constants that bound a field or a parameter, in declared order.
-
-    Other constants, such as the version of a request, choose behaviour: changing them changes the question.
+    """Return the constants that bound a field or a parameter, in declared order. Other constants, such as the version
+    of a request, choose behaviour: changing them changes the question.
     """
     used: set[str] = set()
     for total in bounds_of(machine.state):
@@ -215,9 +216,8 @@ def from_first_start(trace: Trace, deadline: float) -> Trace:
 
 
 def lower(trace: Trace, deadline: float) -> Trace:
-    """Return the trace under the smallest sizes with which its steps still show its claim.
-
-    Shapes do not change, because a smaller shape may lack values that the steps name.
+    """Return the trace under the smallest sizes with which its steps still show its claim. The shape does not change,
+    because a smaller shape may lack values that the steps name.
     """
     trace = from_first_start(trace, deadline)
     machine = trace.protocol.machine

@@ -1,4 +1,4 @@
-"""The shortest trace with the same finding: fewer steps, smaller constants, and a search for a shorter one."""
+"""Shrinking a trace to the shortest one with the same finding: fewer steps, smaller constants, and another search."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ ROUNDS = 8
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of shrinking. `memory` is in bytes; `seconds` includes everything but compilation."""
+    """The limits of shrinking. `memory` is in bytes; `seconds` includes everything except compilation."""
 
     seconds: float = 60.0
     memory: int = 2 << 30
@@ -34,10 +34,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Shrunk:
-    """A shortened trace, and the extent to which shorter ones were excluded.
+    """A shortened trace, and how far shorter ones were excluded.
 
-    `checked` counts states: under the final constants, no trace of up to that many states violates the same property,
-    unless it is as long as this one. `searched` is the number of distinct states in that search.
+    `checked` is a length in states: under the final constants, no other trace of at most this length violates the same
+    property, unless it is as long as this one. `searched` is the number of distinct states in that search.
     """
 
     trace: Trace
@@ -73,9 +73,8 @@ class Shrunk:
 
 
 def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], None] | None = None) -> Shrunk:
-    """Return the shortest trace with the same finding; raise UsageError if this one does not replay.
-
-    `tell(text)` is called with the current activity. The result has been replayed under the plain semantics.
+    """Return the shortest trace with the same finding; raise UsageError if this one does not replay. `tell(text)` is
+    called with the current activity. The result has been replayed under the plain semantics.
     """
     if trace.kafka:
         raise UsageError(
@@ -169,7 +168,7 @@ class _Shrinking:
 
     @property
     def result(self) -> Result | None:
-        """The last search, if it was under the constants of the trace."""
+        """Return the last search if it used the trace's constants, otherwise None."""
         return self.last[1] if self.last and self.last[0] == self.trace.constants else None
 
     @property
@@ -198,9 +197,7 @@ class _Shrinking:
     # smaller shapes, shorter paths
 
     def in_a_smaller_shape(self) -> None:
-        """Search for a trace of at most the same length with fewer brokers, replicas and the like, lower constants
-        first.
-
+        """Search for a trace that is not longer, with fewer brokers, replicas and the like; lower constants come first.
         A shape that would need compilation is searched only if it contains all values that the steps name.
         """
         lowered = lower(self.trace, self.until(0.2))
@@ -257,10 +254,9 @@ class _Shrinking:
         return True
 
     def walk(self) -> bool:
-        """Take random walks under the lower constants, beyond the reach of a search; return whether a shorter trace was
-        found.
+        """Look for a shorter trace by random walks under the lower constants; return whether one was found.
 
-        Walks have all guards, so none are taken for a trace without a guard.
+        Random walks cannot omit a guard, so they are skipped for a trace without a guard.
         """
         prop, length = self.trace.prop, len(self.trace.steps)
         if prop is None or self.trace.removed or self.left <= 0 or self.interrupted:
@@ -292,7 +288,7 @@ class _Shrinking:
     # reach
 
     def checked(self, result: Result) -> int:
-        """Return the length up to which every trace was examined; a deadlock is found only if its level is expanded."""
+        """Return the length up to which all traces were examined. A deadlock is found only if its level is expanded."""
         if result.complete:
             return len(self.trace.steps) + 1
         return len(result.levels) - (self.trace.prop is None)

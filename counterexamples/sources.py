@@ -1,4 +1,4 @@
-"""Source positions: the line of an action or a property, and the catalogue entries that promise it."""
+"""Source positions: the line of an action or a property, and the catalogue entries that state the property."""
 
 import inspect
 import re

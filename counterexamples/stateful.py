@@ -1,11 +1,11 @@
-"""Hypothesis in another test suite: one line tests a machine, and a failure becomes a short trace.
+"""Hypothesis tests in another suite: one line tests a machine, and a failure becomes a short trace.
 
-Hypothesis chooses whole schedules, which the compiled machine runs, so that it spends its time on choosing and
+Hypothesis chooses whole schedules, which the compiled machine runs, so that Hypothesis spends its time on choosing and
 shrinking. A schedule is a string of bytes, one or two for each step. 0 takes no step, so that a smaller schedule is a
-shorter walk; n > 0 selects the enabled step number (n - 1) modulo the number of enabled steps, so no schedule is ever
-rejected. An example contains several schedules, because Hypothesis needs a millisecond or more per example, in which
-the compiled machine can walk along all of them. `rule_machine` instead makes a plain rule for each action, which is
-slower but easy to debug.
+shorter walk. n > 0 selects the enabled step with index (n - 1) modulo the number of enabled steps, so no schedule is
+ever rejected. Hypothesis needs a millisecond or more for each example, in which the compiled machine can run several
+schedules, so an example contains several. `rule_machine` makes a plain rule for each action instead, which is slower
+but easy to debug.
 """
 
 from __future__ import annotations
@@ -46,8 +46,7 @@ PILOTS, FEW = 500, 0.02
 
 @dataclass(frozen=True)
 class Profile:
-    """The size of a test: `examples` of `schedules` schedules, of at most `depth` steps; always the same if `fixed`.
-
+    """The size of a test: `examples` of `schedules` schedules, of at most `depth` steps; reproducible if `fixed`.
     Schedules are as long as nearly all random walks of the machine: bytes beyond the end of a walk are never read.
     """
 
@@ -110,9 +109,8 @@ class Driver:
         self.schedules = self.steps = 0
 
     def strategy(self, schedules: int) -> Any:
-        """Return the strategy for this many schedules, concatenated in one string of bytes.
-
-        With a list of strings, Hypothesis would generate examples of mostly equal schedules.
+        """Return the strategy for this many schedules, concatenated in one string of bytes. From a list of strings,
+        Hypothesis would generate examples of mostly equal schedules.
         """
         size = schedules * (self.depth + 1) * self.width.itemsize
         return hypothesis().strategies.binary(min_size=size, max_size=size)
@@ -169,9 +167,8 @@ def settings(chosen: Profile, phases: tuple[str, ...], database: Any = None) -> 
 
 
 def try_schedules(walker: Walker, chosen: Profile = DEVELOPMENT) -> Tried:
-    """Search with Hypothesis for a schedule that violates one of the walker's properties, and shrink it.
-
-    Raises UsageError if Hypothesis is not installed.
+    """Search with Hypothesis for a schedule that violates one of the walker's properties, and shrink it. Raises
+    UsageError if Hypothesis is not installed.
     """
     driver = Driver(walker, chosen)
     hypothesis()
@@ -226,8 +223,8 @@ OURS = "do_"
 def rule_machine(machine: Machine, constants: Constants, properties: tuple[Property, ...]) -> Any:
     """Return a RuleBasedStateMachine whose rules draw an action's parameters and do nothing if a guard refuses.
 
-    Its class attributes `calls` and `steps` count the rules that ran, and those that took a step. Raises UsageError for
-    a property of behaviours.
+    The class attributes `calls` and `steps` count the rules that ran and the rules that took a step. Raises UsageError
+    for a property of behaviours.
     """
     hypothesis()
     refuse_behaviours(properties, "a run of rules is finite")
@@ -264,7 +261,7 @@ def rule_machine(machine: Machine, constants: Constants, properties: tuple[Prope
 
 
 def _strategy(plain: Interpreter, domain: Domain | InFlight) -> Any:
-    """Return the strategy for a parameter, or None if it has no values; for a message, its number in flight."""
+    """Return the strategy for a parameter, or None if it has no values. A message is chosen by its number in flight."""
     strategies = hypothesis().strategies
     if isinstance(domain, InFlight):
         return strategies.integers(0, MOST_MESSAGES - 1)
@@ -310,8 +307,8 @@ def explore(
 ) -> tuple[Tried, Shrunk | None]:
     """Test a protocol with Hypothesis; return its statistics, and the shortened trace of a violation.
 
-    Without names, all properties except those of behaviours are judged, because schedules are finite. Raises UsageError
-    for unknown constants or properties, and if Hypothesis is not installed.
+    Unless properties are named, all are judged except properties of behaviours, because schedules are finite. Raises
+    UsageError for unknown constants or properties, and if Hypothesis is not installed.
     """
     machine = protocol.machine
     values = machine.set_constants(constants)
@@ -333,10 +330,10 @@ def machine_test(
     folder: str | File = ".",
     **constants: int,
 ) -> Callable[[], None]:
-    """Return a test, for pytest or to be called, in which Hypothesis chooses schedules and no property may be violated.
+    """Return a test, for pytest or a direct call, that fails if Hypothesis finds a schedule that violates a property.
 
-    `use` is a profile or its name. A failure's trace is written to `folder`, which is created if missing, as
-    machine-property.trace, and its steps are in the message.
+    `use` is a profile or its name. A failure's trace is written to machine-property.trace in `folder`, which is created
+    if missing, and the failure message contains its steps.
     """
 
     def test() -> None:

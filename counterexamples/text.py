@@ -1,8 +1,8 @@
-"""A trace for readers: its finding, then each step with its sentence and its changes.
+"""A trace as text for readers: its finding, then each step with its sentence and its changes.
 
 Replicas, and other records with logs, are shown as a table after each step that changes one of them, with leader and
-followers side by side. Other changes have a line each. Lines and tables fit any terminal without breaking a name or a
-value.
+followers side by side. Every other change has its own line. Lines and tables fit any terminal, without breaks inside
+names or values.
 """
 
 import inspect
@@ -42,9 +42,8 @@ class Folded:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table whose titles fold between words to fit; if that is not enough, the columns are split into groups.
-
-    Each piece starts with the first column.
+    """A table whose titles fold between words to fit; if that is not enough, the columns are split into groups. Each
+    group starts with the first column.
     """
 
     header: Sequence[str]
@@ -161,9 +160,7 @@ def _own(cells: Sequence[Cell]) -> Iterator[RenderableType]:
 
 
 def _step(trace: Trace, before: Key, happened: Transition) -> Iterator[RenderableType]:
-    """Yield the action's sentence, its changes line by line, the tables with changed logs, and the changes by
-    `normalize`.
-    """
+    """Yield the action's sentence, its changes line by line, the changed logs, and the changes by `normalize`."""
     yield _indented(Text(happened.step.action.sentence, f"italic {QUIET}"))
     record, after = trace.protocol.machine.state, happened.raw
     was, now = parts(record, before), parts(record, after)
@@ -207,9 +204,8 @@ def _message(change: Change) -> Text:
 
 
 def _compared(name: str, pairs: list[tuple[Part, Part]]) -> Sheet:
-    """Return a table after a step, with unchanged rows dimmed and changes in the others highlighted.
-
-    With many columns, only changed ones and those that show a replica's progress are kept.
+    """Return a table after a step, with unchanged rows dimmed and changes in other rows highlighted. If there are many
+    columns, only changed ones and those that show a replica's progress are kept.
     """
     cells = pairs[0][1].cells
     kept = [

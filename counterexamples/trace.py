@@ -1,7 +1,7 @@
-"""A trace: a question, and the steps that answer it. Its text is written here and read in `reader`.
+"""A trace: a question, and the steps that answer it. This module writes its text, `reader` reads it.
 
-The file has a header, the actions, and the states, with a line `----` after each of the first two. Header and actions
-may be edited by hand; the states are regenerated (see `states`).
+The file has a header, the actions, and the states, separated by lines `----`. Header and actions may be edited by hand;
+the states are regenerated (see `states`).
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ ARCHIVE = File(__file__).parent / "archive"
 class Trace:
     """The steps of a protocol from an initial state, and their finding.
 
-    `prop` is violated in the last state, or reached if it is a witness; None if no action is enabled there. A property
-    of behaviours is violated for the values `args` of its parameters, and the trace repeats forever from the state with
-    index `loop`; or the trace is the `worst` path that the property allows. `initial` holds the parameters of the
-    machine's initial action; None if there is one initial state. `removed` is a guard that is left out; None if the
-    protocol is complete. `kafka` is the release that departs from the model at the last step; then there is no
-    property. `recorded` names the partition of a cluster's history, and offsets of its metadata log; then there is no
-    property either.
+    `prop` is violated in the last state or, if it is a witness, reached there; None means that no action is enabled
+    there. A property of behaviours is violated for the values `args` of its parameters, and the trace repeats forever
+    from the state with index `loop`; or the trace is the `worst` path that the property allows. `initial` contains the
+    parameters of the machine's initial action, or None if there is one initial state. `removed` is the guard that the
+    protocol omits, or None. If `kafka` is set, it is the release that departs from the model at the last step, and
+    there is no property. If `recorded` is set, it names the partition of a cluster's history and the offsets in its
+    metadata log, and there is no property either.
     """
 
     title: str
@@ -72,7 +72,7 @@ class Trace:
 
     @property
     def judged_by_its_end(self) -> bool:
-        """Whether the end must show a finding; not if Kafka departs from the model, nor for a cluster's history."""
+        """Return whether the end must show a finding: not for a departure of Kafka, nor for a cluster's history."""
         return not self.kafka and not self.recorded
 
     @property
@@ -142,9 +142,8 @@ class Trace:
         yield "why", self.why
 
     def _constants(self) -> tuple[str, str]:
-        """Return the constants that matter to a reader, and the switches with their usual values.
-
-        Both are written out, so that the trace keeps its meaning when a default changes.
+        """Return the constants that matter to a reader, and the switches with their usual values. Both are written out,
+        so that the trace keeps its meaning when a default changes.
         """
         machine = self.protocol.machine
         usual = dict(machine.version(self.version).values) if self.version else {}
@@ -173,9 +172,8 @@ def promises_of(prop: Property | None) -> tuple[tuple[str, str], ...]:
 def trace_of(
     result: Result, prop: str | None, *, lookup: Callable[[str], Protocol] = named_protocol, **about: Any
 ) -> Trace:
-    """Return the trace that an exploration found for a property, or for a deadlock without `prop`.
-
-    `about` is as in `trace_of_path`. Raises UsageError if the exploration has no such trace.
+    """Return the trace that an exploration found for a property or, without `prop`, for a deadlock. `about` is as in
+    `trace_of_path`. Raises UsageError if the exploration has no such trace.
     """
     path = result.deadlock if prop is None else result.of(prop).path
     if path is None:
@@ -203,10 +201,10 @@ def trace_of_path(
     item: PropertyResult | None = None,
     **about: Any,
 ) -> Trace:
-    """Return the trace along a path that decides a property at its end, or along a path to a deadlock without `prop`.
+    """Return the trace along a path that decides a property at its end or, without `prop`, ends in a deadlock.
 
-    `item` is the verdict on the property, if the path does not contain all of it; `about` may give the trace's version,
-    whether it is normalized, and the guard that the path omits.
+    `item` is the verdict on the property, needed if the path does not contain all of it. `about` may give the trace's
+    version, whether it is normalized, and the guard that the path omits.
     """
     judged = found.select((prop,))[0] if prop else None
     worst = judged is not None and judged.kind is Kind.AT_MOST and item is not None and item.verdict == "holds"

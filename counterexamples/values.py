@@ -1,4 +1,4 @@
-"""Values in traces, read according to the schema: numbers, words, sets and whole messages."""
+"""Parsing of values in traces according to the schema: numbers, words, sets and whole messages."""
 
 import re
 from collections.abc import Iterator
@@ -51,9 +51,8 @@ def quoted(text: str) -> str:
 
 
 def parameter(schema: Schema, what: str, domain: Domain, text: str) -> int:
-    """Return the value of a parameter; raise UsageError for a value that is never explored.
-
-    A parameter never takes NONE, even if its domain includes it.
+    """Return the value of a parameter; raise UsageError for a value that is never explored. A parameter is never NONE,
+    even if its domain includes NONE.
     """
     low, high = schema.bounds(domain)
     return _scalar(what, domain, text, 0 if low == NONE else low, high)
@@ -143,7 +142,9 @@ class _Message:
         return found.group()
 
     def record(self, record: type[Record]) -> Key:
-        """Read `{field=value,...}` with every field once, in any order; a field with only one value may be left out."""
+        """Read `{field=value,...}` with every field once, in any order. A field with only one possible value may be
+        omitted.
+        """
         self.top = self.top or record
         known, values = dict(fields(record)), dict[str, Any]()
         self.expect("{")

@@ -1,9 +1,9 @@
-"""The violating values: for which leader, member or offset a property is false.
+"""The violating values: the leader, member or offset for which a property is false.
 
-The property is evaluated again at the end of the trace. For each `all` or `any`, and inside helpers, the deciding
-values are recorded. Findings are named as in the property: `leader=1, offset=0`. If several variables share a name, the
-value is that of the variable in the shown condition. Only what the property itself evaluates is evaluated, and an error
-in the explanation never hides the violation.
+The property is evaluated again at the end of the trace. For each `all` or `any`, also inside helpers, the deciding
+values are recorded under the names in the property: `leader=1, offset=0`. If several variables share a name, the value
+is that of the variable in the shown condition. Nothing is evaluated that the property does not evaluate, and the
+violation is reported even if the explanation raises an error.
 """
 
 import ast
@@ -30,7 +30,7 @@ Scope = dict[str, Any]
 class ViolatingBinding(NamedTuple):
     """Values by name, and the innermost deciding condition, with its operands as numbers.
 
-    `is_so` says that the condition is true but must be false; otherwise it is false. `is_hidden` says that an inner
+    `is_so` means that the condition is true but must be false; otherwise it is false. `is_hidden` means that an inner
     variable in the condition shadows an outer one.
     """
 
@@ -46,9 +46,8 @@ class ViolatingBinding(NamedTuple):
 
 
 def violating_binding(trace: Trace, path: Path) -> ViolatingBinding | None:
-    """Return the values that violate a trace's property at its end; None if no predicate is false there.
-
-    If the explanation itself fails, it ends with the values found so far.
+    """Return the values that violate a trace's property at its end; None if no predicate is false there. If the
+    explanation itself fails, it contains only the values found so far.
     """
     prop = trace.prop
     if prop is None or not prop.kind.must_hold:
@@ -94,7 +93,10 @@ def _arguments(trace: Trace, path: Path, prop: Property) -> list[Any]:
 
 
 class _Explained:
-    """An evaluation to be explained. With `alternatives`, an `or` of false operands is shown as a whole."""
+    """An evaluation to be explained.
+
+    With `alternatives`, an `or` of false operands is shown with all of its operands.
+    """
 
     def __init__(self, *, alternatives: bool = False) -> None:
         self.alternatives = alternatives
@@ -126,7 +128,7 @@ class _Explained:
             frame.explain(frame.result, scope, wanted=wanted)
 
     def note(self, name: str, text: str, value: Any) -> None:
-        """Record a value under a name; inner ones replace outer ones."""
+        """Record a value under a name. Values of inner variables replace those of outer ones."""
         self.is_hidden |= self.values.get(name, (text, value))[0] != text
         self.values[name] = text, value
 
@@ -207,9 +209,8 @@ class _Frame:
                 self.explained.operands = _operands(node, scope)
 
     def each(self, node: ast.BoolOp, scope: Scope, *, wanted: bool) -> None:
-        """Explain every operand.
-
-        The last condition is shown with its values; if the operands differ, the whole is shown without them.
+        """Explain every operand. The result shows the last operand's condition with its values, or the whole expression
+        without those values on which the operands differ.
         """
         explained = self.explained
         outer, found, differing = explained.values, dict[str, tuple[str, Any]](), set[str]()
@@ -250,7 +251,7 @@ class _Frame:
 
 
 def _says_what_is_wrong(node: ast.expr) -> bool:
-    """Return whether a part of `not applies or holds` is the second operand, whose last condition is reported."""
+    """Return whether this is the second operand of `not applies or holds`, whose last condition is reported."""
     return not (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 
@@ -316,7 +317,7 @@ def _asked(node: ast.Compare, scope: Scope) -> Iterator[tuple[ast.expr, Any]]:
 
 
 def _reached(node: ast.expr, scope: Scope) -> Iterator[ast.AST]:
-    """Yield an expression and the parts of it that its evaluation reaches, the outer ones first."""
+    """Yield an expression and those of its parts that its evaluation reaches, each before its own parts."""
     waiting: deque[ast.AST] = deque([node])
     while waiting:
         item = waiting.popleft()

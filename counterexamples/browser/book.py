@@ -1,7 +1,7 @@
-"""States near a path, computed in advance for pages without an engine; equal states are stored once.
+"""Precomputed states near a path, for pages that run without an engine; equal states are stored once.
 
-A trace's page contains the states within two steps of its path, for exploration. A story is an archived trace in an
-engineer's words, with the same steps under the fix; stories are files in `tours/`.
+A trace's page contains the states within two steps of its path, so that a reader can explore them. A story explains an
+archived trace in an engineer's words, and shows the same steps with the fix; stories are files in `tours/`.
 """
 
 import json
@@ -30,11 +30,11 @@ MOST = 3_000_000
 
 
 class Book:
-    """Numbered states, each with the arrivals of its steps; an arrival is a successor with the changes of the step.
+    """Numbered states, each with the arrivals of its steps. An arrival is a successor with the changes of the step.
 
     Steps with different changes may lead to the same state, so changes are stored with the arrival. States on the path
-    come first, then states one step away, in full; states two steps away are shown without their steps. A full book
-    ends early, and records which states have unknown successors.
+    come first, then states one step away, both with their steps; states two steps away are stored without theirs. When
+    the book is full, no more states are added, and the states with unknown successors are recorded.
     """
 
     def __init__(self, setting: Setting, most: int = MOST) -> None:
@@ -46,7 +46,7 @@ class Book:
         self.size = 0
 
     def history(self, start: Key, steps: Iterable[str], *, alone: bool = False) -> None:
-        """Add a path, with the states within two steps of it unless `alone`."""
+        """Add a path and, unless `alone`, the states within two steps of it."""
         keys = [start]
         self.arrive(start)
         for text in steps:
@@ -72,7 +72,7 @@ class Book:
         return found
 
     def arrive(self, key: Key, *came: Any, acts: bool = True) -> int:
-        """Add a state and the changes of the step to it; return the number of the arrival."""
+        """Record a state together with the changes made by the step that led to it; return the arrival's number."""
         shown = arrival(self.setting, key, *came)
         text = json.dumps(
             {name: self._kept(value) for name, value in shown.items()} | {"state": self.add(key, acts=acts)}
@@ -171,7 +171,7 @@ FOLDER = Path(__file__).parent / "tours"
 
 @dataclass(frozen=True)
 class Story:
-    """One story file: `steps` has a table for each step of the trace, `order` the steps taken with the fix, from 1."""
+    """A story file: `steps` has a table for each step of the trace, `order` lists the steps with the fix, from 1."""
 
     name: str
     data: Mapping[str, Any]
@@ -190,7 +190,7 @@ class Story:
 
     @cached_property
     def repaired(self) -> Setting:
-        """The setting with the fix and its steps; if the story stops, the last step is refused."""
+        """Return the setting with the fix, and its steps. If the story stops there, the last step is disabled."""
         repair, steps = self.data["repair"], self.broken.link.steps
         taken = tuple(steps[number - 1] for number in self.order)
         return set_up(replace(self.broken.link, constants={**self.broken.link.constants, **repair["set"]}, steps=taken))
@@ -206,7 +206,7 @@ class Story:
 
     @property
     def way(self) -> tuple[str, ...]:
-        """The steps that are enabled with the fix."""
+        """Return the steps that are enabled with the fix."""
         return self.repaired.link.steps[: -1 if self.stops else None]
 
     def refused(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Permanent links into the explorer: protocol, version, constants, removed guards and steps of a trace.
+"""Permanent links into the explorer: a protocol, a version, constants, removed guards, and the steps of a trace.
 
 `#replication?version=kafka-4.1&brokers=3&steps=broker-crashes+broker=1;controller-fences-broker+broker=1`
 """
@@ -22,9 +22,8 @@ PLAIN = "=;,:{}[]"
 
 @dataclass(frozen=True)
 class Link:
-    """The content of a link.
-
-    Constants are those that differ from the version, as text; `start` chooses an initial state.
+    """The content of a link. `constants` contains, as text, the constants that differ from the version; `start` selects
+    an initial state.
     """
 
     protocol: str
@@ -49,9 +48,8 @@ def link(
     removed: Iterable[str] = (),
     steps: Iterable[str] = (),
 ) -> str:
-    """Return the part of an address after `explore/` that opens a protocol after these steps.
-
-    `removed` lists guards by name, such as `follower-fetch 1`. Raises UsageError for unknown names.
+    """Return the part of an address after `explore/` that opens a protocol after these steps. `removed` lists guards by
+    name, such as `follower-fetch 1`. Raises UsageError for unknown names.
     """
     machine = named_protocol(protocol).machine
     declared, shown = machine.constants.declared(), dict[str, str]()
@@ -81,7 +79,7 @@ def link_of_story(name: str) -> str:
 
 
 def read(text: str) -> Link:
-    """Return the contents of a link; raise UsageError for an unknown key. Its steps are not checked."""
+    """Return the content of a link without checking its steps; raise UsageError for an unknown key."""
     name, _, asked = text.removeprefix("#").partition("?")
     machine = named_protocol(name).machine
     given = dict(parse_qsl(asked))

@@ -1,6 +1,6 @@
-"""The files of the explorer: the page, Fencepost's sources as one archive, states computed in advance, and Pyodide.
+"""The files of the explorer: the page, Fencepost's sources as one archive, precomputed states, and Pyodide.
 
-Pyodide, a Python for browsers, comes from npm; it is verified and cached by version.
+Pyodide, a Python interpreter for browsers, comes from npm; it is verified and cached by version.
 """
 
 import hashlib
@@ -122,9 +122,8 @@ BEGINNING = (1980, 1, 1, 0, 0, 0)
 
 
 def write(folder: Path, site: dict[str, Any] | None = None) -> None:
-    """Write the complete explorer to a folder; raise UsageError if Pyodide is not available.
-
-    `site` contains the relative addresses of the home page, protocols and properties, if there is a site.
+    """Write the complete explorer to a folder; raise UsageError if Pyodide is not available. If the explorer is part of
+    a site, `site` contains the relative addresses of the home page, protocols and properties.
     """
     folder.mkdir(parents=True, exist_ok=True)
     copy_pyodide(folder / "pyodide")

@@ -1,4 +1,4 @@
-"""The reasons why a step is disabled: the guard that refuses it, the deciding part, and the values in that part."""
+"""The reasons why a step is disabled: the refusing guard, the deciding part of its condition, and the values there."""
 
 import ast
 import copy
@@ -24,8 +24,7 @@ NO_ROOM, WRONG = "a value would leave its domain", "the model raises an error"
 
 class Refusal(NamedTuple):
     """A guard by its number in the action (-1 for none), its condition, the deciding part, and the values read there.
-
-    `bound` is the constant of a guard that is a bound of the run rather than a rule of the protocol.
+    `bound` is the constant of a guard that limits the run and is not a rule of the protocol.
     """
 
     number: int
@@ -36,9 +35,8 @@ class Refusal(NamedTuple):
 
 
 def refusal(setting: Setting, step: Step, error: FencepostError, *, explained: bool = True) -> Refusal:
-    """Return why a step was refused, from the error that refused it; without `explained`, only the guard.
-
-    Call this immediately: the state with the values is reused.
+    """Return why a step was refused, from the error that refused it. Unless `explained`, return only the guard. Call
+    this before the next step: the state with the values is reused.
     """
     number = number_of(setting, step.action, error)
     if number < 0:
@@ -99,8 +97,7 @@ class Place(NamedTuple):
 
 def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
     """Yield the values that a condition reads as `name=value`: fields with their domain's names, and plain numbers.
-
-    Values that the condition did not evaluate are left out.
+    Values that were not evaluated are left out.
     """
     for place in _places(condition):
         shown = None
@@ -112,7 +109,7 @@ def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
 
 @cache
 def _places(condition: str) -> tuple[Place, ...]:
-    """Return the places that a condition reads, without their parts, loop variables, and constants of a module."""
+    """Return the places that a condition reads, except their parts, loop variables, and a module's constants."""
     tree = expression_of(condition)
     loops = {item.id for item in ast.walk(tree) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
     inner: set[ast.AST] = set()
@@ -133,7 +130,7 @@ def _places(condition: str) -> tuple[Place, ...]:
 
 
 def _shown(place: Place, names: dict[str, Any]) -> str | None:
-    """Return the value of a place as text, or None unless it is a single value that its text does not reveal."""
+    """Return the value of a place as text, or None unless it is a number or a flag."""
     value = eval(place.code, names)  # noqa: S307 (the model's own text)
     if not isinstance(value, int) or isinstance(value, IntEnum):
         return None

@@ -1,4 +1,4 @@
-"""The explorer on this machine: a file server for local requests, and the cached page."""
+"""Server for the explorer on this machine: it answers only local requests, and caches the page."""
 
 import hashlib
 import re
@@ -42,10 +42,8 @@ class Handler(SimpleHTTPRequestHandler):
         """Suppress the log of requests."""
 
     def send_head(self) -> Any:
-        """Start the response; an invalid file name is reported as not found.
-
-        A request to another host is refused, because a foreign site may make its name resolve to this machine (DNS
-        rebinding).
+        """Start the response. Invalid file names are reported as not found. A request that names another host is
+        rejected, because a foreign site may make its name resolve to this machine (DNS rebinding).
         """
         if not all(LOCAL.fullmatch(asked) for asked in self.headers.get_all("Host", [])):
             self.send_error(HTTPStatus.FORBIDDEN, explain=f"The explorer answers requests to {HOST} and localhost only")
@@ -61,7 +59,7 @@ class Handler(SimpleHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """A server of several files at a time, which ignores disconnecting browsers."""
+    """A multithreaded file server that ignores browser disconnects."""
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exception(), OSError):
@@ -109,7 +107,9 @@ def address(what: str | None) -> str:
 
 @contextmanager
 def prepared() -> Iterator[Path]:
-    """Hold a folder with the page, rebuilt only if its sources have changed; other processes do not remove it."""
+    """Yield the folder with the page, rebuilt if its sources have changed. Until the block ends, no other process
+    removes it.
+    """
     kept = cache_folder()
     folder = kept / f"{PREFIX}{_digest()}"
     while (held := lock_folder(folder, shared=True)) is None:
@@ -119,7 +119,7 @@ def prepared() -> Iterator[Path]:
 
 
 def _make(folder: Path) -> None:
-    """Write the page to a temporary folder, remove unused older ones, and rename it unless it exists."""
+    """Write the page to a temporary folder, remove unused older ones, and rename the new one unless its name exists."""
     aside = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
         page.write(aside)

@@ -1,6 +1,4 @@
-"""Requests of the page to the engine, with JSON in both directions: open a link, take a step, explain a refusal, read
-or write a trace.
-"""
+"""Requests from the page to the engine, as JSON: open a link, take a step, explain a refusal, read or write a trace."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -20,7 +18,7 @@ from fencepost.model.language.records import Key
 
 
 class Opened:
-    """An open setting. A state's number stays valid while the setting is open."""
+    """An open setting. The number of a state stays valid while the setting is open."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -80,7 +78,7 @@ class Opened:
         }
 
     def measure(self, traces: Iterable[Trace]) -> View:
-        """Add archived traces under the same constants, along which the distance to a violation is known."""
+        """Add archived traces under the same constants, from which the distance to a violation is known."""
         for trace in traces:
             self._measure(trace)
         return {"far": {number: self.far[key] for key, number in self.numbers.items() if key in self.far}}
@@ -97,7 +95,10 @@ class Opened:
         return Path(keys[0], tuple(steps), tuple(keys)), shown
 
     def _measure(self, trace: Trace) -> None:
-        """Record for each state of a trace the number of steps to its violation; archived traces are shortest."""
+        """Record the number of steps to the violation for each state of a trace.
+
+        Archived traces are shortest traces.
+        """
         setting, prop = self.setting, trace.prop
         if (
             prop is None
@@ -124,7 +125,10 @@ MOST = 30
 
 
 class Session:
-    """One page. Each request about a state names the setting by its link, so requests may arrive in any order."""
+    """The state of one page.
+
+    A request about a state names the setting by its link, so requests may come in any order.
+    """
 
     def __init__(self) -> None:
         self.opened: dict[str, Opened] = {}

@@ -1,4 +1,4 @@
-"""A state as the page shows it, in JSON values: cards, messages, enabled and refused steps, and every property."""
+"""A state for the page, as JSON values: cards, messages, enabled and disabled steps, and every property."""
 
 import hashlib
 import json
@@ -43,9 +43,8 @@ def view(
     explained: bool = False,
     acts: bool = True,
 ) -> View:
-    """Return a state; `came` is the step from `before` that led to it, whose changes are highlighted.
-
-    If `explained`, each guard that fails is shown with its values; if not `acts`, actions are left out.
+    """Return a state; `came` is the step from `before` that led to it, whose changes are highlighted. If `explained`,
+    each guard that fails is shown with its values. Unless `acts`, actions are left out.
     """
     found = itself(setting, key, explained=explained, acts=acts) | arrival(setting, key, before, came)
     return found | {"properties": found["properties"] + found.pop("of_step")}
@@ -175,5 +174,5 @@ def about(setting: Setting) -> View:
 
 
 def mark_of(constants: Constants) -> str:
-    """Return a short digest of constants, which identifies traces under equal constants."""
+    """Return a short digest of constants, so that traces with equal constants can be found."""
     return hashlib.sha256(json.dumps(dict(constants.values)).encode()).hexdigest()[:12]

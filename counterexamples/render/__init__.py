@@ -1,4 +1,4 @@
-"""Traces in the formats of other programs: one module each, imported when its format is requested."""
+"""Traces in the formats of other programs. Each format is one module, imported when the format is requested."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A trace as one self-contained page: a space-time diagram to click or step through, with each state as pictures.
 
-The page contains its style and script, and loads nothing else. Without a script it shows every step at once. In the
-diagram, time runs downwards, with a lane per party and messages as slanted arrows; coordinates are in pixels.
+The page contains its style and script, and loads nothing else. If scripts are disabled, it shows every step at once. In
+the diagram, time runs downwards, with a lane for each party and messages as slanted arrows; coordinates are in pixels.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Disc(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """A message or a signal from step `start` to step `end`, at which it is drawn as arrived."""
+    """A message or a signal from step `start` to step `end`, at which its arrival is drawn."""
 
     kind: str
     start: int
@@ -99,7 +99,7 @@ class _Drawing:
         return LABELS + LANE * (place + 0.5)
 
     def x(self, lane: Lane | None) -> float:
-        """Return the x coordinate of a party's lane; the last lane is for everything else."""
+        """Return the x coordinate of a party's lane. The last lane is for everything without a party."""
         return self.at(self.count - 1 if lane is None else lane.place)
 
     def y(self, step: int) -> int:
@@ -151,7 +151,7 @@ TEMPLATE, FIGURE = "page.html.jinja", "figure.html.jinja"
 
 
 class Scene(NamedTuple):
-    """One state with the step to it; `number` 0 is the initial state."""
+    """A state with the step that led to it; `number` 0 is the initial state."""
 
     number: int
     label: str

@@ -1,7 +1,8 @@
 """A trace in the Informal Trace Format (Apalache's ADR-015), which Apalache, Quint and their viewers read.
 
-Numbers are big integers, as Apalache writes them; NONE is -1. Enum members and flags are strings and booleans, sets are
-sets, arrays are lists counted from 0, a log stops at its end, and a bag maps each message to how often it is in flight.
+Numbers are big integers, as Apalache writes them; NONE is -1. Enum members are strings, flags are booleans, and sets
+are sets. Arrays are lists indexed from 0, and a log stops at its end. A bag maps each message to the number of its
+copies in flight.
 """
 
 import json

@@ -1,7 +1,8 @@
 """The parties of a protocol: brokers, the controller, clients. Each party has a lane in a diagram.
 
 The code is generic over the schema. An array of records (or of values) that is indexed by the acting party has a lane
-per element. A record of the state has a lane too, unless the cast names an owner of everything without another owner.
+for each element. A record of the state has a lane too, unless the cast names an owner for everything that has no other
+owner.
 """
 
 from collections.abc import Iterator, Mapping
@@ -98,7 +99,7 @@ class Parties:
         return None if domain is None else self.indexed(domain, value)
 
     def actor(self, step: Step, touched: list[Lane], before: Key) -> Lane | None:
-        """Return the party that takes a step: the first in the cast or the action's name, else one that changes."""
+        """Return the party that takes a step: one in the cast or the action's name, otherwise one that changes."""
         declared = self.plain.machine.cast.actors.get(step.action.name)
         if declared is not None:
             return self.meant(declared, step, before)

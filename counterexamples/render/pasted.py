@@ -1,4 +1,4 @@
-"""A trace as a test to paste into another suite; it depends only on the file of a user's own protocol."""
+"""A trace as a test to paste into another suite. If the protocol is a user's, the test depends on its file only."""
 
 import re
 import textwrap

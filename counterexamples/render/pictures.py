@@ -1,6 +1,6 @@
 """A state as pictures: a card for each party, with its log as cells and the fields that show its progress.
 
-Changes of the step are highlighted: appended or dropped records, and fields with their old values.
+The step's changes are highlighted: appended or dropped records, and fields with their old values.
 """
 
 import re
@@ -27,7 +27,7 @@ SAME, ADDED, DROPPED, STRAY = "same", "added", "dropped", "stray"
 
 
 class Entry(NamedTuple):
-    """A record of a log: its offset, its epoch (empty without epochs), its other fields, and its fate."""
+    """A record in a log: its offset, epoch (may be empty), other fields, and whether the step added or dropped it."""
 
     offset: str
     epoch: str
@@ -43,7 +43,7 @@ class Value(NamedTuple):
 
 @dataclass
 class Log:
-    """The log of a party; `mark` is its high watermark as an offset, or None if it has none."""
+    """The log of a party; `mark` is its high watermark as an offset, or None if it does not have one."""
 
     name: str
     legend: str
@@ -53,7 +53,7 @@ class Log:
 
 @dataclass
 class Card:
-    """The state of one party; `lane` is empty for ghosts, budgets and fields without an owner."""
+    """The state of one party; `lane` is empty for ghost variables, budgets and fields without an owner."""
 
     lane: Lane | None
     values: list[Value] = field(default_factory=list)

@@ -1,7 +1,7 @@
-"""A path as diagrams show it: who takes each step, what changes where, and which messages are exchanged.
+"""A path for diagrams: who takes each step, what changes in which lane, and which messages are exchanged.
 
-A message is followed from the step that adds it to a bag or channel to the step that removes it, through renumbering by
-`normalize`. A party that reads another's state without a message receives a signal within one step.
+A message is followed from the step that adds it to a bag or channel to the step that removes it, even if `normalize`
+renumbers it. A party that reads another's state without a message receives a signal within one step.
 """
 
 from collections import Counter
@@ -26,7 +26,9 @@ is still in flight at the end, or an unrelated step removed it.
 
 @dataclass
 class Flight:
-    """One message. Steps are numbered from 1; 0 is the initial state, and `ended` is 0 for a message in flight."""
+    """A message. Steps are numbered from 1; `sent` is 0 for the initial state, `ended` is 0 for a message still in
+    flight.
+    """
 
     number: int
     bag: str
@@ -49,7 +51,7 @@ class Flight:
 
 
 class Signal(NamedTuple):
-    """A signal: a step informs another party, or learns from it, without a message in a bag."""
+    """A step that informs another party, or learns from it, without a message in a bag."""
 
     sender: Lane
     receiver: Lane
@@ -58,7 +60,7 @@ class Signal(NamedTuple):
 
 @dataclass
 class Event:
-    """One step: its text, its actor, its changes by party (None: ghosts, budgets), and those of `normalize`."""
+    """A step: its text, actor, changes by party (None: ghost variables, budgets), and the changes by `normalize`."""
 
     number: int
     step: Step
@@ -160,7 +162,7 @@ class Way(NamedTuple):
 
 
 def _ways(name: str, kind: FieldType, at: tuple[int, ...], start: Key) -> Iterator[Way]:
-    """Yield the bag or the channels of a field, also inside arrays, whose lengths are taken from the state `start`."""
+    """Yield the bag or the channels of a field, also inside arrays, whose lengths come from the state `start`."""
     if isinstance(kind, BagOf):
         yield Way(name, kind.record, at, in_order=False)
     elif isinstance(kind, Nested) and issubclass(kind.record, Channel):
@@ -227,7 +229,7 @@ class Mail:
             yield f"{name}={text}"
 
     def normalize(self, bag: str, raw: Iterable[Key], after: Iterable[Key], number: int) -> None:
-        """Match messages that `normalize` renumbers, each with the most similar one, and end those that it drops."""
+        """Match each message that `normalize` renumbers with the most similar one, and end those that it drops."""
         gone, come = _difference(raw, after)
         for key in come:
             old = max(gone, key=lambda item: sum(a == b for a, b in zip(item, key, strict=True)))

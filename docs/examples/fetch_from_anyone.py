@@ -1,4 +1,4 @@
-"""KIP-320 without one check: a follower fetches from its presumed leader, in any leader epoch."""
+"""KIP-320 without one check: a follower fetches from the replica that it believes to lead, in any leader epoch."""
 
 from fencepost.invariants.lineage import PROPERTIES as PUBLISHED
 from fencepost.model.language import action, always, require, sometimes

@@ -1,1 +1,1 @@
-"""The static site: prose from docs/, and pages made from the models, the catalogue and the committed figures."""
+"""The static site: prose from docs/, and pages generated from the models, the catalogue and the committed figures."""

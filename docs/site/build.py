@@ -1,4 +1,4 @@
-"""The builder of the site: pages gathered in a folder, rendered and linked, with traces and the explorer."""
+"""The site builder: it collects pages in a folder, renders and links them, and adds traces and the explorer."""
 
 import importlib.util
 import logging
@@ -67,7 +67,7 @@ def build_site(
 
 
 def _require_ours(output: Path) -> None:
-    """Raise UsageError for a folder that contains other files: the site replaces its content."""
+    """Raise UsageError for a folder with files that are not ours, because the site replaces the folder's content."""
     if output.is_dir() and any(output.iterdir()) and not all((output / name).is_file() for name in OURS):
         raise UsageError(
             f"{output} contains other files, which the site would overwrite: choose a new or empty folder."

@@ -1,6 +1,4 @@
-"""Pages on checks: the purpose of each guard and switch, the checks of each KIP, and the crashes that a record
-survives.
-"""
+"""Pages on checks: the purpose of each guard and switch, the checks of each KIP, and the crashes a record survives."""
 
 import re
 from collections import Counter
@@ -82,10 +80,7 @@ def page(name: str, data: dict[str, Any]) -> Iterator[str]:
 
 
 def without_it(found: Found) -> str:
-    """Return the first violation, with its steps and constants.
-
-    If nothing is violated, return the reason, or where steps left a domain.
-    """
+    """Return the first violation, with its steps and constants; otherwise the reason, or where steps left a domain."""
     data, base = found
     if not data["broken"]:
         left = re.search(r"\w+\.\w[^:]*(?=: )", data.get("departure", ""))
@@ -235,9 +230,7 @@ def necessity(best: Best, name: str, row: str, reason: str) -> tuple[str, str]:
 
 
 def of_catalogue(name: str, row: str) -> Run | None:
-    """Return the violated run with the shortest trace that differs only in this setting from a run without the
-    violation.
-    """
+    """Return the run with the shortest violation that another run, with only this setting changed, does not have."""
     constant, mark, text = row.partition("=")
     if not mark:
         return None

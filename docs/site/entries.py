@@ -99,7 +99,7 @@ def all_stories() -> tuple[Story, ...]:
 
 @cache
 def by_entry() -> dict[str, tuple[Story, ...]]:
-    """Return the stories of each entry: those named after it, and those whose trace is evidence for it."""
+    """Return each entry's stories: those named after the entry, and those whose trace is evidence for it."""
     found: dict[str, dict[str, Story]] = {}
     for story in all_stories():
         about = [story.name.upper()] if story.name.upper() in entries() else []

@@ -1,6 +1,6 @@
-"""Tables of measured figures: speed and size, searches on Spark, proofs, and the losses of each version of the model.
+"""Tables of measurements: speed and size, searches on Spark, proofs, and the lost records of each model version.
 
-Each table reads a file of `invariants/figures/` that a program in `benchmarks/` has written.
+Each table reads a file in `invariants/figures/` that a program in `benchmarks/` has written.
 """
 
 import re
@@ -200,7 +200,7 @@ def spark_cost() -> Table:
 
 
 def spark_levels() -> Table:
-    """Return the levels of the large search on Spark; only generated states are sent, not visited ones."""
+    """Return the levels of the large search on Spark. Only generated states are sent, not visited ones."""
     levels = load("spark")["search"]["spark"]["levels"]
     visited = accumulate(item["fresh"] for item in levels)
     columns: dict[str, Column] = {
@@ -218,9 +218,9 @@ def spark_levels() -> Table:
 def unit() -> dict[str, float]:
     """Return the figures from which the time on larger clusters is predicted.
 
-    `core`: seconds of one core per state; `shuffle`, `kept`, `table`: bytes per state in the shuffle, in the blocks of
-    the levels, and in the tables of the executors; `level`: seconds per level, and `partition`: CPU seconds per
-    partition of a level, both independent of the number of states.
+    `core` is the CPU time per state in seconds. `shuffle`, `kept` and `table` are bytes per state: in the shuffle, in
+    the blocks of the levels, and in the executors' tables. `level` is the time per level in seconds, and `partition`
+    the CPU time for one partition of a level in seconds; neither depends on the number of states.
     """
     found = load("spark")
     one = found["executors"]["one"]
@@ -256,13 +256,11 @@ def spark_figures() -> Table:
 
 
 def fixed(executors: int) -> float:
-    """Return the fixed time per level, in seconds, on single-core executors."""
     of = unit()
     return of["level"] + of["partition"] * PARTITIONS_EACH + 2 * PARTITIONS_EACH * executors / DRIVER_TASKS
 
 
 def predicted(states: int, executors: int) -> float:
-    """Return the predicted time of a search, in seconds, on single-core executors."""
     of = unit()
     return LEVELS * fixed(executors) + states / executors * (of["core"] + of["shuffle"] / BANDWIDTH)
 
@@ -332,7 +330,7 @@ def _first_of(text: str) -> str:
 
 
 def _sizes(text: str) -> str:
-    """Return the constants that are not zero; events with the constant 0 cannot happen."""
+    """Return the constants that are not zero: a zero means that the event cannot happen."""
     return " ".join(item for item in text.split() if not item.endswith("=0")) or "no bound"
 
 
@@ -356,7 +354,7 @@ def loops() -> Table:
 
 
 def cuts(name: str) -> Table:
-    """Return the bounds that steps may exceed; such steps are errors, which the proof does not cover."""
+    """Return the bounds that steps may exceed. Such steps are errors, which the proof does not cover."""
     found = measured_proofs().get(name, {"cuts": {}})
     return ["action", "bound"], ([f"`{action}`", "; ".join(bounds)] for action, bounds in found["cuts"].items())
 

@@ -1,7 +1,7 @@
 """Paths on the site: one for each protocol, guard, run, entry, trace and source file.
 
 A place is a path from the root of the site, before rendering: `protocols/kip320.md#follower-fetch-1`. Pages are written
-as Markdown, with the tables of `table`.
+as Markdown, with the tables that `table` returns.
 """
 
 import posixpath
@@ -70,7 +70,7 @@ PAGES = {
 
 @cache
 def page_of() -> dict[str, str]:
-    """Return the page of each entry, by id; other headings belong to the page of replication."""
+    """Return the page of each entry, by id. Other headings are on the replication page."""
     found: dict[str, str] = {}
     for title, ids in sections().items():
         page = next((name for name, (_, words) in PAGES.items() if any(word in title for word in words)), "replication")
@@ -79,7 +79,7 @@ def page_of() -> dict[str, str]:
 
 
 def slug(text: str) -> str:
-    """Return the anchor that GitHub gives a heading; links between pages of docs/ use it."""
+    """Return the anchor that GitHub gives a heading, for links between pages of docs/."""
     return re.sub(r"[^\w\- ]", "", text.lower()).strip().replace(" ", "-")
 
 

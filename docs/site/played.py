@@ -1,4 +1,4 @@
-"""Tables of model histories on real Kafka: classes of releases, clients, and clusters."""
+"""Tables of model histories executed on real Kafka: classes of releases, clients, and clusters."""
 
 import re
 from collections import Counter
@@ -140,7 +140,7 @@ REPORT = re.compile(r"([\w-]+/[\w.-]+)#(\d+)")
 
 
 def _rule(name: str) -> str:
-    """Return the displayed name of a rule; a process that died is not a rule, so it is not shown as code."""
+    """Return the displayed name of a rule. A process that died is not a rule, so it is not shown as code."""
     return name if " " in name else f"`{name}`"
 
 

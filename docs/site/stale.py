@@ -1,6 +1,6 @@
 """Stale figures: the measured questions, and whether their model has changed since.
 
-Programs in `benchmarks/figures/` take the questions from here, and store the digest of each beside its answer.
+Programs in `benchmarks/figures/` take the questions from this module, and store each question's digest with its answer.
 """
 
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ def crashes_measured() -> dict[str, Any]:
 
 
 def stale_crashes() -> list[str]:
-    """Return the numbers of replicas whose tables were measured with another model (unmeasured ones are left out)."""
+    """Return the numbers of replicas whose tables were measured with another model, without those never measured."""
     known = crashes_measured()
     return [name for name in SIZES if name in known and known[name].get("mark") != crashes_mark(name)]
 
@@ -144,7 +144,7 @@ def faults_are_stale() -> bool:
 
 
 def operations_mark() -> str:
-    """Return a digest of everything the figures of operations depend on, except each row's constants."""
+    """Return a digest of everything that the figures of operations depend on, except each row's constants."""
     return digest([*_model_of_loss(), _versions()])
 
 
@@ -203,7 +203,7 @@ def stale() -> Iterator[str]:
 
 
 def stale_proofs() -> Iterator[str]:
-    """Yield a line on proofs whose question has changed; the comparison needs z3."""
+    """Yield a line about proofs whose question has changed. The comparison needs z3."""
     try:
         from fencepost.explorers.symbolic.cache import digest
     except ModuleNotFoundError:

@@ -1,11 +1,12 @@
 """Tables of measured figures and runs, for pages written by hand.
 
-The place of a table is between `<!-- cases NAME ... -->` and `<!-- end -->`: ids of entries, a word of `_WORDS` or
-`_LISTS`, or one of `_OF_PROOF` with the name of a proof. Seconds, rates and memory were measured by
-`python -m benchmarks.figures.catalogue`.
+A table is placed between `<!-- cases NAME ... -->` and `<!-- end -->`. A name is an entry's id, a word of `_WORDS` or
+`_LISTS`, or one of `_OF_PROOF` with the name of a proof. `python -m benchmarks.figures.catalogue` measured seconds,
+rates and memory.
 
-Each row of the table of delays has two runs, which differ in the ticks of a message. Their worst cases determine the
-number of maximum waits of a fetch, or idle intervals, and of messages on the worst path; a round trip is two messages.
+Each row of the table of delays has two runs, which differ in the number of ticks that a message takes. From the two
+worst cases follow the number of messages on the worst path and the number of maximum waits of a fetch or of idle
+intervals; a round trip is two messages.
 """
 
 import re
@@ -82,7 +83,7 @@ CONTRADICTION = "†"
 
 
 class Cell(NamedTuple):
-    """A cell of the table of the four cases; `outcomes` lists the worst outcome first."""
+    """A cell in the table of the four cases. `outcomes` lists the worst outcome first."""
 
     version: str
     policy: str
@@ -166,9 +167,7 @@ def _differing(run: Run) -> str:
 
 
 def shares(fast: Run, slow: Run) -> tuple[int, int]:
-    """Return the numbers of maximum waits and of messages on the worst path; raise ValueError if the two runs do not
-    determine them.
-    """
+    """Return the numbers of maximum waits and messages on the worst path; raise ValueError if they are undetermined."""
     one, other = fast.worst[DELAY], slow.worst[DELAY]
     if isinstance(one, str) or isinstance(other, str):
         if one != other:
@@ -190,9 +189,8 @@ _LARGEST = 8
 
 
 def with_tables(text: str, page: str = "") -> str:
-    """Return the text of a page (by path in docs/) with its tables built.
-
-    Raises UsageError for a table without an end or with an unknown name.
+    """Return the text of a page with its tables built. `page` is its path in docs/. Raises UsageError for a table
+    without an end or with an unknown name.
     """
     if len(_TABLE.findall(text)) != text.count(MARK):
         raise UsageError(f"{page}: a line `{MARK}... -->` has no line `<!-- end -->` after its table: add it.")
@@ -228,8 +226,7 @@ def _cases(ids: Sequence[str]) -> Table:
 
 def _cases_of(entry: Entry) -> Iterable[Row]:
     """Yield a row for each property, verdict and archived trace: the run with the shortest trace, or with most states.
-
-    A violation without an archived trace is left out if an archived one is at least as short.
+    A violation without an archived trace is left out if an archived trace is at least as short.
     """
     cases = cases_of(entry)
     found = dict.fromkeys((case.prop, case.expect, _link(case)) for case in cases)

@@ -1,4 +1,4 @@
-"""Pages of archived traces, drawn by the HTML renderer, with links to the explorer and the catalogue; their list."""
+"""Pages of archived traces, drawn by the HTML renderer, with links to the explorer and the catalogue, and a list."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor

@@ -1,4 +1,4 @@
-"""An allocator of resources: clients ask for sets of them, get some at a time, and give some back at any time.
+"""A resource allocator: clients request sets of resources, receive some at a time, and return some at any time.
 
 This is Merz's `SimpleAllocator`. A set of resources is a parameter of the actions. Returning everything is a separate
 action, because fairness is declared only for it.
@@ -48,7 +48,7 @@ def initial(s: State, c: C) -> None:
 
 @action(client=Client, resources=Resources)
 def ask(s: State, c: C, client: int, resources: int) -> None:
-    """A client that has and wants nothing asks for resources."""
+    """A client that has no resources and no pending request requests resources."""
     require(s.wants[client] == 0)
     require(s.has[client] == 0)
     require(resources != 0)
@@ -57,7 +57,7 @@ def ask(s: State, c: C, client: int, resources: int) -> None:
 
 @action(client=Client, resources=Resources)
 def allocate(s: State, c: C, client: int, resources: int) -> None:
-    """A client gets some or all of the free resources that it wants."""
+    """A client receives some or all of the free resources that it requested."""
     require(resources != 0)
     require(bits.is_subset(resources, s.wants[client]))
     require(all(has & resources == 0 for has in s.has))

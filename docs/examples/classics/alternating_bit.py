@@ -1,7 +1,8 @@
 """The alternating bit protocol: each value arrives once, in order, although the channels lose messages.
 
 This is Lamport's `AlternatingBit`. The channels may grow without limit, so the search bounds their length. TLC counts a
-step that would exceed the bound and discards the state; here a guard that names its bound refuses such a step.
+step that would exceed the bound, and discards its state; in this model, a guard that names its bound refuses such a
+step.
 """
 
 from typing import Annotated
@@ -57,7 +58,7 @@ class State(Record):
 
 @action(bit=Bit, sent=Value, received=Value)
 def initial(s: State, c: C, bit: int, sent: int, received: int) -> None:
-    """The bits agree; the values are arbitrary."""
+    """Both bits are equal; the values are arbitrary."""
     s.sent_bit = bit
     s.acknowledged = bit
     s.received_bit = bit
@@ -67,7 +68,7 @@ def initial(s: State, c: C, bit: int, sent: int, received: int) -> None:
 
 @action(value=Value)
 def send(s: State, c: C, value: int) -> None:
-    """The sender sends the next value, with the other bit, once the last one is acknowledged."""
+    """The sender sends the next value, with the bit flipped, once the last one is acknowledged."""
     require(s.acknowledged == s.sent_bit or not c.compares)
     require(len(s.messages) < c.messages, bound=C.messages)
     bit = 1 - s.sent_bit
@@ -86,7 +87,7 @@ def send_again(s: State, c: C) -> None:
 
 @action()
 def receive(s: State, c: C) -> None:
-    """The receiver takes the first message, which contains a new value if its bit is the other one."""
+    """The receiver takes the first message, which contains a new value if its bit differs from the last one."""
     require(len(s.messages) > 0)
     s.received_bit = s.messages[0].bit
     s.received = s.messages[0].value
@@ -95,7 +96,7 @@ def receive(s: State, c: C) -> None:
 
 @action()
 def acknowledge(s: State, c: C) -> None:
-    """The receiver acknowledges the last bit that it has seen, at any time."""
+    """The receiver acknowledges the last bit that it received, at any time."""
     require(len(s.answers) < c.answers, bound=C.answers)
     s.answers.add(bit=s.received_bit)
 
@@ -110,7 +111,7 @@ def hear(s: State, c: C) -> None:
 
 @action(position=Annotated[int, Range(0, C.messages - 1)])
 def lose_message(s: State, c: C, position: int) -> None:
-    """A message is lost, at any position: all others are removed and appended again."""
+    """A message at any position is lost: all others are removed and appended again."""
     require(position < len(s.messages))
     for at in range(len(s.messages)):
         bit, value = s.messages[0].bit, s.messages[0].value
@@ -132,7 +133,7 @@ def lose_answer(s: State, c: C, position: int) -> None:
 
 @always
 def what_is_acknowledged_was_received(s: State, c: C) -> bool:
-    """If the sender's last value is acknowledged, the receiver has seen its bit; violated without `compares`."""
+    """If the sender's last value is acknowledged, the receiver has received its bit; violated without `compares`."""
     return s.sent_bit == s.received_bit or s.acknowledged != s.sent_bit
 
 

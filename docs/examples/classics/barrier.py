@@ -1,6 +1,7 @@
 """A barrier: processes wait for each other, and continue together.
 
-This is `Barrier` of the TLA+ examples. Its last action changes all processes in one step; here that is a loop.
+This is `Barrier` from the TLA+ examples. Its last action changes all processes in one step; this model does so in a
+loop.
 """
 
 from typing import Annotated
@@ -33,7 +34,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Nobody waits."""
+    """No process waits."""
 
 
 @action(process=Process)

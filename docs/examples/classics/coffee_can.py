@@ -1,9 +1,8 @@
-"""The coffee can: two beans are taken out and one is put back, until one is left. The initial state determines its
-colour.
+"""The coffee can: two beans are taken out and one is put in, until a single bean is left.
 
-This is Scholten's problem, from Gries's "The Science of Programming", and `CoffeeCan` of the TLA+ examples, including
+This is Scholten's problem, from Gries's "The Science of Programming", and `CoffeeCan` from the TLA+ examples, including
 its last step, which changes nothing. There is an initial state for each number of black and white beans, so every state
-is an initial one.
+is an initial state.
 """
 
 from typing import Annotated
@@ -87,7 +86,7 @@ def beans_get_fewer(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def a_white_bean_is_left(before: State, after: State, c: C) -> bool:
-    """A step can leave one bean, which is white."""
+    """A step can leave a single white bean."""
     return before.black == 1 and after.white == 1 and after.black == 0
 
 

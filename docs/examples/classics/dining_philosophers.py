@@ -1,8 +1,7 @@
-"""Dining philosophers, as solved by Chandy and Misra: forks are dirty after use, and a philosopher hands a dirty fork
-over.
+"""Dining philosophers, as solved by Chandy and Misra: used forks are dirty, and a philosopher hands over dirty forks.
 
-The steps are the same as in `DiningPhilosophers` of the TLA+ examples: a philosopher first hands over a fork, and in
-the same step decides whether it may eat with the forks that it had before.
+The steps are as in `DiningPhilosophers` from the TLA+ examples: a philosopher first hands over a fork and, in the same
+step, decides whether to eat, based on the forks held before.
 """
 
 from enum import IntEnum
@@ -65,7 +64,7 @@ def to_the_right(c: C, philosopher: int) -> int:
 
 
 def to_the_left(c: C, philosopher: int) -> int:
-    """Return the philosopher before this one."""
+    """Return the previous philosopher."""
     return philosopher - 1 if philosopher > 0 else c.philosophers - 1
 
 

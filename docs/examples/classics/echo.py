@@ -1,7 +1,7 @@
 """The echo algorithm: a node explores a graph, and the answers of all nodes form a spanning tree.
 
-This is `Echo` of the TLA+ examples, on a graph in which all nodes are neighbours. Messages are in a bag, and a node
-receives its messages in any order. Node 0 begins.
+This is `Echo` from the TLA+ examples, on a graph in which all nodes are neighbours. Messages are in a bag, so a node
+receives them in any order. Node 0 begins.
 """
 
 from enum import IntEnum
@@ -98,7 +98,7 @@ def receive(s: State, c: C, m: Message) -> None:
 
 @action(node=Node)
 def has_all(s: State, c: C, node: int) -> None:
-    """A node has a message from every neighbour."""
+    """A node has received a message from every neighbour."""
     require(s.at[node] == At.RECEIVING)
     require(s.received[node] == c.nodes - 1)
     s.at[node] = At.ANSWERING
@@ -106,7 +106,7 @@ def has_all(s: State, c: C, node: int) -> None:
 
 @action(node=Node)
 def answer(s: State, c: C, node: int) -> None:
-    """The node answers its parent, if it has one."""
+    """A node answers its parent, if it has one."""
     require(s.at[node] == At.ANSWERING)
     s.at[node] = At.DONE
     if node != 0:
@@ -115,7 +115,7 @@ def answer(s: State, c: C, node: int) -> None:
 
 @action()
 def stay(s: State, c: C) -> None:
-    """All are done, and nothing changes any more."""
+    """All nodes are done, and nothing changes any more."""
     require(all(at == At.DONE for at in s.at))
 
 
@@ -130,7 +130,7 @@ def root(s: State, c: C, node: int) -> int:
 
 @always
 def the_parents_make_a_tree(s: State, c: C) -> bool:
-    """Finally, node 0 has no parent, and is an ancestor of all other nodes."""
+    """At the end, node 0 has no parent and is an ancestor of all other nodes."""
     return any(at != At.DONE for at in s.at) or (
         s.parent[0] == NONE and all(root(s, c, node) == 0 for node in range(c.nodes))
     )
@@ -138,7 +138,7 @@ def the_parents_make_a_tree(s: State, c: C) -> bool:
 
 @always
 def children_have_their_parents(s: State, c: C) -> bool:
-    """If a node has a child, it is that child's parent."""
+    """If a node has a child, the node is that child's parent."""
     return all(
         s.parent[child] == node
         for node in range(c.nodes)
@@ -149,13 +149,13 @@ def children_have_their_parents(s: State, c: C) -> bool:
 
 @always
 def the_first_message_is_no_answer(s: State, c: C) -> bool:
-    """A node gets answers only if it has asked."""
+    """A node receives answers only after it has sent messages."""
     return all(s.received[m.to] > 0 or m.to == 0 for m in s.messages if m.is_answer)
 
 
 @sometimes
 def the_tree_is_deep(s: State, c: C) -> bool:
-    """All are done, and some node is not a child of node 0."""
+    """All nodes are done, and some node is not a child of node 0."""
     return all(at == At.DONE for at in s.at) and any(s.parent[node] > 0 for node in range(c.nodes))
 
 

@@ -2,7 +2,7 @@
 
 This is Lamport's `InnerFIFO`, from "Specifying Systems". A wire has a value and two bits, and carries the value while
 the bits differ. The queue may grow without limit, so the search bounds its length. TLC counts a step that would exceed
-the bound and discards the state; here a guard that names its bound refuses such a step.
+the bound, and discards its state; in this model, a guard that names its bound refuses such a step.
 """
 
 from typing import Annotated
@@ -109,7 +109,7 @@ def receive(s: State, c: C) -> None:
 
 @step(on=dequeue)
 def the_oldest_value_is_sent(before: State, after: State, c: C) -> bool:
-    """The receiver gets the value that has waited longest, and the queue drops it."""
+    """The receiver gets the oldest value in the queue, and the queue drops it."""
     return after.outgoing.value == before.queue[0].value and len(after.queue) == len(before.queue) - 1
 
 

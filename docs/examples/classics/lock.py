@@ -1,6 +1,6 @@
-"""A lock: the behaviour that Peterson's algorithm, and any other mutual exclusion algorithm, must show from outside.
+"""A lock, as every mutual exclusion algorithm, such as Peterson's, must appear from outside.
 
-This is `Lock` of the TLA+ examples.
+This is `Lock` from the TLA+ examples.
 """
 
 from enum import IntEnum
@@ -78,7 +78,7 @@ def unlock(s: State, c: C, process: int) -> None:
 
 @always
 def at_most_one_has_the_lock(s: State, c: C) -> bool:
-    """One process has the lock if it is locked, and none otherwise."""
+    """If the lock is taken, one process has it; otherwise no process has it."""
     return sum(at in (At.CRITICAL, At.LEAVING) for at in s.at) == s.locked
 
 

@@ -1,7 +1,7 @@
 """Majority vote by Boyer and Moore: one pass over a sequence finds the only value that can have a majority.
 
-This is `Majority` of the TLA+ examples, on all sequences of three values with at most five elements. `initial` has a
-parameter for each element; elements after the end are 0, so that no sequence occurs twice.
+This is `Majority` from the TLA+ examples, checked on all sequences of up to five elements drawn from three values.
+`initial` has a parameter for each element; elements after the end are 0, so that no sequence occurs twice.
 """
 
 from typing import Annotated
@@ -43,7 +43,7 @@ class State(Record):
 
 @action(length=Length, candidate=Value, v0=Value, v1=Value, v2=Value, v3=Value, v4=Value)
 def initial(s: State, c: C, length: int, candidate: int, v0: int, v1: int, v2: int, v3: int, v4: int) -> None:
-    """Any sequence, and any first candidate."""
+    """The sequence and the first candidate are arbitrary."""
     require(length > 0 or v0 == 0)
     require(length > 1 or v1 == 0)
     require(length > 2 or v2 == 0)
@@ -74,19 +74,19 @@ def look(s: State, c: C) -> None:
 
 
 def seen(s: State, value: int) -> int:
-    """Return how often a value has been seen so far."""
+    """Return how often a value has occurred so far."""
     return sum(s.sequence[position] == value for position in range(s.at))
 
 
 @always
 def no_other_value_has_a_majority(s: State, c: C) -> bool:
-    """Finally, any value other than the candidate makes up at most half of the sequence."""
+    """At the end, any value other than the candidate makes up at most half of the sequence."""
     return s.at < s.length or all(value == s.candidate or 2 * seen(s, value) <= s.length for value in range(c.kinds))
 
 
 @always
 def the_count_is_a_lead(s: State, c: C) -> bool:
-    """All seen values, except `count` copies of the candidate, form pairs of different values; this is inductive."""
+    """All values so far, except `count` copies of the candidate, form pairs of different values; this is inductive."""
     rest = s.at - s.count
     return (
         s.count <= seen(s, s.candidate)

@@ -1,7 +1,6 @@
-"""Lamport's teaching example: processes in a circle write 1, then read what the process before them has written. One of
-them reads 1.
+"""Lamport's teaching example: processes in a circle write 1, then read what the previous process wrote. One reads 1.
 
-This is `Simple` of the TLA+ examples, from "Teaching Concurrency".
+This is `Simple` from the TLA+ examples, described in "Teaching Concurrency".
 """
 
 from enum import IntEnum
@@ -56,7 +55,7 @@ def write(s: State, c: C, process: int) -> None:
 
 @action(process=Process)
 def read(s: State, c: C, process: int) -> None:
-    """A process reads what the one before it has written."""
+    """A process reads what the previous process has written."""
     require(s.at[process] == At.READING)
     s.at[process] = At.DONE
     s.seen[process] = s.written[process - 1 if process > 0 else c.processes - 1]
@@ -64,13 +63,13 @@ def read(s: State, c: C, process: int) -> None:
 
 @action()
 def stay(s: State, c: C) -> None:
-    """All are done, and nothing changes any more."""
+    """All processes are done, and nothing changes any more."""
     require(all(at == At.DONE for at in s.at))
 
 
 @always
 def somebody_reads_1(s: State, c: C) -> bool:
-    """Once all are done, at least one process has read 1: the last one to read."""
+    """Once all processes are done, at least one of them has read 1: the last one to read."""
     return any(at != At.DONE for at in s.at) or any(s.seen)
 
 
@@ -82,7 +81,7 @@ def whoever_reads_has_written(s: State, c: C) -> bool:
 
 @sometimes
 def only_one_reads_1(s: State, c: C) -> bool:
-    """All are done, and only one process has read 1."""
+    """All processes are done, and only one of them has read 1."""
     return all(at == At.DONE for at in s.at) and sum(s.seen) == 1
 
 

@@ -1,8 +1,8 @@
 """Paxos: acceptors vote in ballots, and a value is chosen forever once a quorum has voted for it in one ballot.
 
-This is Lamport's `Paxos` without leaders and learners; the TLA+ examples count its states for one acceptor and one
-value. Sent messages are kept. There is at most one message of each kind per ballot, or per acceptor and ballot, so a
-set of messages is an array with an element for each of them.
+This is Lamport's `Paxos` without leaders and learners; the TLA+ examples give its number of states for one acceptor and
+one value. Sent messages are kept. There is at most one message of each kind per ballot, or per acceptor and ballot, so
+a set of messages is an array with an element for each possible message.
 """
 
 from typing import Annotated
@@ -39,7 +39,7 @@ MaybeValue = Annotated[int, Index(C.options, none=True)]
 
 
 class Promise(Record):
-    """An acceptor's message 1b, which promises to join no earlier ballot, with its latest vote."""
+    """An acceptor's message 1b, which promises to join no earlier ballot and contains the acceptor's latest vote."""
 
     sent: bool
     voted_in: MaybeBallot
@@ -94,7 +94,7 @@ def phase_1b(s: State, c: C, acceptor: int, ballot: int) -> None:
 
 
 def latest_vote(message: Message) -> int:
-    """Return the latest ballot of a vote that a promise reports, or NONE."""
+    """Return the ballot of the latest vote that a promise reports, or NONE."""
     latest = NONE
     for promise in message.promise:
         if promise.sent and promise.voted_in > latest:
@@ -104,7 +104,7 @@ def latest_vote(message: Message) -> int:
 
 @action(ballot=Ballot, value=Value)
 def phase_2a(s: State, c: C, ballot: int, value: int) -> None:
-    """A ballot with promises from a quorum proposes the value of their latest vote, or any value if there is none."""
+    """A ballot with promises from a quorum proposes their latest vote's value, or any value if there is no vote."""
     message = s.sent[ballot]
     latest = latest_vote(message)
     require(message.asked == NONE)
@@ -149,7 +149,7 @@ def one_value_is_chosen(s: State, c: C) -> bool:
 
 @always
 def votes_are_those_that_were_asked_for(s: State, c: C) -> bool:
-    """An acceptor's latest vote was for its ballot's value, and that ballot is not later than its latest promise."""
+    """An acceptor's latest vote is for its ballot's value, in a ballot no later than its latest promise."""
     return all(
         s.voted_in[acceptor] == NONE
         or (
@@ -163,7 +163,7 @@ def votes_are_those_that_were_asked_for(s: State, c: C) -> bool:
 
 @sometimes
 def the_last_ballot_chooses(s: State, c: C) -> bool:
-    """A value is chosen in the last ballot, after another ballot has started."""
+    """A value is chosen in the last ballot after another ballot has started."""
     return is_chosen(s, c, c.ballots - 1) and s.sent[0].opened
 
 

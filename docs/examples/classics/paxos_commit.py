@@ -1,9 +1,9 @@
-"""Paxos Commit, by Gray and Lamport: two-phase commit whose coordinator may fail. Acceptors choose each resource
-manager's decision.
+"""Paxos Commit, by Gray and Lamport: two-phase commit that survives a failure of its coordinator.
 
-Each manager has its own instance of Paxos. In ballot 0 it proposes its own value; another process that suspects the
-manager leads each later ballot, and proposes `ABORTED` unless another value may have been chosen. This is `PaxosCommit`
-of the TLA+ examples, with three acceptors; a quorum is identified by the acceptor that it leaves out.
+Acceptors choose each resource manager's decision, in one instance of Paxos for each manager. In ballot 0 a manager
+proposes its own value. If another process suspects that the manager has failed, it leads a later ballot, and proposes
+`ABORTED` unless another value may have been chosen. This is `PaxosCommit` from the TLA+ examples, with three acceptors;
+a quorum is identified by the acceptor that it leaves out.
 """
 
 from enum import IntEnum
@@ -64,7 +64,7 @@ class Promise(Record):
 
 
 class Sent(Record):
-    """The messages of a ballot: 1a, 1b of each acceptor, the value of 2a, 2b of each acceptor."""
+    """The messages of a ballot: 1a, each acceptor's 1b, the value of 2a, and each acceptor's 2b."""
 
     opened: bool
     promise: Annotated[Array[Promise], Per(Acceptor)]
@@ -145,7 +145,7 @@ def phase_1b(s: State, c: C, acceptor: int, ballot: int, manager: int) -> None:
 
 
 def value_to_ask_for(message: Sent, leaves_out: int, c: C) -> Value:
-    """Return the value of the latest vote in a quorum, or `ABORTED` if there was none."""
+    """Return the value of the latest vote in a quorum, or `ABORTED` if there is no vote."""
     latest = NONE
     value = Value.ABORTED
     for acceptor in range(ACCEPTORS):
@@ -158,7 +158,7 @@ def value_to_ask_for(message: Sent, leaves_out: int, c: C) -> Value:
 
 @action(ballot=Ballot, manager=Manager, leaves_out=Acceptor)
 def phase_2a(s: State, c: C, ballot: int, manager: int, leaves_out: int) -> None:
-    """A later ballot with a quorum of promises proposes their latest vote's value, or to abort if there is none."""
+    """A later ballot with a quorum of promises proposes their latest vote's value, or to abort if there is no vote."""
     message = s.instance[manager].sent[ballot]
     require(ballot > 0)
     require(message.asked == Value.NOTHING)
@@ -186,14 +186,14 @@ def is_chosen(s: State, manager: int, value: int) -> bool:
 
 @action()
 def decide_to_commit(s: State, c: C) -> None:
-    """Commit is announced once all managers are chosen as prepared."""
+    """Commit is announced once `PREPARED` is chosen for every manager."""
     require(all(is_chosen(s, manager, Value.PREPARED) for manager in range(c.managers)))
     s.commit_sent = True
 
 
 @action()
 def decide_to_abort(s: State, c: C) -> None:
-    """Abort is announced once a manager is chosen as aborted."""
+    """Abort is announced once `ABORTED` is chosen for a manager."""
     require(any(is_chosen(s, manager, Value.ABORTED) for manager in range(c.managers)))
     s.abort_sent = True
 

@@ -1,7 +1,7 @@
-"""Peterson's algorithm: two processes exclude each other with one flag each and one shared number.
+"""Peterson's algorithm: two processes exclude each other with one flag each and a shared turn.
 
-The steps are the same as in `Peterson` of the TLA+ examples, one for each label. A program counter is a field with an
-enum, and a step from label to label is an action.
+The steps are as in `Peterson` from the TLA+ examples, one for each label. A program counter is a field with an enum,
+and a step from label to label is an action.
 """
 
 from enum import IntEnum
@@ -68,7 +68,7 @@ def raise_flag(s: State, c: C, process: int) -> None:
 
 @action(process=Process)
 def give_way(s: State, c: C, process: int) -> None:
-    """A process gives the turn to the other one."""
+    """A process gives the turn to the other process."""
     require(s.at[process] == At.GIVING_WAY)
     s.at[process] = At.WAITING
     s.turn = 1 - process if c.gives_way else process
@@ -76,7 +76,7 @@ def give_way(s: State, c: C, process: int) -> None:
 
 @action(process=Process)
 def enter(s: State, c: C, process: int) -> None:
-    """A process enters if the other one does not want to, or has given way since."""
+    """A process enters if the other process's flag is down, or if the other process has given it the turn."""
     require(s.at[process] == At.WAITING)
     require(not s.flag[1 - process] or s.turn == process)
     s.at[process] = At.CRITICAL
@@ -91,7 +91,7 @@ def finish(s: State, c: C, process: int) -> None:
 
 @action(process=Process)
 def lower_flag(s: State, c: C, process: int) -> None:
-    """It leaves."""
+    """A process leaves and lowers its flag."""
     require(s.at[process] == At.LEAVING)
     s.at[process] = At.RESTING
     s.flag[process] = False
@@ -116,7 +116,7 @@ def flags_show_who_wants_to_be_inside(s: State, c: C) -> bool:
 
 @always
 def whoever_is_inside_has_the_turn(s: State, c: C) -> bool:
-    """A process inside has the turn, or the other one has not given way yet; violated without `gives_way`."""
+    """A process inside has the turn, or the other process has not given way yet; violated without `gives_way`."""
     return all(s.turn == process or s.at[1 - process] <= At.GIVING_WAY for process in range(2) if is_inside(s, process))
 
 

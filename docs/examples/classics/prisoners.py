@@ -1,8 +1,8 @@
-"""Prisoners and two switches: a puzzle in which one of them counts until all have been in the room.
+"""Prisoners and two switches: a puzzle in which one prisoner counts until all have been in the room.
 
 This is Lamport's `Prisoners`. A prisoner who is brought into the room must flip one of two switches. Every prisoner
-except the counter moves switch A up twice, when it is down; the counter moves it down and counts. Prisoner 0 is the
-counter.
+except the counter moves switch A up twice, on visits when it is down; the counter moves it down and counts. Prisoner 0
+is the counter.
 """
 
 from typing import Annotated
@@ -76,7 +76,7 @@ def is_done(s: State, c: C) -> bool:
 
 @always
 def all_have_been_there(s: State, c: C) -> bool:
-    """When the counter declares it, all have been in the room; violated if each moves the switch only once."""
+    """If the counter declares that all have been there, it is true; violated if each moves the switch only once."""
     return not is_done(s, c) or all(s.moved[prisoner] > 0 for prisoner in range(1, c.prisoners))
 
 

@@ -1,8 +1,7 @@
-"""Readers and writers: many may read at a time, one may write alone, and all are served in the order in which they
-asked.
+"""Readers and writers: many may read at a time, but only one may write, alone. Requests are served in order.
 
-This is `ReadersWriters` of the TLA+ examples. Each actor may ask for both, so the queue contains at most two requests
-per actor.
+This is `ReadersWriters` from the TLA+ examples. Each actor may request both, so the queue contains at most two requests
+from each actor.
 """
 
 from typing import Annotated

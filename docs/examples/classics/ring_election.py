@@ -1,8 +1,7 @@
-"""Election of a leader on a ring, by Chang and Roberts: numbers travel around the ring, and each node removes those
-that are larger than its own.
+"""Leader election on a ring, by Chang and Roberts: numbers travel around the ring, and each node drops larger ones.
 
-The messages in flight to a node are a set of numbers, stored in one word. This is `ChangRoberts` of the TLA+ examples,
-where node n has the number n. Any set of nodes may begin; it is the parameter of `initial`.
+The messages in flight to a node are a set of numbers, stored in one word. This is `ChangRoberts` from the TLA+
+examples, where node n has the number n. Any set of nodes may begin; `initial` has this set as its parameter.
 """
 
 from enum import IntEnum
@@ -89,7 +88,7 @@ def receive(s: State, c: C, node: int, number: int) -> None:
 
 @always
 def the_first_wins_and_all_know(s: State, c: C) -> bool:
-    """The winner has the smallest number of the nodes that began, and all others have lost by then."""
+    """The winner has the smallest number of the nodes that began, and all other nodes have lost."""
     return all(
         bits.contains(s.begins, winner)
         and all(s.hope[other] == Hope.LOST for other in range(c.nodes) if other != winner)

@@ -1,8 +1,8 @@
-"""Two-phase commit: a coordinator decides for all resource managers, once all of them have said that they are prepared.
+"""Two-phase commit: a coordinator decides for all resource managers once every one of them is prepared.
 
-This is Lamport's `TwoPhase`; Stateright counts its states too. Sent messages are kept and may be received repeatedly,
-so they are sets and flags, and loss need not be modelled. Receiving a message again is a step that changes nothing; it
-is counted, as in TLC.
+This is Lamport's `TwoPhase`; Stateright also gives its number of states. Sent messages are kept and may be received
+repeatedly, so they are sets and flags, and loss need not be modelled. Receiving a message again is a step that changes
+nothing; it is counted, as in TLC.
 """
 
 from enum import IntEnum
@@ -65,7 +65,7 @@ def initial(s: State, c: C) -> None:
 
 @action(manager=Manager)
 def prepare(s: State, c: C, manager: int) -> None:
-    """A manager prepares, and reports this."""
+    """A manager prepares, and reports this to the coordinator."""
     require(s.phase[manager] == Phase.WORKING)
     s.phase[manager] = Phase.PREPARED
     s.prepared_sent = bits.with_member(s.prepared_sent, manager)

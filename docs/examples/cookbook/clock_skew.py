@@ -1,7 +1,7 @@
-"""Leases and clock skew: holder and server count the ticks since the grant, each on its own clock.
+"""Leases and clock skew: lease holder and server count the ticks since the grant, each on its own clock.
 
 The server's clock may be at most `skew` ticks ahead of the holder's, so the server waits that much longer than the
-lease before it gives the lease to another client. If you let it wait only for `C.lease`, `check` finds the bug.
+lease before it gives the lease to another client. If the server waits only for `C.lease`, `check` finds the bug.
 """
 
 from typing import Annotated
@@ -20,7 +20,7 @@ class State(Record):
 
 
 def is_used(s: State, c: C) -> bool:
-    """Return whether the holder uses the lease: by its own clock, there is time left."""
+    """Return whether the holder uses the lease: by its own clock, the lease has not expired."""
     return s.holder_clock < c.lease
 
 
@@ -51,7 +51,7 @@ def server_ticks(s: State, c: C) -> None:
 
 @always
 def nobody_else_gets_it(s: State, c: C) -> bool:
-    """The server does not give the lease away while the holder uses it."""
+    """The server does not give the lease to another client while the holder uses it."""
     return not (is_used(s, c) and is_free(s, c))
 
 

@@ -1,4 +1,4 @@
-"""Fairness: weak if nothing disables the promised action; strong if something may disable it again and again."""
+"""Fairness: weak if nothing disables the fair action, strong if something may disable it again and again."""
 
 from fencepost.model.language import Constants, Machine, Record, action, leads_to, require, sometimes, strong, weak
 
@@ -8,7 +8,7 @@ class C(Constants):
 
 
 class State(Record):
-    """A door that others open and shut, and a person who wants to go through."""
+    """A door that others open and shut, and a person who wants to go through it."""
 
     open: bool
     through: bool
@@ -28,7 +28,7 @@ def others_open(s: State, c: C) -> None:
 
 @action()
 def others_shut(s: State, c: C) -> None:
-    """Others shut it."""
+    """Others shut the door."""
     require(s.open)
     s.open = False
 

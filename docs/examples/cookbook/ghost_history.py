@@ -1,4 +1,4 @@
-"""Ghost history: a field that remembers the past for properties. No guard reads it; its name begins with `ghost_`."""
+"""Ghost history: a field that records the past for properties. No guard reads it; its name begins with `ghost_`."""
 
 from typing import Annotated
 

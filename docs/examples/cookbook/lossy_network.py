@@ -39,7 +39,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Nothing has been ordered."""
+    """No order has been sent."""
     s.losses_left = c.losses
 
 

@@ -1,4 +1,4 @@
-"""Quorums: votes are a set, and a majority is a condition on its size."""
+"""Quorums: votes are a set, and a majority is a condition on the size of the set."""
 
 from typing import Annotated
 
@@ -40,7 +40,7 @@ def initial(s: State, c: C) -> None:
 
 @action(node=Node, candidate=Node)
 def vote(s: State, c: C, node: int, candidate: int) -> None:
-    """A node votes once."""
+    """A node votes. Each node votes only once."""
     require(not s.voted[node])
     s.voted[node] = True
     s.votes[candidate] = bits.with_member(s.votes[candidate], node)

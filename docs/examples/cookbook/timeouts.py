@@ -1,4 +1,7 @@
-"""Timeouts: a number holds the time that is left until a deadline, and each tick lowers it. No request waits longer."""
+"""Timeouts: a field counts the ticks until a deadline, and each tick lowers it.
+
+No request waits beyond its deadline.
+"""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""The worst case: a cost, counted in steps of some actions; `check` shows the most expensive path."""
+"""The worst case: a cost, counted in steps of certain actions; `check` shows the most expensive path."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Nothing has been tried."""
+    """No attempt has been made."""
 
 
 @action()
