@@ -129,6 +129,9 @@ TAKEN = {
         kafka-4.4 2 voters, endpoints of nobody; kafka-4.2 2 voters, controllers register""",
     "controller-failover": """3 controllers, a restart and lost writes; 3 controllers, a request sent again;
         two decisions, no records; three epochs, elected again""",
+    "tiers": """kafka-3.7.0 a tier; kafka-3.6-rc a restart; kafka-3.6 an unclean election; kafka-4.4 a late copy;
+        kafka-3.8.0 a copy fails, one epoch; kafka-3.7 a move to another directory;
+        kafka-4.4 records are deleted, not counted""",
 }
 """Runs that together take every action. For other protocols, all small ones do."""
 SMALL = {"follower-reads": 30_000, "watermark-propagation": 30_000}

@@ -129,7 +129,7 @@ def test_a_model_that_is_edited_in_a_copy_has_no_evidence_and_a_clone_that_does_
     assert "own classes" not in made.stdout
     assert CRASHES not in made.stdout
     assert "cluster/controller.py differs from the installed one in " in made.stderr
-    assert f"`pip install -e {ROOT}` puts the edits here into effect." in made.stderr
+    assert f"Run `pip install -e {ROOT}` to use the edited models." in made.stderr
 
 
 def test_in_the_clone_that_runs_nothing_is_said(tmp_path: Path) -> None:
