@@ -90,6 +90,42 @@ def is_not_seven(s, c):
 def is_two(s, c):
     return s.a == 2 and changes_a_local(s) == 0
 """
+SENT = """
+class C(Constants):
+    room = capacity(3, low=0, high=4, meaning="notes")
+
+class Note(Record):
+    about: Annotated[int, Range(0, 2)]
+
+class State(Record):
+    notes: Annotated[Bag[Note], Size(C.room)]
+    seen: Annotated[Array[Annotated[int, Range(0, 1)]], Size(2)]
+    at: Annotated[int, Range(0, 2)]
+
+@action(about=Index(3))
+def sends(s, c, about):
+    require(len(s.notes) < c.room)
+    s.notes.add(about=about)
+
+@action()
+def moves(s, c):
+    require(s.at < 2 and not any(m.about == s.at and s.seen[m.about] == 1 for m in s.notes))
+    s.seen[s.at] = 1
+    s.at += 1
+
+@always
+def notes_are_of_what_is_ahead(s, c):
+    return all(m.about >= s.at or any(s.seen[n] == 1 for n in range(m.about, s.at)) for m in s.notes)
+
+@sometimes
+def all_alike(s, c):
+    return len(s.notes) == c.room and all(m.about == s.at for m in s.notes)
+"""
+READS_SENT = """
+@always
+def reads_what_is_sent(s, c):
+    return all(s.seen[m.about] <= 1 for m in s.notes)
+"""
 
 
 def agree(text: str, **values: int) -> Result:
@@ -107,6 +143,11 @@ def test_what_a_part_protects_is_protected_in_every_lane(room: int) -> None:
     agree(PLACES, room=room)
 
 
+@pytest.mark.parametrize("room", [0, 1, 4])
+def test_messages_in_flight_are_read_in_the_lanes_that_have_them(room: int) -> None:
+    agree(SENT, room=room)
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [
@@ -114,9 +155,13 @@ def test_what_a_part_protects_is_protected_in_every_lane(room: int) -> None:
             PLACES + READS_BEHIND,
             "property 'reads-behind': State.items: index 4 is outside the array: it has 4 elements",
         ),
+        (
+            SENT + READS_SENT,
+            "property 'reads-what-is-sent': State.seen: index 2 is outside the array: it has 2 elements",
+        ),
         (LENGTHS, "measures: State.rows: index 7 is outside the array: it has 3 elements"),
     ],
-    ids=["an element", "a length that is known"],
+    ids=["an element", "what is sent", "a length that is known"],
 )
 def test_a_part_that_nothing_protects_fails_as_it_does_in_one_state(text: str, error: str) -> None:
     machine, properties = machine_of(text)

@@ -32,7 +32,7 @@ from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Expression, Fa
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef
 
 MOST_ROUNDS = 64
-"""Maximum number of iterations of a loop whose end differs between lanes. All are run, even if a state needs few."""
+"""Maximum number of iterations of a loop whose ends differ between lanes. All are run, even if a state needs few."""
 
 
 class Columns(Lanewise):
@@ -349,17 +349,28 @@ class Columns(Lanewise):
 
         if isinstance(clause.source, nodes.Numbers):
             first, last = self.number(clause.source.start), self.number(clause.source.stop)
-            if not isinstance(first, Value):
+            if Lanes in (type(first), type(last)) and last.high - first.low > MOST_ROUNDS:
                 raise Unsuited
-            if isinstance(last, Lanes) and last.high - first.low > MOST_ROUNDS:
-                raise Unsuited
+            begin = first if isinstance(first, Value) else number(first.low)
             end = last if isinstance(last, Value) else number(last.high)
-            with counted(self.build, first, end) as item:
-                round_(item.at, self.compared("<", item.at, last) if isinstance(last, Lanes) else flag(value=True))
+            with counted(self.build, begin, end) as item:
+                begun = self.compared(">=", item.at, first) if isinstance(first, Lanes) else flag(value=True)
+                goes_on = self.compared("<", item.at, last) if isinstance(last, Lanes) else flag(value=True)
+                round_(item.at, self.both(begun, goes_on))
             return
         source = self.expression(clause.source)
-        if isinstance(clause.source.type, BagRef) or not isinstance(source, Places):
+        if not isinstance(source, Places):
             raise Unsuited
+        if isinstance(clause.source.type, BagRef):
+            items, count = self.field(source, "items"), self.count(source)
+            with counted(self.build, number(0), number(count.high)) as item:
+                there, some = self.compared("<", item.at, count), self.build.label()
+                sent = self.build.bitwise("&", self.bits(there), self.active)
+                self.build.branch(self.build.compared("!=", sent, number(0)), some, item.end)
+                self.build.begin(some)
+                if count.high:
+                    round_(self.element(items, item.at), there)
+            return
         assert isinstance(clause.source.type, Arr)
         size = self.module.shape.size(self.build, self.e, clause.source.type.field.length)
         with counted(self.build, number(0), size) as item:
