@@ -148,25 +148,31 @@ def _holders(kind: type[Node]) -> tuple[str, ...]:
     return _HOLDERS[kind]
 
 
-def _nodes(value: Any) -> Iterator[Node]:
+def _nodes(value: Any) -> list[Node]:
     if isinstance(value, Node):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _nodes(item)
+        return [value]
+    return [node for item in value for node in _nodes(item)] if isinstance(value, tuple) else []
 
 
-def parts(node: Node) -> Iterator[Node]:
-    """Yield the parts of a node, in the order of evaluation if that is the order of the fields."""
+def parts(node: Node) -> list[Node]:
+    """Return the parts of a node, in the order of evaluation if that is the order of the fields."""
+    found: list[Node] = []
     for name in _holders(type(node)):
-        yield from _nodes(getattr(node, name))
+        value = getattr(node, name)
+        if isinstance(value, Node):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found += _nodes(value)
+    return found
 
 
 def inside(nodes: Iterable[Node]) -> Iterator[Node]:
     """Yield these nodes and all nodes inside them, each before its parts."""
-    for node in nodes:
+    waiting = [*nodes][::-1]
+    while waiting:
+        node = waiting.pop()
         yield node
-        yield from inside(parts(node))
+        waiting += parts(node)[::-1]
 
 
 def locals_read(node: Node) -> set[Slot]:

@@ -117,6 +117,7 @@ def with_guards(program: Program, texts: dict[str, list[str]]) -> Program:
     first = 0
     for action in program.actions:
         prefix = program.of(action).body[: action.prefix]
+        walk = Walk(program.of(action), program.functions)
         guards = tuple(
             Guard(
                 first + item.number,
@@ -125,7 +126,7 @@ def with_guards(program: Program, texts: dict[str, list[str]]) -> Program:
                 item.at,
                 item.condition,
                 parts_of(item.condition),
-                reads_of(program, program.of(action), item.condition, prefix[: prefix.index(item)]),
+                reads_of(walk, item.condition, prefix[: prefix.index(item)]),
                 item.bound,
             )
             for item in prefix
@@ -152,16 +153,15 @@ def with_effects(program: Program) -> Program:
     return replace(program, functions=tuple(made))
 
 
-def reads_of(program: Program, function: Function, condition: Expression, before: Sequence[nodes.Node]) -> Paths:
+def reads_of(walk: "Walk", condition: Expression, before: Sequence[nodes.Node]) -> Paths:
     needed: list[nodes.Node] = [condition]
     slots = locals_read(condition)
     for item in reversed(before):
         if any(isinstance(part, nodes.Assign | nodes.For) and part.slot in slots for part in inside([item])):
             needed.append(item)
             slots |= locals_read(item)
-    walk = Walk(function, program.functions)
     walk.reads.clear()
-    walk.note(needed)
+    walk.note([*inside(needed)])
     return frozenset(walk.reads)
 
 
@@ -177,16 +177,16 @@ class Walk:
         self.writes: set[tuple[int, str]] = set()
         self.disorders: set[tuple[int, str]] = set()
         self.gives: set[tuple[int, str]] = set()
-        before = -1
+        every, before = [*inside(function.body)], -1
         while before != (before := sum(map(len, self.slots.values()))):  # a later round of a loop may name a place
-            self.note(function.body)
+            self.note(every)
 
     def effects(self) -> Effects:
         return Effects(*map(frozenset, (self.reads, self.writes, self.disorders, self.gives)))
 
-    def note(self, block: Iterable[nodes.Node]) -> None:
+    def note(self, every: list[nodes.Node]) -> None:
         stored: set[nodes.Node] = set()
-        for item in inside(block):
+        for item in every:
             if isinstance(item, nodes.Store):
                 stored.add(item.place)  # it is written, not read
             match item:
