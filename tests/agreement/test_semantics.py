@@ -57,10 +57,7 @@ def by_search(search: Callable[..., Result]) -> Callable[[Constants], bool]:
 ENGINES = {"plain": by_search(plain), "native": by_search(native)}
 EVERY = [
     pytest.param(
-        engine,
-        case,
-        marks=[pytest.mark.xdist_group("meanings")] if engine == "native" else [],
-        id=f"{engine}-{case}",
+        engine, case, marks=[pytest.mark.xdist_group("meanings")] if engine == "native" else [], id=f"{engine}-{case}"
     )
     for engine in ENGINES
     for case in NAMES

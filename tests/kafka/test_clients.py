@@ -89,10 +89,7 @@ def test_our_own_client_keeps_the_rules() -> None:
         ("skips-validation", LOST),
         ("skips-a-record", history("client-has-more 0", consumer=1)),
         ("delivers-twice", history("client-has-more 0", consumer=1)),
-        (
-            "keeps-the-old-leader",
-            history(*MOVED, hints=0),
-        ),
+        ("keeps-the-old-leader", history(*MOVED, hints=0)),
         (
             "gives-up",
             history("leader-is-missing 0", "client-sends-request 0", "client-receives-response", "client-refreshes 0"),

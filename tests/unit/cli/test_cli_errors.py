@@ -336,10 +336,7 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
                 "before the model can be read.\n  import no_such_module\n  ^^^^^^^^^^^^^^^^^^^^^"
             ),
         ),
-        (
-            KIP320,
-            " defines no PROPERTIES: assign to it a tuple of the results of @always, @step and @sometimes.",
-        ),
+        (KIP320, " defines no PROPERTIES: assign to it a tuple of the results of @always, @step and @sometimes."),
         (
             f"{KIP320}\nfrom fencepost.invariants.lineage import weak_isr\nPROPERTIES = (weak_isr, weak_isr)",
             ": PROPERTIES contains two properties named 'weak-isr': give each a different name.",

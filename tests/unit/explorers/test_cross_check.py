@@ -124,10 +124,7 @@ def undefined(s: Any, c: Any) -> bool:
 
 BEHAVIOURS = (
     eventually(
-        "they_end",
-        "They come to the last place.",
-        then=at_the_end,
-        fair=tuple(weak(action) for action in TRUE.actions),
+        "they_end", "They come to the last place.", then=at_the_end, fair=tuple(weak(action) for action in TRUE.actions)
     ),
     eventually("they_come_back", "They begin again.", then=back),
     eventually("it_is_defined", "It raises an error.", then=undefined),

@@ -11,18 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import fencepost.explorers.program.subset as language
 import pytest
 from fencepost.explorers.program.subset.program import check
-from fencepost.model.language import (
-    Array,
-    Constants,
-    Per,
-    Range,
-    Record,
-    action,
-    always,
-    bound,
-    choice,
-    step,
-)
+from fencepost.model.language import Array, Constants, Per, Range, Record, action, always, bound, choice, step
 from fencepost.model.language.domains import domain_of
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import fields

@@ -271,10 +271,7 @@ def test_topics_are_read_from_a_file(tmp_path: Path) -> None:
 
 def test_a_topic_that_is_not_there_and_a_setting_that_is_not_said_are_refused(cluster: dict[str, Any]) -> None:
     done = fencepost("advise", "--bootstrap-server", "h:1", "--topic", "other")
-    assert (done.exit_code, done.stderr) == (
-        2,
-        "fencepost: h:1 has no topic 'other': name an existing topic.\n",
-    )
+    assert (done.exit_code, done.stderr) == (2, "fencepost: h:1 has no topic 'other': name an existing topic.\n")
     del cluster["min.insync.replicas"]
     assert "did not return min.insync.replicas" in refused("advise", "--bootstrap-server", "h:1", "--topic", "orders")
 

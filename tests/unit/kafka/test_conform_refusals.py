@@ -13,13 +13,7 @@ from fencepost.kafka.driver.process import Driver, DriverError, thrown
 from fencepost.kafka.driver.releases import fetch_jars, model_of, tool
 from fencepost.kafka.driver.walks import Cover, state_graph
 from fencepost.kafka.replication.brokers import REPLICA, STATE
-from fencepost.kafka.replication.mapping import (
-    ACTIONS,
-    FIELDS,
-    NOT_COMPARED,
-    NOT_DRIVEN,
-    refuse,
-)
+from fencepost.kafka.replication.mapping import ACTIONS, FIELDS, NOT_COMPARED, NOT_DRIVEN, refuse
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
 
