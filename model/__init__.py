@@ -1,1 +1,1 @@
-"""The protocol, written once as guarded actions on a state record."""
+"""The protocols, each written once as guarded actions on a state record."""

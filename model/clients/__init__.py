@@ -1,1 +1,1 @@
-"""Client beliefs: metadata reads with consistency tokens, and the discovery of leaders (KIP-951)."""
+"""The knowledge of clients: metadata reads with consistency tokens, and the discovery of leaders (KIP-951)."""

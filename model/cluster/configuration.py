@@ -1,7 +1,7 @@
-"""Operators and configuration: raising and lowering min.insync.replicas in a running cluster, and turning ELR off.
+"""Configuration changes by operators: raising or lowering min.insync.replicas, and turning ELR off.
 
 Modelled on ConfigurationControlManager.incrementalAlterConfigs. The configuration record goes through the controller's
-log like any other record. Each node acts on it once it has applied it: the controller immediately, each broker later.
+log like any other record. Each node acts on it after applying it: the controller immediately, each broker later.
 """
 
 from fencepost.model.cluster.constants import C
@@ -33,8 +33,7 @@ def operator_lowers_min_isr(s: State, c: C) -> None:
 
 @action()
 def operator_turns_elr_off(s: State, c: C) -> None:
-    """An operator turns eligible leader replicas off (kafka-features downgrade --feature
-    eligible.leader.replicas.version=0).
+    """An operator turns ELR off (kafka-features downgrade --feature eligible.leader.replicas.version=0).
 
     Brokers do not read this feature. The downgrade does not clear the partitions' ELRs (FeatureControlManager.replay).
     """
@@ -45,8 +44,7 @@ def operator_turns_elr_off(s: State, c: C) -> None:
 
 
 def change_min_isr(s: State, c: C, by: int) -> None:
-    """Write a new min ISR, together with a ClearElrRecord: replicas that were eligible under the old value no longer
-    are.
+    """Write a new min ISR and a ClearElrRecord, which removes replicas that were eligible under the old value.
 
     ReplicationControlManager.removeTopicElrs. It also clears the last known leader. It writes only to partitions that
     have either, and gives them a new partition epoch. If a partition has no leader and its candidates are cleared, it

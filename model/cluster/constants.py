@@ -27,7 +27,7 @@ class Loss(IntEnum):
 
 
 class Rollback(IntEnum):
-    """The events after which a leader abandons a requested ISR change."""
+    """The events after which a leader reverts a requested ISR change."""
 
     INELIGIBLE = 0
     ANY_ERROR = 1
@@ -36,11 +36,10 @@ class Rollback(IntEnum):
 
 
 class FencedAnswers(IntEnum):
-    """A follower's reaction if the leader answers that the epoch of its query is fenced: it stops fetching until the
-    next epoch.
+    """When a follower stops fetching until the next epoch because its leader reports a fenced epoch.
 
-    CHECKED: unless it has already entered a later epoch. IGNORED: never, which makes no difference, since no leader
-    serves the follower before then.
+    CHECKED: unless it has already entered a later epoch. IGNORED: never, which makes no difference, because no leader
+    serves the follower before the next epoch.
     """
 
     IGNORED = 0
@@ -49,9 +48,7 @@ class FencedAnswers(IntEnum):
 
 
 class Field(IntEnum):
-    """The field HighWatermark (KIP-1166) in followers' fetches: absent (2^63-1), the follower's own, or unknown
-    (-1).
-    """
+    """The HighWatermark field of followers' fetches (KIP-1166): absent (2^63-1), the follower's, or unknown (-1)."""
 
     ABSENT = 0
     OWN = 1
@@ -59,16 +56,14 @@ class Field(IntEnum):
 
 
 class EpochSource(IntEnum):
-    """Where the leader gets the broker epoch of a new ISR member from."""
+    """The source from which the leader takes the broker epoch of a new ISR member."""
 
     FETCH = 0
     CACHE = 1
 
 
 class Epochless(IntEnum):
-    """How a leader treats fetches without a broker epoch: it accepts them, proposes no member because of them, or
-    refuses them.
-    """
+    """How a leader treats fetches without a broker epoch: accept, accept without proposing an ISR member, or reject."""
 
     ACCEPTED = 0
     INELIGIBLE = 1
@@ -94,8 +89,8 @@ class Checkpoint(IntEnum):
 class Completion(IntEnum):
     """The replicas that must be in the ISR before a reassignment completes.
 
-    All that remain (KAFKA-15665); only those that are added, as before; or those that are added, and all only if the
-    number of replicas decreases (KAFKA-19975).
+    All remaining ones (KAFKA-15665); only the added ones, as before; or the added ones, and all if the number of
+    replicas decreases (KAFKA-19975).
     """
 
     ALL_TARGETS = 0
@@ -115,10 +110,10 @@ class Publishing(IntEnum):
 
 
 class Judging(IntEnum):
-    """The min ISR by which the controller decides which replicas go into the ELR.
+    """The min ISR by which the controller decides which replicas enter the ELR.
 
     OWN: the controller's. SMALLER: the smaller of its own and the requesting leader's. HEARTBEATS: the smallest that
-    any broker may still act on, since heartbeats report which metadata a broker has applied.
+    any broker may still act on, because heartbeats report which metadata a broker has applied.
     """
 
     OWN = 0

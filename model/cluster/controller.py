@@ -1,8 +1,8 @@
-"""The controller: fencing, elections and AlterPartition, as one atomic machine behind its log.
+"""The controller: fencing, elections and AlterPartition, as one atomic machine that writes to its log.
 
 Modelled on ReplicationControlManager and ClusterControlManager; `partition_change.py` computes the consequences of a
-change. Every action that changes something appends one image to the window and is enabled only if the window has room:
-brokers lag by at most `metadata_lag` images.
+change. Every action that changes something appends one image to the window and is enabled only if the window has room,
+so brokers lag by at most `metadata_lag` images.
 """
 
 from fencepost.model.cluster.constants import C, Judging
@@ -36,12 +36,12 @@ from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def has_room(s: State, c: C) -> bool:
-    """Return whether the window of images has room for another."""
+    """Return whether the window has room for another image."""
     return s.newest < c.metadata_lag
 
 
 def leader_without(s: State, c: C, broker: int) -> int:
-    """Return the leader after this broker leaves the ISR; the current leader if the broker is not in the ISR."""
+    """Return the leader after this broker leaves the ISR. If the broker is not in the ISR, the leader stays."""
     image = newest(s)
     isr = bits.without(image.isr, broker)
     if isr == image.isr:
@@ -57,9 +57,7 @@ def epoch_without(s: State, c: C, broker: int, leader: int) -> int:
 
 
 def remove_from_isr(s: State, c: C, broker: int, leader: int) -> None:
-    """Remove a broker from the newest image's ISR, if it is a member; `leader` now leads
-    (generateLeaderAndIsrUpdates).
-    """
+    """Remove a broker from the newest image's ISR, if it is a member, and set the leader."""
     isr = bits.without(newest(s).isr, broker)
     if isr != newest(s).isr:
         change_isr(s, c, isr, elr_after(s, c, isr, 0), leader)
@@ -67,7 +65,7 @@ def remove_from_isr(s: State, c: C, broker: int, leader: int) -> None:
 
 @action(broker=Broker)
 def controller_fences_broker(s: State, c: C, broker: int) -> None:
-    """The controller fences a broker whose heartbeats stop: it loses ISR membership and leadership, then it is fenced.
+    """The controller fences a broker whose heartbeats stop, after removing it from the ISR and from leadership.
 
     ReplicationControlManager.handleBrokerFenced. A session may time out for any broker, running or not.
     """
@@ -88,8 +86,8 @@ def controller_fences_broker(s: State, c: C, broker: int) -> None:
 def controller_unfences_broker(s: State, c: C, broker: int) -> None:
     """The controller unfences a running broker that has applied its own registration; it may then be elected.
 
-    ReplicationControlManager.handleBrokerUnfenced: it changes only a partition without a leader, and if ELR was turned
-    off, clears what is left of its ELR. A broker that has asked to shut down is never unfenced
+    ReplicationControlManager.handleBrokerUnfenced: it changes only a partition without a leader, and clears what is
+    left of its ELR if ELR was turned off. A broker that has asked to shut down is never unfenced
     (BrokerHeartbeatManager.calculateNextBrokerState).
     """
     image = newest(s)
@@ -136,7 +134,7 @@ def controller_elects_preferred(s: State, c: C, broker: int) -> None:
     """The controller moves leadership to the preferred replica; the ISR is unchanged.
 
     ReplicationControlManager.maybeTriggerLeaderChangeForPartitionsWithoutPreferredLeader. The preferred replica is the
-    first of the replica list, which an operator can reorder with a reassignment to the same brokers.
+    first one in the replica list, which an operator can reorder by a reassignment to the same brokers.
     """
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)
@@ -151,10 +149,9 @@ def controller_elects_preferred(s: State, c: C, broker: int) -> None:
 
 
 def is_from_current_leader(image: Image, m: AlterPartition) -> bool:
-    """Return whether the epochs in a request are the controller's
-    (ReplicationControlManager.validateAlterPartitionData).
+    """Return whether a request has the controller's epochs (ReplicationControlManager.validateAlterPartitionData).
 
-    They are never newer here, because there is only one controller (NOT_CONTROLLER is not modelled).
+    A request's epochs are never newer, because there is only one controller (NOT_CONTROLLER is not modelled).
     """
     return (
         m.broker_epoch == image.broker_epoch[m.leader]
@@ -170,9 +167,7 @@ def passes_epoch_checks(c: C, image: Image, m: AlterPartition) -> bool:
 
 
 def is_repeated(c: C, image: Image, m: AlterPartition) -> bool:
-    """Return whether the controller recognizes a request as a copy of the last one it applied: the ISR is already the
-    same.
-    """
+    """Return whether the controller recognizes a request as a copy of the last one: the ISR is already the same."""
     return (
         c.repeats_answers
         and m.broker_epoch == image.broker_epoch[m.leader]
@@ -184,15 +179,15 @@ def is_repeated(c: C, image: Image, m: AlterPartition) -> bool:
 
 
 def is_sent_again(s: State, m: AlterPartition) -> bool:
-    """Return whether another copy of a request is in flight: its sender has closed one of the two connections."""
+    """Return whether another copy of a request is in flight, because its sender has closed one of two connections."""
     return sum(other.status == Status.SENT and is_copy(other, m) for other in s.alter_partitions) > 1
 
 
 def is_eligible(s: State, c: C, m: AlterPartition) -> bool:
     """Return whether all proposed members may be in the ISR (ReplicationControlManager.ineligibleReplicasForIsr).
 
-    KIP-841 (version 2): they are neither fenced nor shutting down. KIP-903 (version 3): they are registered under the
-    epoch that the leader names; NONE disables this check. Kafka does not check their directories (HYP-18).
+    KIP-841 (version 2): they are neither fenced nor shutting down. KIP-903 (version 3): they are registered with the
+    epoch in the leader's request; NONE disables this check. Kafka does not check their directories (HYP-18).
     """
     image = newest(s)
     return (
@@ -211,13 +206,13 @@ def is_eligible(s: State, c: C, m: AlterPartition) -> bool:
 
 @action(m=InFlight("alter_partitions"))
 def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> None:
-    """The controller commits the ISR that the leader asks for, if every epoch is current and every member eligible.
+    """The controller commits the ISR that the leader requests, if all epochs are current and all members eligible.
 
-    ReplicationControlManager.alterPartition, its checks in order: STALE_BROKER_EPOCH, FENCED_LEADER_EPOCH,
+    ReplicationControlManager.alterPartition, with its checks in order: STALE_BROKER_EPOCH, FENCED_LEADER_EPOCH,
     INVALID_REQUEST, INVALID_UPDATE_VERSION, INELIGIBLE_REPLICA. If the change completes a reassignment that removes the
-    sender, the answer is the error NEW_LEADER_ELECTED, although the change was made. An answer with a new leader epoch
-    is ignored by the leader (Partition.handleAlterPartitionUpdate), so it is not sent. With `answers_are_lost`, the
-    answer to a request that was resent goes to the connection that its sender has closed.
+    sender, the response is the error NEW_LEADER_ELECTED, although the change was made. The leader ignores a response
+    with a new leader epoch (Partition.handleAlterPartitionUpdate), so the model does not send it. With
+    `answers_are_lost`, the response to a request that was resent goes to the connection that its sender has closed.
     """
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)
@@ -256,9 +251,9 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
 
 @action(m=InFlight("alter_partitions"))
 def controller_finds_replica_ineligible(s: State, c: C, m: AlterPartition) -> None:
-    """The controller refuses a request whose epochs are current but which names an ineligible member.
+    """The controller rejects a request whose epochs are current but which names an ineligible member.
 
-    The answer INELIGIBLE_REPLICA tells the leader that nothing was applied and nothing will be (KIP-903).
+    From the response INELIGIBLE_REPLICA, the leader knows that nothing was applied and nothing will be (KIP-903).
     """
     require(is_sent(m))
     require(passes_epoch_checks(c, newest(s), m))
@@ -268,11 +263,11 @@ def controller_finds_replica_ineligible(s: State, c: C, m: AlterPartition) -> No
 
 @action(m=InFlight("alter_partitions"))
 def controller_refuses_alter_partition(s: State, c: C, m: AlterPartition) -> None:
-    """The controller refuses a request with an old broker, leader or partition epoch.
+    """The controller rejects a request with an old broker, leader or partition epoch.
 
-    If `normalize` is on, such a request has already been refused, since epochs only increase. The leader cannot tell
+    If `normalize` is on, such a request has already been rejected, because epochs only increase. The leader cannot know
     whether an earlier copy was applied, so its change stays pending until metadata arrives. With `repeats_answers`, the
-    controller answers that it was (KAFKA-14144).
+    controller answers that it was applied (KAFKA-14144).
     """
     require(is_sent(m))
     require(not passes_epoch_checks(c, newest(s), m))
@@ -280,9 +275,9 @@ def controller_refuses_alter_partition(s: State, c: C, m: AlterPartition) -> Non
 
 
 def answer(s: State, c: C, m: AlterPartition, status: int) -> None:
-    """Turn a request into the controller's answer to it; from now on only the fields that the leader reads matter.
+    """Turn a request into the controller's response; from now on only the fields that the leader reads matter.
 
-    The answer to a stray copy goes to a closed connection.
+    The response to a stray copy goes to a closed connection.
     """
     is_carried = c.answers_carry_min_isr and status == Status.APPLIED
     raised = newest(s).raised if is_carried else 0

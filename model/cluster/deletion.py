@@ -1,7 +1,7 @@
-"""Deletion of records, after which logs start above 0: by clients (DeleteRecords, KIP-107), by each replica's
-retention, and by followers that adopt their leader's start.
+"""Deletion of records, after which logs start above 0.
 
-Modelled on Partition.deleteRecordsOnLeader, UnifiedLog.maybeIncrementLogStartOffset,
+Records are deleted by clients (DeleteRecords, KIP-107), by each replica's retention, and by followers that adopt their
+leader's log start. Modelled on Partition.deleteRecordsOnLeader, UnifiedLog.maybeIncrementLogStartOffset,
 LogManager.checkpointLogStartOffsets and AbstractFetcherThread.fetchOffsetAndTruncate. Tiered storage and compaction are
 not modelled.
 """
@@ -30,8 +30,8 @@ def may_delete(c: C, r: Replica, offset: int) -> bool:
 def leader_deletes_records(s: State, c: C, leader: int, offset: int) -> None:
     """A client deletes the records below an offset at a leader, which may have been deposed.
 
-    Partition.deleteRecordsOnLeader: it deletes at most up to the high watermark. The files keep the records until a
-    whole segment is deleted. The client is answered once all live replicas have deleted them.
+    Partition.deleteRecordsOnLeader: it deletes records at most up to the high watermark. The files keep the records
+    until a whole segment is deleted. The client gets its response once all live replicas have deleted them.
     """
     r = s.replica[leader]
     require(offset <= c.deletions, bound=C.deletions)
@@ -45,7 +45,7 @@ def leader_deletes_records(s: State, c: C, leader: int, offset: int) -> None:
 def broker_expires_records(s: State, c: C, broker: int, offset: int) -> None:
     """A broker deletes old segments, as leader or follower, according to its own clock and high watermark.
 
-    UnifiedLog.deleteOldSegments. In the model, the last segment stays, and the log then starts at its first file.
+    UnifiedLog.deleteOldSegments. In the model, the last segment stays, and the log start moves to the first file.
     """
     r = s.replica[broker]
     require(offset <= c.expirations, bound=C.expirations)
@@ -60,7 +60,7 @@ def broker_expires_records(s: State, c: C, broker: int, offset: int) -> None:
 
 
 def write_log_start(r: Replica) -> None:
-    """Write the log start to the checkpoint, which omits it if the first file begins there."""
+    """Write the log start to the checkpoint. If the first file begins there, the checkpoint omits it."""
     r.checkpoint = r.start if r.start > log.first_in_files(r) else 0
 
 
@@ -77,11 +77,11 @@ def broker_writes_log_start(s: State, c: C, broker: int) -> None:
 
 @action(leader=Broker, follower=Broker)
 def follower_is_out_of_range(s: State, c: C, leader: int, follower: int) -> None:
-    """A follower that asks for an offset its leader does not have now asks where the leader's log begins and ends.
+    """A follower whose fetch offset is outside its leader's log asks where the log begins and ends.
 
     AbstractFetcherThread.fetchOffsetAndTruncate: if the follower's log ends above the leader's, it truncates to the
-    leader's end; if it ends below the leader's log start, it drops all records and starts again at the leader's log
-    start. The fetch does not change what the leader knows about the follower's log end.
+    leader's end. If it ends below the leader's log start, it drops all records and restarts at the leader's log start.
+    The fetch does not change what the leader knows about the follower's log end.
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))

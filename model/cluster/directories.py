@@ -1,4 +1,4 @@
-"""Log directories (KIP-858): one fails under a running broker, comes back, is replaced by an empty one, or is removed.
+"""Log directories (KIP-858): one fails while its broker runs, returns, is replaced by an empty one, or is removed.
 
 A broker's replica is in one of two directories. The other one contains the metadata log and never fails alone, because
 the broker stops with it. A broker with a single directory is modelled in the same way: its disk is replaced while it is
@@ -33,7 +33,7 @@ def log_directory_fails(s: State, c: C, broker: int) -> None:
     """The directory with the replica fails while the broker continues with the other one (handleLogDirFailure).
 
     The replica is offline: it neither leads nor follows until the broker restarts, with or without the directory. Its
-    fetch stays in flight, and pending writes are not answered before they time out.
+    fetch stays in flight, and pending writes get no response before they time out.
     """
     r = s.replica[broker]
     require(s.budget.directory_failures > 0, bound=C.directory_failures)
@@ -53,9 +53,7 @@ def log_directory_fails(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def log_directory_returns(s: State, c: C, broker: int) -> None:
-    """A failed directory works again, with its files, before its broker starts; the files do not show a clean
-    shutdown.
-    """
+    """A failed directory works again before its broker starts, with its files but no sign of a clean shutdown."""
     r = s.replica[broker]
     require(not has_process(s, broker))
     require(r.offline != 0)
@@ -67,7 +65,7 @@ def log_directory_returns(s: State, c: C, broker: int) -> None:
 def disk_is_replaced(s: State, c: C, broker: int) -> None:
     """The disk with the replica is replaced by an empty one while the broker is down.
 
-    `log.dirs` stays as it is. The new directory has a new id and contains no file that shows a clean shutdown.
+    `log.dirs` is unchanged. The new directory has a new id and no file that records a clean shutdown.
     """
     require(s.budget.disk_replacements > 0, bound=C.disk_replacements)
     require(broker < c.directories, bound=C.directories)
@@ -81,7 +79,7 @@ def disk_is_replaced(s: State, c: C, broker: int) -> None:
 def log_directory_is_taken_out(s: State, c: C, broker: int) -> None:
     """An operator removes the replica's directory from `log.dirs` while the broker is down.
 
-    The broker creates an empty log in the other directory. It reads from the files of the configured directories
+    The broker creates an empty log in the other directory. It determines from the files in the configured directories
     whether its shutdown was clean (LogManager.readBrokerEpochFromCleanShutdownFiles), so the shutdown may count as
     clean.
     """

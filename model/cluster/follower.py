@@ -1,4 +1,4 @@
-"""How a follower handles the answers to its fetches. Modelled on AbstractFetcherThread and ReplicaFetcherThread."""
+"""How a follower handles fetch responses. Modelled on AbstractFetcherThread and ReplicaFetcherThread."""
 
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, Truncation
@@ -7,7 +7,7 @@ from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def forget_answer(r: Replica) -> None:
-    """Drop the answer to the replica's fetch: it has been handled, or is no longer awaited."""
+    """Clear a fetch response that was handled or is no longer awaited."""
     r.answer.kind = Answer.NONE
     r.answer.record = 0
     r.answer.epoch = 0
@@ -17,10 +17,9 @@ def forget_answer(r: Replica) -> None:
 
 
 def complete_writes(s: State, r: Replica) -> None:
-    """Acknowledge a write that the replica appended while it led, once its high watermark passes the offset
-    (KAFKA-20634).
+    """Acknowledge a write appended while leading, once the high watermark passes its offset (KAFKA-20634).
 
-    Unsafe: the record may have been truncated in the meantime and replaced by another.
+    This is unsafe: the record may have been truncated in the meantime and replaced by another.
     """
     for offset in range(r.high_watermark):
         if r.waiting[offset] != 0:
@@ -31,15 +30,13 @@ def complete_writes(s: State, r: Replica) -> None:
 def is_skipped(s: State, c: C, follower: int, epoch: int) -> bool:
     """Return whether the follower skips a record of this epoch (UnifiedLog.analyzeAndValidateRecords, KAFKA-18723).
 
-    Its leader had no record of a later epoch when it answered.
+    When its leader responded, the leader had no record of a later epoch.
     """
     return c.records_read_late and c.later_epochs_skipped and epoch > local(s, follower).leader_epoch
 
 
 def append_records(s: State, c: C, follower: int) -> None:
-    """Append the record of the answer, adopt its high watermark (at most the log end), and adopt its log start
-    (processPartitionData).
-    """
+    """Append the response's record, then adopt its high watermark (at most the log end) and its log start."""
     r = s.replica[follower]
     record, epoch, high_watermark, start = r.answer.record, r.answer.epoch, r.answer.high_watermark, r.answer.start
     if record != 0 and not is_skipped(s, c, follower, epoch):
@@ -53,7 +50,7 @@ def append_records(s: State, c: C, follower: int) -> None:
 
 
 def truncate(c: C, r: Replica) -> None:
-    """Truncate the log as the answer says (truncateOnFetchResponse)."""
+    """Truncate the log as the response demands (truncateOnFetchResponse)."""
     epoch, end = r.answer.epoch, r.answer.end
     if epoch == NONE:
         log.truncate(r, r.high_watermark)
@@ -84,8 +81,9 @@ def follower_appends(s: State, c: C, follower: int) -> None:
 def follower_truncates(s: State, c: C, follower: int) -> None:
     """A follower truncates its log where it diverges from the leader's, before it updates its high watermark.
 
-    AbstractFetcherThread.truncateOnFetchResponse. If it does not know the epoch that the leader names, it asks again.
-    If the leader did not know the epoch, the follower truncates to its own high watermark.
+    AbstractFetcherThread.truncateOnFetchResponse. If the follower's log lacks the epoch that the leader names, the
+    follower asks again. If the leader's log lacks the follower's epoch, the follower truncates to its own high
+    watermark.
     """
     r = s.replica[follower]
     require(r.answer.kind == Answer.DIVERGING)
@@ -94,7 +92,7 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
-    """A follower adopts the high watermark of an answer that makes it truncate, before truncating (KAFKA-14704)."""
+    """When a response makes a follower truncate, it adopts the response's high watermark first (KAFKA-14704)."""
     r = s.replica[follower]
     require(c.high_watermark_before_truncation)
     require(r.answer.kind == Answer.DIVERGING)
@@ -103,12 +101,12 @@ def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
 
 
 def is_taken(s: State, c: C, m: LateAnswer) -> bool:
-    """Return whether a follower accepts an answer from an earlier leader epoch
-    (AbstractFetcherThread.processFetchRequest).
+    """Return whether a follower accepts a response from an earlier leader epoch (processFetchRequest).
 
     The same thread must have been assigned the partition again, and the log end must be the same. A follower with an
-    empty log must first find where to truncate, which its thread does only once it waits for no answer. The thread
-    checks a diverging answer under a lock, releases it, and does not check again when it takes the lock to truncate.
+    empty log must first find where to truncate, which its thread does only when it awaits no response. The thread
+    checks a diverging response under a lock, releases the lock, and does not check again when it takes the lock to
+    truncate.
     """
     r = s.replica[m.follower]
     is_judged = c.divergence_judged_apart and m.kind == Answer.DIVERGING
@@ -124,9 +122,9 @@ def is_taken(s: State, c: C, m: LateAnswer) -> bool:
 
 @action(m=InFlight("late_answers"))
 def follower_takes_late_answer(s: State, c: C, m: LateAnswer) -> None:
-    """A follower accepts an answer from an earlier leader epoch, with the same leader and log end.
+    """A follower accepts a response from an earlier leader epoch, with the same leader and log end.
 
-    Until KAFKA-18991, nothing else was compared. The leader's log may have changed after it answered.
+    Until KAFKA-18991, nothing else was compared. The leader's log may have changed after the response was sent.
     """
     require(is_taken(s, c, m))
     follower, kind = m.follower, m.kind
@@ -146,13 +144,13 @@ def follower_takes_late_answer(s: State, c: C, m: LateAnswer) -> None:
 
 @action(m=InFlight("late_answers"))
 def follower_ignores_late_answer(s: State, c: C, m: LateAnswer) -> None:
-    """A follower ignores an answer from an earlier leader epoch, and its thread asks again."""
+    """A follower ignores a response from an earlier leader epoch, and its thread fetches again."""
     require(not is_taken(s, c, m))
     s.late_answers.remove(m)
 
 
 @action(m=InFlight("late_answers"))
 def late_answer_is_lost(s: State, c: C, m: LateAnswer) -> None:
-    """An answer that a follower would accept is lost: its connection breaks, or its idle thread has ended."""
+    """A response that a follower would accept is lost: its connection breaks, or its idle thread has ended."""
     require(is_taken(s, c, m))
     s.late_answers.remove(m)

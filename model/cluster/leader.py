@@ -1,4 +1,4 @@
-"""A leader's steps: serve fetches, maintain the ISR, move the high watermark.
+"""A leader's steps: serve fetches, maintain the ISR, advance the high watermark.
 
 Modelled on the broker's Partition and Replica.
 """
@@ -26,7 +26,7 @@ from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def forget_followers(r: Replica) -> None:
-    """Forget the leader's knowledge of followers."""
+    """Clear the leader's knowledge of followers."""
     for f in r.follower:
         f.end = NONE
         f.start = 0
@@ -44,7 +44,7 @@ def start_epoch(r: Replica, c: C, leader: int) -> None:
 
 
 def forget_leadership(r: Replica) -> None:
-    """Forget everything that only a leader keeps, except pending writes."""
+    """Clear everything that only a leader keeps, except pending writes."""
     forget_followers(r)
     r.isr = 0
     r.partition_epoch = 0
@@ -55,7 +55,7 @@ def forget_leadership(r: Replica) -> None:
 
 
 def fail_writes(r: Replica) -> None:
-    """Answer pending writes with an error, because it is unknown whether they will be committed."""
+    """Fail pending writes with an error, because it is unknown whether they will be committed."""
     for offset in range(len(r.waiting)):
         r.waiting[offset] = 0
 
@@ -71,7 +71,7 @@ def maximal_isr(c: C, r: Replica) -> int:
 def waits_for(s: State, c: C, leader: int, follower: int) -> bool:
     """Return whether the high watermark waits for this follower outside the ISR (shouldWaitForReplicaToJoinIsr).
 
-    The follower was caught up within the lag time and may join. Waiting for it only holds the high watermark back.
+    The follower was caught up within the lag time and may join. Waiting for it only delays the high watermark.
     """
     r = s.replica[leader]
     known = r.follower[follower]
@@ -82,10 +82,9 @@ def waits_for(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
-    """Move the high watermark to the smallest log end in the maximal ISR, never back
-    (Partition.maybeIncrementLeaderHW).
+    """Advance the high watermark to the smallest log end in the maximal ISR (Partition.maybeIncrementLeaderHW).
 
-    Since 3.7 it does not move while the committed ISR is smaller than min ISR.
+    Since 3.7, it does not advance while the committed ISR is smaller than min ISR.
     """
     r = s.replica[leader]
     min_isr = min_isr_of(s, c, leader)
@@ -111,9 +110,9 @@ def observe_commit(s: State, r: Replica) -> None:
 
 
 def acknowledge(s: State, c: C, r: Replica, min_isr: int) -> None:
-    """Answer the writes that the high watermark has passed, successfully if the maximal ISR is large enough.
+    """Acknowledge the writes that the high watermark has passed, or fail them if the maximal ISR is too small.
 
-    Partition.checkEnoughReplicasReachOffset, which Kafka calls whenever the high watermark moves.
+    Partition.checkEnoughReplicasReachOffset, which Kafka calls whenever the high watermark advances.
     """
     for offset in range(r.high_watermark):
         if r.waiting[offset] != 0 and bits.size(maximal_isr(c, r)) >= min_isr:
@@ -122,9 +121,9 @@ def acknowledge(s: State, c: C, r: Replica, min_isr: int) -> None:
 
 
 def observe_low_watermark(s: State, c: C, leader: int) -> None:
-    """Record the offset below which, as far as the leader knows, all replicas have deleted their records.
+    """Record the offset below which all replicas have deleted their records, as far as the leader knows.
 
-    Brokers that are fenced in its cache do not count. A DeleteRecords request up to this offset is answered
+    Brokers that are fenced in its cache do not count. A DeleteRecords request up to this offset is complete
     (Partition.lowWatermarkIfLeader).
     """
     image = local(s, leader)
@@ -154,8 +153,8 @@ def is_stale_fetch(s: State, c: C, leader: int, follower: int, broker_epoch: int
 def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -> bool:
     """Return whether the leader's cache allows a follower into the ISR (Partition.isReplicaIsrEligible).
 
-    The follower must be neither fenced nor shutting down (KIP-841), and must be registered under the epoch of its
-    fetch, if the fetch has one (KIP-903).
+    The follower must be neither fenced nor shutting down (KIP-841), and must be registered with the epoch in its fetch,
+    if the fetch has one (KIP-903).
     """
     return not (c.leader_eligibility_check and bits.contains(image.fenced | image.stopping, follower)) and (
         not c.leader_broker_epoch_check
@@ -165,17 +164,13 @@ def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -
 
 
 def is_caught_up(s: State, c: C, leader: int, end: int) -> bool:
-    """Return whether a follower with this log end may join: the log end must have reached the high watermark and the
-    start of the leader epoch.
-    """
+    """Return whether a follower with this log end may join: it has reached the high watermark and the epoch's start."""
     r = s.replica[leader]
     return end >= r.high_watermark and (not c.epoch_start_check or end >= r.epoch_start)
 
 
 def may_request(s: State, c: C, leader: int) -> bool:
-    """Return whether the leader may send an AlterPartition request: none is pending or unanswered
-    (AlterPartitionManager).
-    """
+    """Return whether no AlterPartition request of the leader is pending or unanswered (AlterPartitionManager)."""
     r = s.replica[leader]
     return (
         r.proposed_isr == 0
@@ -191,9 +186,7 @@ def may_request(s: State, c: C, leader: int) -> bool:
 
 
 def may_expand(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int, start: int) -> bool:
-    """Return whether a fetch with this log end, broker epoch and log start lets the leader propose the follower
-    (Partition.needsExpandIsr).
-    """
+    """Return whether a fetch lets the leader propose the follower for the ISR (Partition.needsExpandIsr)."""
     r = s.replica[leader]
     return (
         may_request(s, c, leader)
@@ -205,10 +198,10 @@ def may_expand(s: State, c: C, leader: int, follower: int, end: int, broker_epoc
 
 
 def request(s: State, c: C, leader: int, isr: int) -> None:
-    """Send an AlterPartition request and treat its members as in the ISR from now on (Partition.submitAlterPartition).
+    """Send an AlterPartition request, and count its members as in the ISR from now on (Partition.submitAlterPartition).
 
-    The request names the leader's own broker epoch and, for each other member, the broker epoch of its last fetch (NONE
-    if it has not fetched).
+    The request contains the leader's own broker epoch and, for each other member, the broker epoch of its last fetch
+    (NONE if it has not fetched).
     """
     r = s.replica[leader]
     image = local(s, leader)
@@ -231,11 +224,11 @@ def request(s: State, c: C, leader: int, isr: int) -> None:
 
 
 def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int, start: int) -> None:
-    """Record the state of a fetch's sender, propose it for the ISR if it may join, and try to raise the high watermark.
+    """Record a fetch's state, propose the follower for the ISR if it may join, and try to advance the high watermark.
 
-    Partition.updateFollowerFetchState and maybeExpandIsr. The high watermark can only rise if the log end has changed.
-    Before KAFKA-15221, fetches were recorded without a lock. A fetch could therefore arrive while the leader held the
-    lock and had read the follower's log end but not yet its broker epoch.
+    Partition.updateFollowerFetchState and maybeExpandIsr. The high watermark can only advance if the log end has
+    changed. Before KAFKA-15221, fetches were recorded without a lock. A fetch could therefore arrive after the leader,
+    which held the lock, had read the follower's log end and before it read the broker epoch.
     """
     r = s.replica[leader]
     expands = may_expand(s, c, leader, follower, end, broker_epoch, start)
@@ -261,14 +254,12 @@ def fetch_epoch(s: State, c: C, follower: int) -> int:
 
 
 def fetched_epoch(c: C, f: Replica) -> int:
-    """Return the last fetched epoch in a follower's request, NONE if the request does not name it."""
+    """Return the last fetched epoch in a follower's request, or NONE if the request has no such field."""
     return NONE if c.truncation != Truncation.FETCH or f.last_epoch_lost else log.latest_epoch(f)
 
 
 def is_unknown_epoch(c: C, r: Replica, epoch: int) -> bool:
-    """Return whether the leader does not know where this epoch ends: it has neither a record of it nor its recorded
-    start (KAFKA-7415).
-    """
+    """Return whether the leader has neither a record of this epoch nor its recorded start (KAFKA-7415)."""
     return not c.epoch_start_recorded and epoch > log.latest_epoch(r)
 
 
@@ -282,21 +273,20 @@ def departs(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def is_out_of_range(s: State, leader: int, follower: int) -> bool:
-    """Return whether the follower asks for an offset that its leader does not have (Partition.readRecords,
-    UnifiedLog.read).
+    """Return whether the leader's log lacks the fetch offset (Partition.readRecords, UnifiedLog.read).
 
-    The offset is below the leader's log start, whatever the epochs are, or above its log end, if the follower has no
-    epoch to name.
+    The offset is below the leader's log start, whatever the epochs are, or above its log end, if the request contains
+    no epoch.
     """
     r, f = s.replica[leader], s.replica[follower]
     return f.end < r.start or (f.start > 0 and f.end > r.end and log.latest_epoch(f) == NONE)
 
 
 def lacks_high_watermark(s: State, c: C, leader: int, follower: int, high_watermark: int) -> bool:
-    """Return whether the leader's high watermark is news to a follower, so that an answer without records brings it.
+    """Return whether a follower may lack the leader's high watermark, so that a response without records is sent.
 
     Brokers ignore the field HighWatermark (KIP-1166): a follower gets every change with its next fetch. If they use the
-    field, as the quorum does, only a higher high watermark is news, and nothing is if the field is absent.
+    field, as the quorum does, a response is sent only for a higher high watermark, and never if the field is absent.
     """
     f = s.replica[follower]
     if not c.reported_high_watermark_counts:
@@ -305,7 +295,7 @@ def lacks_high_watermark(s: State, c: C, leader: int, follower: int, high_waterm
 
 
 def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the follower's fetch changes the leader or gets an answer; otherwise, it is parked."""
+    """Return whether the follower's fetch changes the leader or gets a response; otherwise, it is parked."""
     r, f = s.replica[leader], s.replica[follower]
     known = r.follower[follower]
     broker_epoch = fetch_epoch(s, c, follower)
@@ -323,10 +313,9 @@ def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def serves(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the leader answers the follower: it serves only its replicas' requests from its own leader epoch
-    (KIP-320).
+    """Return whether the leader serves the follower: a replica in the leader's own leader epoch (KIP-320).
 
-    Error answers to other requests matter only if the follower acts on them (KAFKA-7786).
+    Errors for other requests matter only if the follower acts on them (KAFKA-7786).
     """
     return (
         follows(s, follower, leader)
@@ -348,12 +337,11 @@ def asks_in_old_epoch(s: State, leader: int, follower: int) -> bool:
 
 @action(leader=Broker, follower=Broker)
 def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader handles a fetch: it records the follower's log end, and returns the next record or its high watermark,
-    and its log start.
+    """A leader handles a fetch: it records the follower's log end, and sends the next record or its high watermark.
 
-    ReplicaManager.fetchMessages, Partition.fetchRecords. It refuses fetches that have a different leader epoch
+    ReplicaManager.fetchMessages, Partition.fetchRecords. It rejects fetches that have a different leader epoch
     (KIP-320), an older broker epoch (KAFKA-15221), or a last fetched epoch whose end the leader does not know. The
-    answer carries the high watermark from before the fetch.
+    response contains the leader's log start, and the high watermark from before the fetch.
     """
     r, f = s.replica[leader], s.replica[follower]
     broker_epoch = fetch_epoch(s, c, follower)
@@ -378,9 +366,9 @@ def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker, follower=Broker)
 def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader finds that a follower's log diverges from its own, and answers with the position.
+    """A leader detects that a follower's log diverges from its own, and answers where.
 
-    Partition.readRecords. Such a fetch does not update what the leader knows of the follower's log end (KAFKA-13141).
+    Partition.readRecords. Such a fetch does not update the follower's log end as known to the leader (KAFKA-13141).
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))
@@ -402,8 +390,8 @@ def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> Non
 def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
     """A leader answers where the epoch of a follower's last record ends (OffsetForLeaderEpoch, before KIP-595).
 
-    Under KIP-279 the answer names the epoch that it is about, which may be older than the requested one; under KIP-101
-    it did not. A query from an older leader epoch is fenced (KIP-320).
+    Under KIP-279 the response contains its epoch, which may be older than the requested one; under KIP-101 it did not.
+    A query from an older leader epoch is fenced (KIP-320).
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))
@@ -445,7 +433,7 @@ def leader_requests_expansion(s: State, c: C, leader: int) -> None:
 def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
     """The lag time has passed since a follower was last caught up with the leader (replica.lag.time.max.ms).
 
-    The leader does not retry to raise the high watermark because of this.
+    This alone does not make the leader try to advance the high watermark.
     """
     r = s.replica[leader]
     require(s.budget.lags > 0, bound=C.lags)
@@ -457,7 +445,7 @@ def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker, members=Brokers)
 def leader_requests_shrink(s: State, c: C, leader: int, members: int) -> None:
-    """A leader asks to remove members that have lagged for too long; they stay in the maximal ISR until the answer.
+    """A leader requests the removal of members that have lagged for too long. They stay in the maximal ISR meanwhile.
 
     Partition.maybeShrinkIsr. A member whose log end equals the leader's is never out of sync.
     """
@@ -474,7 +462,7 @@ def leader_requests_shrink(s: State, c: C, leader: int, members: int) -> None:
 
 
 def is_awaited(s: State, m: AlterPartition) -> bool:
-    """Return whether the leader still waits for the answer to this request."""
+    """Return whether the leader still waits for the response to this request."""
     r = s.replica[m.leader]
     return (
         m.status != Status.STRAY
@@ -487,7 +475,7 @@ def is_awaited(s: State, m: AlterPartition) -> bool:
 
 
 def forget_copies(s: State, c: C, m: AlterPartition) -> None:
-    """Stop waiting for answers to resent copies of this request: one of them has been answered."""
+    """Stop waiting for responses to resent copies of this request, because one of them was answered."""
     for other in s.alter_partitions:
         if c.resends > 0 and other.status == Status.SENT and is_copy(other, m):
             other.status = Status.STRAY
@@ -495,9 +483,7 @@ def forget_copies(s: State, c: C, m: AlterPartition) -> None:
 
 @action(m=InFlight("alter_partitions"))
 def leader_learns_change_applied(s: State, c: C, m: AlterPartition) -> None:
-    """A leader adopts the ISR that the controller has committed at its request
-    (Partition.handleAlterPartitionUpdate).
-    """
+    """A leader adopts the ISR that it requested and the controller committed (Partition.handleAlterPartitionUpdate)."""
     require(m.status == Status.APPLIED)
     require(is_awaited(s, m))
     require(s.replica[m.leader].checked == 0)
@@ -514,11 +500,11 @@ def leader_learns_change_applied(s: State, c: C, m: AlterPartition) -> None:
 
 @action(m=InFlight("alter_partitions"))
 def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
-    """A leader learns that its request was refused: it reverts to the committed ISR only if nothing was applied.
+    """A leader learns that its request was rejected: it reverts to the committed ISR only if nothing was applied.
 
     Partition.handleAlterPartitionError. After INELIGIBLE_REPLICA the leader reverts (KIP-903). After other errors, an
     earlier copy of the request may have been applied, so the proposed members continue to count until metadata arrives.
-    The leader does not try to raise the high watermark until something else changes.
+    The leader does not try to advance the high watermark until something else changes.
     """
     require(m.status in (Status.INELIGIBLE, Status.REFUSED))
     require(is_awaited(s, m))
@@ -532,10 +518,10 @@ def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
 
 @action(leader=Broker)
 def leader_gives_up_waiting(s: State, c: C, leader: int) -> None:
-    """A leader treats a timeout as a refusal and reverts to the committed ISR; unsafe, since the request may be
-    applied.
+    """A leader treats a timeout as a rejection and reverts to the committed ISR.
 
-    This is the asynchronous ISR change without the maximal ISR, which KIP-497 rules out.
+    This is unsafe, because the request may still be applied. It is the asynchronous ISR change without the maximal ISR,
+    which KIP-497 rules out.
     """
     r = s.replica[leader]
     require(c.rollback_on == Rollback.TIMEOUT)

@@ -1,4 +1,4 @@
-"""Broker shutdowns, crashes, losses of records, and starts."""
+"""Shutdown, crash, loss of records, and start of a broker."""
 
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, Checkpoint, Loss, UncleanShutdown
@@ -83,7 +83,7 @@ def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
 
 
 def is_known_to_leave(s: State, c: C, broker: int) -> bool:
-    """Return whether every active broker that runs has applied the metadata that says this broker is shutting down."""
+    """Return whether every active, running broker has applied the metadata of this broker's shutdown."""
     return all(
         bits.contains(local(s, other).stopping, broker)
         for other in range(c.brokers)
@@ -93,11 +93,11 @@ def is_known_to_leave(s: State, c: C, broker: int) -> bool:
 
 @action(broker=Broker)
 def broker_stops(s: State, c: C, broker: int) -> None:
-    """A broker that leads no partition is allowed to shut down, which fences it.
+    """A broker that leads no partition may shut down, which fences it.
 
     BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW. A broker in controlled shutdown may stop once every
     active broker knows that it is leaving. It may stop immediately if it is fenced, or if it asks for the first time
-    and leads nothing.
+    and leads no partition.
     """
     image = newest(s)
     asked = bits.contains(image.stopping, broker)
@@ -122,11 +122,10 @@ def broker_stops(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker, checkpoint=Offset)
 def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
-    """A broker's new process follows according to the metadata that it has read, although it is not registered
-    (HYP-15).
+    """A broker's new process follows the leader named by the metadata that it has read, before registering (HYP-15).
 
     BrokerServer.startup: metadata is published as soon as it has been read up to the high watermark (MetadataLoader),
-    which starts fetchers. The controller refuses the registration while the session of the previous process lasts
+    which starts fetchers. The controller rejects the registration while the session of the previous process lasts
     (DUPLICATE_BROKER_REGISTRATION). The new process leads nothing before it is unfenced: until then it accepts no
     connections.
     """
@@ -145,8 +144,7 @@ def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
 
 @action(broker=Broker, checkpoint=Offset)
 def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
-    """A broker starts a new incarnation (unless one already runs), registers, and applies the image of its
-    registration.
+    """A broker starts a new process unless one is running, registers it, and applies the image of its registration.
 
     ClusterControlManager.registerBroker: a session that has expired but is not fenced yet does not prevent this. The
     new incarnation leaves the ISR as if the old one had been fenced (ReplicationControlManager.handleBrokerShutdown,
@@ -217,7 +215,7 @@ def is_unclean(s: State, c: C, broker: int) -> bool:
 
 @action(broker=Broker)
 def disk_is_swapped(s: State, c: C, broker: int) -> None:
-    """The log of a running follower vanishes while its broker keeps its epoch; KIP-903 does not cover this."""
+    """The log of a running follower vanishes while its broker keeps its epoch. KIP-903 does not cover this."""
     r = s.replica[broker]
     require(s.budget.disk_swaps > 0, bound=C.disk_swaps)
     require(is_running(s, broker))

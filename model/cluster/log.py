@@ -1,4 +1,4 @@
-"""A replica's log and the leader epoch cache that follows from it (LeaderEpochFileCache)."""
+"""A replica's log, and the leader epoch cache that results from it (LeaderEpochFileCache)."""
 
 from fencepost.model.cluster.state import Replica
 from fencepost.model.language import NONE
@@ -12,9 +12,7 @@ def append(r: Replica, record: int, epoch: int) -> None:
 
 
 def truncate(r: Replica, offset: int) -> None:
-    """Remove the records at `offset` and above; the high watermark and the log start are lowered to the new log end
-    (UnifiedLog.truncateTo).
-    """
+    """Remove the records from `offset` on; lower the high watermark and log start to the new end (truncateTo)."""
     for dropped in range(offset, r.end):
         r.log[dropped].record = 0
         r.log[dropped].epoch = 0
@@ -35,7 +33,7 @@ def restart_at(r: Replica, offset: int) -> None:
 
 
 def lose(r: Replica) -> None:
-    """Remove the log and its files, including the checkpoint of its start."""
+    """Remove the log and its files, including its log start checkpoint."""
     truncate(r, 0)
     r.checkpoint = 0
 
@@ -50,9 +48,9 @@ def first_in_files(r: Replica) -> int:
 
 
 def recover(r: Replica, checkpoint: int) -> None:
-    """Load the log from its files and the checkpoint of its start (LogLoader.load).
+    """Load the log from its files and its log start checkpoint (LogLoader.load).
 
-    If the log ends below the checkpoint, it is recreated there, empty (LogLoader.checkAndRecoverLogEnd).
+    If the log ends below the checkpoint, an empty log is created there (LogLoader.checkAndRecoverLogEnd).
     """
     start = max(checkpoint, first_in_files(r))
     if start > r.end:
@@ -62,7 +60,7 @@ def recover(r: Replica, checkpoint: int) -> None:
 
 
 def latest_epoch(r: Replica) -> int:
-    """Return the epoch of the last record, NONE for an empty log.
+    """Return the epoch of the last record, or NONE for an empty log.
 
     If all records are deleted, the leader epoch cache still keeps the last epoch, unless the log was recreated.
     """
@@ -70,7 +68,7 @@ def latest_epoch(r: Replica) -> int:
 
 
 def start_above(r: Replica, epoch: int) -> int:
-    """Return the offset of the first record with a later epoch than `epoch`; the log end if there is no such record."""
+    """Return the offset of the first record with a later epoch than `epoch`, or the log end if no record has one."""
     start = r.end
     for offset in range(r.start, r.end):
         if start == r.end and r.log[offset].epoch > epoch:
@@ -88,7 +86,7 @@ def floor_epoch(r: Replica, epoch: int) -> int:
 
 
 def end_offset_epoch(r: Replica, leader_epoch: int, epoch: int) -> int:
-    """Return the epoch that a leader in `leader_epoch` names when asked where `epoch` ends.
+    """Return the epoch in the response of a leader in `leader_epoch` that is asked where `epoch` ends.
 
     LeaderEpochFileCache.endOffsetFor: the requested epoch, or the closest older one in the leader's log. The end of
     that epoch is `start_above(r, epoch)`.
@@ -99,7 +97,7 @@ def end_offset_epoch(r: Replica, leader_epoch: int, epoch: int) -> int:
 def departs(r: Replica, leader_epoch: int, offset: int, last_epoch: int) -> bool:
     """Return whether a log that ends at `offset` with a record of `last_epoch` diverges from the leader's log.
 
-    Partition.readRecords: the leader does not know that epoch, or the epoch ends earlier in the leader's log.
+    Partition.readRecords: the leader's log lacks that epoch, or the epoch ends earlier there.
     """
     if last_epoch == NONE:
         return False
@@ -107,10 +105,10 @@ def departs(r: Replica, leader_epoch: int, offset: int, last_epoch: int) -> bool
 
 
 def truncation_offset(r: Replica, epoch: int, end: int) -> int:
-    """Return where a follower truncates its log if the leader says that `epoch` ends at `end`.
+    """Return where a follower truncates its log if the leader answers that `epoch` ends at `end`.
 
-    AbstractFetcherThread.getOffsetTruncationState: at the end of that epoch in both logs; or, if the follower does not
-    know the epoch, at the end of the closest older one, and its next fetch asks again.
+    AbstractFetcherThread.getOffsetTruncationState: at the end of that epoch in both logs or, if the follower's log
+    lacks the epoch, at the end of the closest older one; then its next fetch asks again.
     """
     own = start_above(r, epoch)
     return own if floor_epoch(r, epoch) != epoch else min(own, end)

@@ -166,9 +166,7 @@ VERSIONS = (
 
 
 def notes(c: C) -> tuple[str, ...]:
-    """Return a note for each setting that follows Kafka's code where we suspect a bug, and the setting that fixes
-    it.
-    """
+    """Return a note for each setting that reproduces a suspected bug in Kafka's code, and the setting that fixes it."""
     found = []
     if c.equal_partition_epoch_overwrites:
         found.append(

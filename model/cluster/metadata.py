@@ -1,4 +1,4 @@
-"""Metadata on its way to brokers: the controller's decisions arrive late and in order, but some images are skipped.
+"""Propagation of metadata to brokers: images arrive late and in order, and some are skipped.
 
 Modelled on ReplicaManager.applyDelta, Partition.makeLeader and Partition.makeFollower.
 """
@@ -52,9 +52,9 @@ def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
 
 @action(broker=Broker, index=ImageIndex)
 def broker_applies_configs(s: State, c: C, broker: int, index: int) -> None:
-    """A running broker adopts the min ISR of an image, after its partition or before (DynamicConfigPublisher).
+    """A running broker adopts an image's min ISR, after or before the image's partition (DynamicConfigPublisher).
 
-    A leader does not try to raise its high watermark because of this alone.
+    This alone does not make a leader try to advance its high watermark.
     """
     r = s.replica[broker]
     require(r.raised != s.image[index].raised)
@@ -67,8 +67,7 @@ def broker_applies_configs(s: State, c: C, broker: int, index: int) -> None:
 
 
 def apply_image(s: State, c: C, broker: int, index: int) -> None:
-    """Assume the leadership that an image gives the broker, or follow the leader that it names
-    (ReplicaManager.applyDelta).
+    """Lead, or follow the leader, as an image requires (ReplicaManager.applyDelta).
 
     A broker that has lost its replica deletes the log; a broker with a new replica starts with an empty log, whose min
     ISR is the image's (LogManager.getOrCreateLog). Only the two images are compared: a broker that was removed and
@@ -97,9 +96,7 @@ def apply_image(s: State, c: C, broker: int, index: int) -> None:
 
 
 def start_from(s: State, c: C, broker: int) -> None:
-    """A broker that has just started applies its first image, the newest; it deletes a stray log (one without a
-    replica).
-    """
+    """Apply the newest image, as a broker's first one; if the broker has no replica, delete its stray log."""
     r = s.replica[broker]
     r.applied = s.newest
     image = s.image[s.newest]
@@ -113,7 +110,7 @@ def start_from(s: State, c: C, broker: int) -> None:
 
 
 def go_on_from(s: State, c: C, broker: int) -> None:
-    """A process that already runs applies all metadata up to its registration; from now on, it can lead."""
+    """Apply all metadata up to a running process's registration. From now on, the process can lead."""
     r = s.replica[broker]
     apply_image(s, c, broker, s.newest)
     r.raised = newest(s).raised
@@ -141,12 +138,12 @@ def delete_replica(s: State, c: C, broker: int) -> None:
 
 
 def make_leader(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
-    """Make the broker the leader, as the image it has just applied says (Partition.makeLeader).
+    """Make the broker the leader, as the image that it has just applied requires (Partition.makeLeader).
 
-    The leader may be ahead of the image because of an AlterPartition answer. An image with an equal partition epoch
+    The leader may be ahead of the image because of an AlterPartition response. An image with an equal partition epoch
     replaces its state, including a pending ISR change. A leader that is re-elected without noticing that it was deposed
-    keeps what it knows of its followers (Replica.resetReplicaState). It tries to move the high watermark in the same
-    step.
+    keeps what it knows about its followers (Replica.resetReplicaState). It tries to advance the high watermark in the
+    same step.
     """
     r = s.replica[broker]
     image = s.image[r.applied]
@@ -168,7 +165,7 @@ def make_leader(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: boo
 
 
 def forget_removed(r: Replica, missing: int) -> None:
-    """Forget followers that no longer have a replica (Partition.updateAssignmentAndIsr)."""
+    """Clear the state of followers that no longer have a replica (Partition.updateAssignmentAndIsr)."""
     if missing != 0:
         r.recent &= ~missing
         for follower in range(len(r.follower)):
@@ -186,10 +183,9 @@ def is_outdated(c: C, partition_epoch: int, image: Image) -> bool:
 
 
 def make_follower(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
-    """Make the broker a follower, as the image it has just applied says, or let it wait for a leader
-    (Partition.makeFollower).
+    """Make the broker a follower, or let it wait for a leader, as its image requires (Partition.makeFollower).
 
-    Pending writes fail. In a new leader epoch it fetches again from its log end, and accepts no earlier answers
+    Pending writes fail. In a new leader epoch it fetches again from its log end, and accepts no earlier responses
     (KAFKA-7786). Since IBP 2.7 it truncates only if the leader answers that the logs diverge; before that, immediately.
     """
     r = s.replica[broker]

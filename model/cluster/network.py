@@ -1,8 +1,7 @@
-"""Messages in flight: requests and answers that outlive their sender or their epoch, and the removal of messages and
-images that no longer matter.
+"""Messages in flight: requests and responses that outlive their sender or their epoch, and messages without effect.
 
-Messages are never reordered within a connection, since a follower has one fetch in flight. They are reordered between
-connections. A lost message is one that is never handled.
+Messages are never reordered within a connection, because a follower has one fetch in flight. They are reordered between
+connections. A lost message is one that is never handled. Messages and images that no longer matter are removed.
 """
 
 from fencepost.model.cluster import log
@@ -34,9 +33,7 @@ from fencepost.model.language import NONE, InFlight, action, bits, fits, require
 
 
 def leave_fetch_behind(s: State, c: C, broker: int) -> None:
-    """Leave the broker's fetch in its leader's queue when the broker goes down; if there is no room, the fetch is
-    lost.
-    """
+    """Leave a stopping broker's fetch in its leader's queue; if there is no room, the fetch is lost."""
     image = local(s, broker)
     f = s.replica[broker]
     has_replica = not bits.contains(image.missing, broker) and f.offline == 0
@@ -60,11 +57,11 @@ def leave_fetch_behind(s: State, c: C, broker: int) -> None:
 
 
 def leave_answer_behind(s: State, c: C, broker: int) -> None:
-    """Leave the answer to the broker's fetch in flight when the broker enters another leader epoch or loses its
-    replica.
+    """Leave the response to the broker's fetch in flight when the broker enters another epoch or loses its replica.
 
-    If there is no room, the answer is lost. The partition is removed from the fetcher thread, which still waits for the
-    answer (AbstractFetcherManager). Other partitions keep the thread busy; an idle thread ends, with its connection.
+    If there is no room, the response is lost. The partition is removed from the fetcher thread, which still waits for
+    the response (AbstractFetcherManager). Other partitions keep the thread busy; an idle thread ends, with its
+    connection.
     """
     image = local(s, broker)
     f = s.replica[broker]
@@ -86,9 +83,9 @@ def leave_answer_behind(s: State, c: C, broker: int) -> None:
 
 @action(follower=Broker)
 def log_changes_under_answer(s: State, c: C, follower: int) -> None:
-    """The record of an answer is read when it is sent, from a log that has since been truncated and extended again.
+    """A response's record is read while it is sent, from a log that has since been truncated and extended.
 
-    An answer names a region of a file (FileRecords.writeTo). The leader that sent it may already be a follower
+    A response refers to a region of a file (FileRecords.writeTo). The leader that sent it may already be a follower
     (KAFKA-18723). If the file is now shorter, the connection is closed. In the model all records have the same size, so
     they begin at the same positions.
     """
@@ -107,8 +104,7 @@ def log_changes_under_answer(s: State, c: C, follower: int) -> None:
 
 @action(m=InFlight("late_fetches"))
 def leader_handles_late_fetch(s: State, c: C, m: LateFetch) -> None:
-    """A leader handles a fetch whose sender has crashed or stopped in the meantime, so that no process reads the
-    answer.
+    """A leader handles a fetch whose sender has crashed or stopped in the meantime. No process reads the response.
 
     The fetch counts like any other, unless the leader already knows a later broker epoch (KAFKA-15221).
     """
@@ -152,7 +148,7 @@ def may_be_fenced(s: State, leader: int, follower: int) -> bool:
 def leader_resends_request(s: State, c: C, m: AlterPartition) -> None:
     """A leader resends its request on a new connection; the first copy may still reach the controller.
 
-    NodeToControllerChannelManager retries after a disconnect until an answer arrives.
+    NodeToControllerChannelManager retries after a disconnect until a response arrives.
     """
     require(s.budget.resends > 0, bound=C.resends)
     require(m.status == Status.SENT)
@@ -172,26 +168,24 @@ def leader_resends_request(s: State, c: C, m: AlterPartition) -> None:
 
 
 def is_refused(s: State, c: C, m: AlterPartition) -> bool:
-    """Return whether the controller is certain to refuse this request; the answer is final, since epochs only
-    increase.
-    """
+    """Return whether the controller is certain to reject this request. That is final, because epochs only increase."""
     return c.request_epoch_checks and not passes_epoch_checks(c, newest(s), m) and not is_repeated(c, newest(s), m)
 
 
 def is_heeded(s: State, c: C, m: AlterPartition) -> bool:
-    """Return whether the leader still waits for this answer and will act on it."""
+    """Return whether the leader still waits for this response and will act on it."""
     return is_awaited(s, m) and (m.status != Status.REFUSED or c.rollback_on == Rollback.ANY_ERROR)
 
 
 def is_moot(s: State, c: C, m: AlterPartition) -> bool:
-    """Return whether a message has no effect: a stray copy that will be refused, or an answer that is ignored."""
+    """Return whether a message has no effect: a stray copy that will be rejected, or a response that is ignored."""
     return is_refused(s, c, m) if m.status == Status.STRAY else m.status != Status.SENT and not is_heeded(s, c, m)
 
 
 def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
-    """Return whether a broker that leads in neither of two images would act the same under both.
+    """Return whether a broker that leads in neither of two images would behave in the same way under both.
 
-    Without a replica it always does.
+    A broker without a replica always does.
     """
     one, other = s.image[index], s.image[later]
     if one.raised != other.raised:
@@ -206,13 +200,13 @@ def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
 
 
 def normalize(s: State, c: C) -> None:
-    """Forget what cannot be observed.
+    """Remove differences that cannot be observed.
 
     A broker that does not lead reads only the leader, the leader epoch, min ISR and whether it has a replica. It is
     therefore treated as having applied all images that agree with its own in these. Requests that the controller must
-    refuse are refused immediately. Refusals that change nothing, answers that no leader waits for and late fetches that
-    no leader will serve are dropped. Images that all running brokers have passed are dropped too, and partition epochs
-    are counted from the oldest image that is kept.
+    reject are rejected immediately. Rejections that change nothing, responses that no leader awaits and late fetches
+    that no leader will serve are dropped. Images that all running brokers have passed are dropped too, and partition
+    epochs are counted from the oldest image that is kept.
     """
     for broker in range(c.brokers):
         for index in range(c.metadata_lag):
@@ -233,7 +227,7 @@ def normalize(s: State, c: C) -> None:
 
 
 def drop_moot_messages(s: State, c: C) -> None:
-    """Refuse requests that cannot succeed, and remove messages without effect."""
+    """Reject requests that cannot succeed, and remove messages without effect."""
     for m in s.alter_partitions:
         if m.status == Status.SENT and is_refused(s, c, m):
             m.status = Status.REFUSED
@@ -254,10 +248,9 @@ def drop_moot_messages(s: State, c: C) -> None:
 
 
 def drop_images(s: State, c: C, oldest: int) -> None:
-    """Shift the window so that image `oldest` is the first, and count partition epochs from it, or from an older
-    request.
+    """Drop the images before `oldest`, and subtract the partition epoch of the oldest image, or of an older request.
 
-    A leader that does not learn of ISR changes from metadata may be even older.
+    A leader that does not learn about ISR changes from metadata may be at an even older epoch.
     """
     base = s.image[oldest].partition_epoch
     for m in s.alter_partitions:

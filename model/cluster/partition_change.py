@@ -1,7 +1,7 @@
-"""A change to the partition as the controller makes it: consistent replicas, ISR, ELR and leader.
+"""A change to the partition by the controller: consistent replicas, ISR, ELR and leader.
 
-Modelled on PartitionChangeBuilder and PartitionReassignmentReplicas. A request names an ISR and, if an operator moves
-replicas, new replicas; the result is written to the log as one image.
+Modelled on PartitionChangeBuilder and PartitionReassignmentReplicas. A request contains an ISR and, if an operator
+moves replicas, new replicas; the result is written to the log as one image.
 """
 
 from fencepost.model.cluster.constants import C, Completion, Judging
@@ -20,7 +20,7 @@ def electable(s: State, c: C) -> int:
 
 
 def first_of(c: C, members: int) -> int:
-    """Return the member with the lowest number, NONE if there are no members."""
+    """Return the member with the lowest number, or NONE if there are no members."""
     found = NONE
     for broker in range(c.brokers):
         if found == NONE and bits.contains(members, broker):
@@ -29,7 +29,7 @@ def first_of(c: C, members: int) -> int:
 
 
 def first_in_order(c: C, members: int, removing: int) -> int:
-    """Return the first member in the order of the replica list, NONE if there are no members.
+    """Return the first member in the order of the replica list, or NONE if there are no members.
 
     The target replicas come first (in the model, operators list them by number), then the replicas to be removed
     (PartitionReassignmentReplicas).
@@ -59,7 +59,7 @@ def completes(s: State, c: C, isr: int) -> bool:
 
 
 def isr_after(s: State, c: C, isr: int) -> int:
-    """Return the ISR after a change to this one, without the replicas that a finished reassignment removes."""
+    """Return the ISR that results from a requested ISR, without the replicas that a completed reassignment removes."""
     return isr & ~s.removing if completes(s, c, isr) else isr
 
 
@@ -71,9 +71,9 @@ def missing_after(s: State, c: C, isr: int) -> int:
 def judged_raise(s: State, c: C) -> int:
     """Return the min ISR by which the controller fills the ELR, relative to the initial min ISR.
 
-    Brokers report in heartbeats how far they have applied metadata, after publishing it (MetadataLoader). The
-    controller can therefore know which values may still be in use by a broker that leads or may be elected. In the
-    model, it knows this immediately, and also knows which brokers are down.
+    Brokers report in heartbeats how far they have applied metadata, after publishing it (MetadataLoader). Therefore the
+    controller can know which values may still be in use by a broker that leads or may be elected. In the model, it
+    knows this immediately, and also knows which brokers are down.
     """
     least = newest(s).raised
     if c.elr_judged_by == Judging.HEARTBEATS:
@@ -104,10 +104,10 @@ def elr_target(s: State, c: C, isr: int, missing: int, unclean: int) -> int:
 
 
 def elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, removing: int) -> int:
-    """Return the leader after a change to this ISR and ELR, NONE if there is none
-    (PartitionChangeBuilder.electAnyLeader).
+    """Return the leader after a change to this ISR and ELR, or NONE (PartitionChangeBuilder.electAnyLeader).
 
-    The result of `cleanly_elected`; if that is NONE and unclean elections are allowed, the first acceptable replica.
+    This is the result of `cleanly_elected` or, if that is NONE and unclean elections are allowed, the first acceptable
+    replica.
     """
     leader = cleanly_elected(s, c, isr, elr, missing, acceptable, removing)
     return first_in_order(c, acceptable & ~missing, removing) if leader == NONE and c.unclean_election else leader
@@ -116,9 +116,9 @@ def elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, r
 def cleanly_elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, removing: int) -> int:
     """Return the leader without unclean elections (PartitionChangeBuilder.Election.ONLINE).
 
-    The leader stays if acceptable; otherwise the first acceptable ISR member, or ELR member if the ISR is empty; then
-    the last known leader. Kafka does not check whether ELR is on: members left in an ELR may be elected after it was
-    turned off (HYP-14).
+    The leader stays if it is acceptable. Otherwise the first acceptable ISR member is elected, or the first acceptable
+    ELR member if the ISR is empty, or the last known leader. Kafka does not check whether ELR is on: members left in an
+    ELR may be elected after it was turned off (HYP-14).
     """
     able = acceptable & ~missing
     eligible = (isr if isr != 0 else elr if heeds_elr(s, c) else 0) & able
@@ -131,9 +131,7 @@ def cleanly_elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable
 
 
 def may_elect_last_known(s: State, c: C, isr: int, elr: int, acceptable: int) -> bool:
-    """Return whether the last known leader may be elected, because ISR and ELR are empty
-    (PartitionChangeBuilder.canElectLastKnownLeader).
-    """
+    """Return whether the last known leader may be elected, because ISR and ELR are empty (canElectLastKnownLeader)."""
     return (
         has_elr(s, c)
         and c.last_known_leader
@@ -157,7 +155,7 @@ def epoch_after(s: State, c: C, isr: int, leader: int, missing: int) -> int:
 
 
 def append_image(s: State) -> None:
-    """Append a copy of the controller's state to its log; the caller changes it."""
+    """Append a copy of the controller's state to its log, for the caller to modify."""
     s.image[s.newest + 1] = s.image[s.newest]
     s.newest += 1
 
@@ -167,7 +165,7 @@ def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: i
 
     A leader from outside the ISR becomes the whole ISR, and empties the ELR unless it was elected from it. The same
     holds for a leader that is both in the ISR and in an ELR left over from before ELR was turned off. Without ELR, the
-    last member stays in the ISR. While there is no leader, the last one is remembered. With HYP-12 fixed, the ELR is
+    last member stays in the ISR. While there is no leader, the last leader is remembered. With HYP-12 fixed, the ELR is
     empty if the elected leader alone satisfies min ISR. Once ELR is turned off, any change empties it, and the last
     known leader does not change.
     """
@@ -204,7 +202,7 @@ def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: i
 
 
 def change_isr(s: State, c: C, isr: int, elr: int, leader: int) -> None:
-    """Write a change to this ISR with its consequences, and complete a reassignment if it allows that."""
+    """Write a change to this ISR with its consequences, and complete a reassignment if the ISR allows it."""
     done = completes(s, c, isr)
     missing = missing_after(s, c, isr)
     change_partition(

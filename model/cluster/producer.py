@@ -11,7 +11,7 @@ from fencepost.model.language import action, bits, require
 def leader_appends(s: State, c: C, leader: int) -> None:
     """A leader appends the next record if its committed ISR is large enough; it may have been deposed.
 
-    Partition.appendRecordsToLeader. The write is answered when the high watermark passes it.
+    Partition.appendRecordsToLeader. The write is acknowledged when the high watermark passes it.
     """
     r = s.replica[leader]
     require(s.written < c.max_records, bound=C.max_records)

@@ -2,18 +2,17 @@
 
 The model simplifies Kafka to keep states small:
 
-* The controller is the newest image in a window of images, and a broker's metadata is an index into that window. Not
-  covered: brokers that lag by more than `metadata_lag` images.
-* A broker registers and applies the image of its registration in one step, so the broker epoch of a running broker is
-  the one in the newest image. Broker epochs count incarnations. The broker also starts in that step, except
-  `early_starts` times.
+* The controller is the newest image in a window of images, and a broker's metadata is an index into that window.
+  Brokers that lag by more than `metadata_lag` images are not covered.
+* A broker registers and applies the image of its registration in one step, so a running broker's epoch is the one in
+  the newest image. Broker epochs count incarnations. The broker also starts in that step, except `early_starts` times.
 * A follower always has a fetch in flight. Its content follows from the follower's log and leader epoch, so only the
-  answer is stored, and requests whose sender has crashed or stopped. A fetch that is handled after its sender has
-  entered another epoch might equally have been handled before; only its answer remains, of which there are at most
-  `late_answers`.
-* The leader epoch cache follows from the log and the leader epoch. Not covered: the start of an epoch in which a former
-  leader wrote nothing, which costs Kafka another round trip.
-* A write is answered in the step in which the high watermark passes it.
+  response is stored, and requests whose sender has crashed or stopped. A fetch that is handled after its sender has
+  entered another epoch could equally have been handled before; only its response remains, and there are at most
+  `late_answers` of these.
+* The leader epoch cache follows from the log and the leader epoch. The start of an epoch in which a former leader wrote
+  nothing is not covered; it costs Kafka another round trip.
+* A write is acknowledged in the step in which the high watermark passes it.
 """
 
 from enum import IntEnum
@@ -45,8 +44,9 @@ class Life(IntEnum):
 
 
 class Answer(IntEnum):
-    """A leader's answer to a fetch; STOPPED once the follower has mistaken FENCED for an answer in its new leader
-    epoch.
+    """A leader's response to a fetch.
+
+    STOPPED: the follower applied FENCED to its new leader epoch and stopped fetching.
     """
 
     NONE = 0
@@ -60,7 +60,7 @@ class Move(IntEnum):
     """Whether the controller knows which directory contains the log.
 
     ASSIGNED: it knows. REGISTERED: the broker has registered without the previous directory. BEGUN: the broker is still
-    registered with the previous directory, although that was replaced or removed.
+    registered with the previous directory, which was replaced or removed.
     """
 
     ASSIGNED = 0
@@ -138,7 +138,7 @@ Deleted = Annotated[int, BitSet(5 * largest(C.deletions, C.expirations))]
 
 
 class Image(Record):
-    """The controller's state after a batch of its log, as brokers read it. `missing`: brokers without a replica."""
+    """The controller's state after a batch of its log, as brokers read it. `missing`: the brokers without a replica."""
 
     leader: MaybeBroker
     leader_epoch: Epoch
@@ -159,7 +159,10 @@ class Entry(Record):
 
 
 class FollowerState(Record):
-    """A leader's view of a follower, from its last fetch; NONE before the first one. `start`: its log start."""
+    """A follower's state in its last fetch, as the leader knows it; NONE before the first one.
+
+    `start`: its log start.
+    """
 
     end: MaybeOffset
     start: LogStart
@@ -167,10 +170,10 @@ class FollowerState(Record):
 
 
 class FetchAnswer(Record):
-    """The answer to a follower's fetch, in flight.
+    """The response to a follower's fetch, in flight.
 
-    If the kind is RECORDS, `record` is 0 if the answer carries only the high watermark. If it is DIVERGING, `epoch` and
-    `end` say where the leader's log departs from the follower's; `epoch` is NONE if the leader does not know.
+    If the kind is RECORDS, `record` is 0 if the response contains only the high watermark. If it is DIVERGING, `epoch`
+    and `end` say where the leader's log diverges from the follower's; `epoch` is NONE if the leader does not know.
     """
 
     kind: Answer
@@ -186,14 +189,14 @@ class Replica(Record):
 
     `epoch_start` is the log end at which it began to lead in its current leader epoch, 0 for a follower. If it
     restarted in that epoch, records of the same epoch may precede it. `waiting[offset]` is the record whose write is
-    answered once the high watermark passes `offset`; 0 if there is none. `checked` contains the follower whose log end
-    the leader has already found sufficient for the ISR; it holds its lock and has yet to read the broker epoch (before
+    acknowledged once the high watermark passes `offset`, or 0. `checked` contains the follower whose log end the leader
+    has already found sufficient for the ISR; the leader holds its lock and has yet to read the broker epoch (before
     KAFKA-15221). `recent` contains followers that were caught up within the lag time, if the leader waits for them.
-    `truncating` is set while a follower has yet to ask where to truncate its log (before Fetch carried the last epoch).
-    `raised` gives the min ISR that the broker acts on, which may come from an image other than the applied one. `early`
-    is set while a new, unregistered process runs: `life` still describes its predecessor. `offline` is set while the
-    log's directory has failed. Records below `start` are deleted, though the files may still contain them; `checkpoint`
-    is the last checkpointed start.
+    `truncating` is set while a follower has yet to ask where to truncate its log (before Fetch contained the last
+    epoch). `raised` determines the min ISR that the broker acts on, which may come from an image other than the applied
+    one. `early` is set while a new, unregistered process runs: `life` still describes its predecessor. `offline` is set
+    while the log's directory has failed. Records below `start` are deleted, though the files may still contain them;
+    `checkpoint` is the last checkpointed log start.
     """
 
     life: Life
@@ -221,9 +224,7 @@ class Replica(Record):
 
 
 class AlterPartition(Record):
-    """A leader's request to change the ISR, which later becomes the controller's answer; `raised`: the sender's min
-    ISR.
-    """
+    """A leader's request to change the ISR, which later becomes the response; `raised`: the sender's min ISR."""
 
     status: Status
     leader: Broker
@@ -248,10 +249,9 @@ class LateFetch(Record):
 
 
 class LateAnswer(Record):
-    """An answer to a fetch whose sender has left the leader epoch of the fetch while its thread still waits for the
-    answer.
+    """A response to a fetch whose sender has left the fetch's leader epoch, although its thread still waits.
 
-    `offset` and `leader_epoch` are copied from the fetch; the other fields are those of `FetchAnswer`.
+    `offset` and `leader_epoch` are copied from the fetch; the other fields are as in `FetchAnswer`.
     """
 
     leader: Broker
@@ -380,24 +380,22 @@ def is_running(s: State, broker: int) -> bool:
 
 
 def has_process(s: State, broker: int) -> bool:
-    """Return whether a process of the broker runs, registered or not yet."""
+    """Return whether a process of the broker runs, registered or not."""
     return is_running(s, broker) or s.replica[broker].early != 0
 
 
 def leads(s: State, broker: int) -> bool:
-    """Return whether the broker runs, has its log and believes that it leads; a newer leader may exist."""
+    """Return whether the broker runs, has its log and believes that it leads. A newer leader may exist."""
     return is_running(s, broker) and local(s, broker).leader == broker and s.replica[broker].offline == 0
 
 
 def has_elr(s: State, c: C) -> bool:
-    """Return whether eligible leader replicas are on, that is, have not been turned off
-    (FeatureControlManager.isElrFeatureEnabled).
-    """
+    """Return whether ELR is on, that is, has not been turned off (FeatureControlManager.isElrFeatureEnabled)."""
     return c.elr and s.elr_disabled == 0
 
 
 def heeds_elr(s: State, c: C) -> bool:
-    """Return whether members of an ELR may be elected: in Kafka they may, even after ELR is turned off (HYP-14)."""
+    """Return whether ELR members may be elected. In Kafka they may, even after ELR is turned off (HYP-14)."""
     return has_elr(s, c) or c.stale_elr_elects
 
 
@@ -430,7 +428,7 @@ def follows(s: State, follower: int, leader: int) -> bool:
 
 
 def awaits_late_answer(s: State, follower: int, leader: int) -> bool:
-    """Return whether the follower's thread for this leader still waits for an answer from an earlier leader epoch.
+    """Return whether the follower's thread for this leader still waits for a response from an earlier leader epoch.
 
     It has only one fetch in flight (BrokerBlockingSender).
     """

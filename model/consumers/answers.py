@@ -1,4 +1,4 @@
-"""A replica's answers to a consumer's fetch, as pure functions of replica, offset and design."""
+"""A replica's response to a consumer's fetch, as pure functions of replica, offset and design."""
 
 from enum import IntEnum
 
@@ -14,7 +14,7 @@ from fencepost.model.consumers.state import Case, Replica
 
 
 class Reply(IntEnum):
-    """The answer to a fetch: records, nothing yet (the fetch is parked), or an error."""
+    """The response to a fetch: records, nothing yet (the fetch is parked), or an error."""
 
     RECORDS = 0
     EMPTY = 1
@@ -38,7 +38,7 @@ def case_of(c: C, r: Replica, offset: int) -> int:
 
 
 def reply_to(c: C, r: Replica, leads: bool, offset: int) -> int:  # noqa: FBT001 (part of the question)
-    """Return the replica's answer to a fetch at the offset, if the leader epochs agree."""
+    """Return the replica's response to a fetch at the offset, if the leader epochs agree."""
     case = case_of(c, r, offset)
     if case == Case.READABLE:
         return Reply.RECORDS
@@ -53,5 +53,5 @@ def reply_to(c: C, r: Replica, leads: bool, offset: int) -> int:  # noqa: FBT001
 
 
 def tells_too_small(c: C, r: Replica, offset: int) -> bool:
-    """Return whether the consumer learns from the error that its offset is below the log start."""
+    """Return whether the error shows the consumer that its offset is below the log start."""
     return errors(c) != Errors.BARE and offset < r.start

@@ -1,8 +1,8 @@
 """Sizes, budgets, designs and readings of fetching from followers.
 
 `design` selects the text to follow: the older or the newer revision of KIP-392, which its page mixes, or Kafka's code
-(apache/kafka 1eb7644). For each difference between the designs, a separate constant makes the choice; by default, it is
-the design's.
+(apache/kafka 1eb7644). For each difference between the designs, a separate constant makes the choice, which by default
+is the design's.
 """
 
 from enum import IntEnum
@@ -45,7 +45,7 @@ class Selector(IntEnum):
 
 
 class Errors(IntEnum):
-    """The content of an out-of-range answer: the side (as two codes), log start and high watermark, or nothing."""
+    """The content of an out-of-range response: the side (as two codes), log start and high watermark, or nothing."""
 
     DESIGN = 0
     TWO_CODES = 1
@@ -54,7 +54,7 @@ class Errors(IntEnum):
 
 
 class Reaction(IntEnum):
-    """How a consumer reacts when its offset is out of range, unless it is known to be too small."""
+    """A consumer's reaction to an offset that is out of range, unless the offset is known to be too small."""
 
     DESIGN = 0
     RESET = 1
@@ -64,9 +64,7 @@ class Reaction(IntEnum):
 
 
 class Metadata(IntEnum):
-    """How brokers learn of leaders: pushed separately from replicas' requests, or from one log that replicas follow
-    too.
-    """
+    """How brokers learn of leaders: pushed apart from replicas' requests, or from a log that replicas follow too."""
 
     DESIGN = 0
     PUSHED = 1
@@ -91,14 +89,14 @@ class Earliest(IntEnum):
 
 
 class Latest(IntEnum):
-    """The offset that `latest` means."""
+    """The offset that `latest` stands for."""
 
     HIGH_WATERMARK = 0
     LOG_END = 1
 
 
 class Ends(IntEnum):
-    """The event, besides errors and expiry, that ends the preference for a replica: metadata, an epoch, nothing."""
+    """The end of the preference for a replica, besides errors and expiry: on metadata, on an epoch, or never."""
 
     DESIGN = 0
     METADATA = 1
@@ -107,9 +105,7 @@ class Ends(IntEnum):
 
 
 class EpochEnd(IntEnum):
-    """The end of its newest epoch that a leader reports: log end, high watermark, or the high watermark once it is
-    known.
-    """
+    """The end that a leader reports for its newest epoch: log end, high watermark, or high watermark once known."""
 
     DESIGN = 0
     LOG_END = 1
@@ -242,19 +238,19 @@ def refuse(c: C) -> str | None:
 
 
 def allowed(c: C) -> int:
-    """Return which replicas a consumer may be sent to (axis V1)."""
+    """Return the replicas to which a consumer may be sent (axis V1)."""
     return (
         c.fetch_from if c.fetch_from != Allowed.DESIGN else (Allowed.ANY if c.design == Design.NEWER else Allowed.ISR)
     )
 
 
 def errors(c: C) -> int:
-    """Return the content of out-of-range answers (axis V2)."""
+    """Return the content of out-of-range responses (axis V2)."""
     return c.errors if c.errors != Errors.DESIGN else c.design + 1
 
 
 def gives_not_available(c: C) -> bool:
-    """Return whether a fetch may be answered by OFFSET_NOT_AVAILABLE (axis V3)."""
+    """Return whether OFFSET_NOT_AVAILABLE is a possible response to a fetch (axis V3)."""
     return c.not_available == Option.ON or (c.not_available == Option.DESIGN and c.design == Design.NEWER)
 
 
@@ -264,7 +260,7 @@ def selector(c: C) -> int:
 
 
 def reaction(c: C) -> int:
-    """Return how a consumer reacts to an out-of-range answer (axis V5)."""
+    """Return how a consumer reacts to an out-of-range response (axis V5)."""
     if c.reaction != Reaction.DESIGN:
         return c.reaction
     return Reaction.LEADER_FIRST if c.design == Design.IMPLEMENTED else c.design + 2
@@ -296,14 +292,14 @@ def earliest_from(c: C) -> int:
 
 
 def preference_ends(c: C) -> int:
-    """Return what ends the preference for a replica, besides errors and its expiry."""
+    """Return what ends the preference for a replica, besides errors and expiry."""
     if c.preference_ends != Ends.DESIGN:
         return c.preference_ends
     return Ends.LEADER if c.design == Design.IMPLEMENTED else Ends.METADATA
 
 
 def tells_high_watermark(c: C) -> bool:
-    """Return whether a new high watermark alone is a reason to answer a follower's fetch."""
+    """Return whether a new high watermark alone completes a follower's fetch."""
     return c.tells_high_watermark == Option.ON or (
         c.tells_high_watermark == Option.DESIGN and c.design != Design.IMPLEMENTED
     )
@@ -315,7 +311,7 @@ def keeps_received(c: C) -> bool:
 
 
 def epoch_end(c: C) -> int:
-    """Return which end of its newest epoch a leader reports to consumers."""
+    """Return the end that a leader reports to consumers for its newest epoch."""
     if c.epoch_end != EpochEnd.DESIGN:
         return c.epoch_end
     return EpochEnd.LOG_END if c.design == Design.IMPLEMENTED else EpochEnd.CLAMPED

@@ -1,4 +1,4 @@
-"""Events of the partition: elections, members that fall behind, brokers that stop."""
+"""Events of the partition: elections, ISR members that fall behind, brokers that stop."""
 
 from fencepost.model.consumers.constants import C
 from fencepost.model.consumers.replication import advance_high_watermark
@@ -7,7 +7,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def open_epoch(s: State, leader: int) -> None:
-    """Begin a leader epoch; the new leader does not know its followers' log ends."""
+    """Begin a leader epoch. The new leader does not know its followers' log ends."""
     s.newest += 1
     s.leader[s.newest] = leader
     for r in s.replica:
@@ -26,7 +26,7 @@ def controller_elects_leader(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def controller_elects_uncleanly(s: State, c: C, leader: int) -> None:
-    """The controller elects a replica outside the ISR, which is then the whole ISR (unclean.leader.election.enable)."""
+    """The controller elects a replica outside the ISR, which becomes the whole ISR (unclean.leader.election.enable)."""
     require(s.newest < c.epochs, bound=C.epochs)
     require(s.budget.unclean_elections > 0, bound=C.unclean_elections)
     require(s.replica[leader].is_up)

@@ -1,6 +1,4 @@
-"""How a consumer handles the answers to its fetches. Modelled on AbstractFetch, FetchCollector and
-SubscriptionState.
-"""
+"""How a consumer handles fetch responses. Modelled on AbstractFetch, FetchCollector and SubscriptionState."""
 
 from fencepost.model.consumers.answers import Reply, case_of, reply_to, tells_too_small
 from fencepost.model.consumers.constants import (
@@ -34,14 +32,14 @@ def target(s: State) -> int:
 def is_served(s: State, c: C) -> bool:
     """Return whether a fetch of the consumer reaches a replica that serves it: one in the same leader epoch (KIP-320).
 
-    The consumer sends no second fetch to a replica whose answer is in flight.
+    The consumer does not send a second fetch to a replica whose response is in flight.
     """
     r = s.replica[target(s)]
     return r.is_up and target(s) != s.consumer.late_from and (r.epoch == s.consumer.epoch or not c.fetch_epochs)
 
 
 def reply(s: State, c: C) -> int:
-    """Return the answer to the consumer's next fetch, if it is served."""
+    """Return the response to the consumer's next fetch, if it is served."""
     return reply_to(c, s.replica[target(s)], believes_to_lead(s, target(s)), s.consumer.position)
 
 
@@ -63,7 +61,7 @@ def start_reset(s: State, c: C) -> None:
 
 @action()
 def consumer_reads(s: State, c: C) -> None:
-    """The consumer gets the record at its position from a replica that has it below its high watermark."""
+    """The consumer gets the record at its position from a replica whose high watermark is above it."""
     consumer = s.consumer
     require(consumer.doing == Doing.FETCHING)
     require(is_served(s, c))
@@ -83,8 +81,7 @@ def ask_for_metadata(s: State, c: C) -> None:
 
 @action()
 def consumer_finds_offset_unavailable(s: State, c: C) -> None:
-    """After OFFSET_NOT_AVAILABLE the consumer retries and asks for metadata, because another replica may have the
-    offset.
+    """After OFFSET_NOT_AVAILABLE, the consumer retries and requests metadata, as another replica may have the offset.
 
     In Kafka's code, its preference ends too (FetchUtils.requestMetadataUpdate).
     """
@@ -102,7 +99,7 @@ def consumer_finds_offset_unavailable(s: State, c: C) -> None:
 
 
 def is_told_unavailable(s: State, c: C) -> bool:
-    """Return whether the answer to the consumer's next fetch says that its offset exists but is not available."""
+    """Return whether the response to the consumer's next fetch is that its offset exists but is not available."""
     r = s.replica[target(s)]
     by_bounds = (
         reaction(c) == Reaction.CHECK_CASE_4
@@ -114,8 +111,7 @@ def is_told_unavailable(s: State, c: C) -> bool:
 
 @action()
 def consumer_finds_offset_out_of_range(s: State, c: C) -> None:
-    """After an out-of-range error the consumer checks its position with the leader, fetches from the leader, or applies
-    its reset policy.
+    """After an out-of-range error, the consumer asks the leader, fetches from the leader, or applies its reset policy.
 
     KIP-392, Out of range handling; FetchCollector.handleInitializeErrors: an error from a preferred replica ends the
     preference.
@@ -145,7 +141,7 @@ def consumer_finds_offset_out_of_range(s: State, c: C) -> None:
 
 @action()
 def preferred_replica_refuses_late(s: State, c: C) -> None:
-    """A preferred replica answers that the offset is out of range, and the answer is delayed."""
+    """A preferred replica answers that the offset is out of range, and the response is delayed."""
     consumer = s.consumer
     require(s.budget.late_errors > 0, bound=C.late_errors)
     require(consumer.doing == Doing.FETCHING)
@@ -160,10 +156,10 @@ def preferred_replica_refuses_late(s: State, c: C) -> None:
 
 @action()
 def consumer_gets_late_error(s: State, c: C) -> None:
-    """A late out-of-range answer ends any current preference; without a preference, it counts as the leader's.
+    """A late out-of-range response ends any current preference; without one, it counts as the leader's response.
 
-    FetchCollector.handleInitializeErrors compares only the fetch offset of the answer. A consumer without a valid
-    position ignores the answer.
+    FetchCollector.handleInitializeErrors compares only the fetch offset of the response. A consumer without a valid
+    position ignores the response.
     """
     consumer = s.consumer
     offset, sender = consumer.late_offset, consumer.late_from
@@ -179,7 +175,7 @@ def consumer_gets_late_error(s: State, c: C) -> None:
 
 @action()
 def consumer_is_fenced(s: State, c: C) -> None:
-    """A replica in a later leader epoch refuses the fetch; the consumer asks for metadata, and its preference ends."""
+    """A replica in a later leader epoch rejects the fetch; the consumer requests metadata, and its preference ends."""
     consumer = s.consumer
     require(c.fetch_epochs)
     require(consumer.doing == Doing.FETCHING)
@@ -196,7 +192,7 @@ def consumer_is_fenced(s: State, c: C) -> None:
 
 @action()
 def consumer_cannot_connect(s: State, c: C) -> None:
-    """The replica is down, or no longer has the partition; the consumer asks for metadata, and its preference ends.
+    """The replica is down or gone; the consumer requests metadata, and its preference ends.
 
     AbstractFetch.handleFetchFailure; NOT_LEADER_OR_FOLLOWER in FetchCollector. Metadata still shows the replica as
     online.
@@ -215,7 +211,7 @@ def consumer_cannot_connect(s: State, c: C) -> None:
 
 @action()
 def metadata_expires(s: State, c: C) -> None:
-    """After metadata.max.age the consumer asks for metadata, even without an error."""
+    """After metadata.max.age, the consumer requests metadata, even without an error."""
     require(c.asks_for_metadata)
     require(s.consumer.doing != Doing.RAISED)
     require(not s.consumer.wants_metadata)
@@ -224,26 +220,25 @@ def metadata_expires(s: State, c: C) -> None:
 
 
 def has_old_metadata(s: State, c: C) -> bool:
-    """Return whether new metadata may change anything for the consumer."""
+    """Return whether new metadata could change anything for the consumer."""
     consumer = s.consumer
     ends = consumer.preferred != NONE and preference_ends(c) == Ends.METADATA
     return consumer.epoch < s.newest or consumer.isr != known_isr(s, c) or ends
 
 
 def known_isr(s: State, c: C) -> int:
-    """Return what the consumer learns about the ISR; nothing if its selector does not use the ISR."""
+    """Return the ISR as far as the consumer learns it; nothing if its selector does not use the ISR."""
     return s.isr if selector(c) != Selector.LEADER else 0
 
 
 def told_epoch(s: State, c: C, broker: int) -> int:
-    """Return the leader epoch in a broker's metadata; pushed metadata may be ahead of its replica."""
+    """Return the leader epoch in a broker's metadata. Pushed metadata may be ahead of its replica."""
     return s.replica[broker].epoch if has_metadata_log(c) else s.newest
 
 
 @action(broker=Broker)
 def consumer_gets_metadata(s: State, c: C, broker: int) -> None:
-    """The consumer adopts leader, epoch and ISR; in a new leader epoch it validates its position and ends its
-    preference.
+    """The consumer adopts leader, epoch and ISR. A new leader epoch ends its preference and starts validation.
 
     Metadata with an older leader epoch is ignored. SubscriptionState.maybeValidatePosition: the preference stays unless
     the leader or the epoch is new. In the KIP's texts, the consumer's plugin chooses again whenever metadata arrives.

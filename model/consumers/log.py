@@ -9,9 +9,7 @@ def clamp(r: Replica, high_watermark: int) -> int:
 
 
 def truncate(r: Replica, offset: int) -> None:
-    """Remove the records at `offset` and above; if that is below the log start, the log restarts there
-    (UnifiedLog.truncateTo).
-    """
+    """Remove the records from `offset` on. Below the log start, the log restarts there (UnifiedLog.truncateTo)."""
     for dropped in range(offset, r.end):
         r.log[dropped] = 0
     r.end = min(r.end, offset)
@@ -36,17 +34,17 @@ def drop_below(r: Replica, offset: int) -> None:
 
 
 def epoch_before(r: Replica, offset: int) -> int:
-    """Return the epoch of the record before `offset`, 0 if the log begins there."""
+    """Return the epoch of the record before `offset`, or 0 if the log begins there."""
     return r.log[offset - 1] if r.start < offset <= r.end else 0
 
 
 def last_epoch(r: Replica) -> int:
-    """Return the epoch of the last record, 0 for an empty log."""
+    """Return the epoch of the last record, or 0 for an empty log."""
     return r.log[r.end - 1] if r.end > r.start else 0
 
 
 def end_of_epoch(r: Replica, epoch: int) -> int:
-    """Return where the records of `epoch` and older ones end, or the log start if all records are of later epochs."""
+    """Return where the records of `epoch` and older ones end, or the log start if all records have later epochs."""
     end = r.end
     for offset in range(r.start, r.end):
         if end == r.end and r.log[offset] > epoch:
@@ -55,7 +53,7 @@ def end_of_epoch(r: Replica, epoch: int) -> int:
 
 
 def floor_epoch(r: Replica, epoch: int) -> int:
-    """Return the epoch whose end a leader names when asked where `epoch` ends (LeaderEpochFileCache.endOffsetFor).
+    """Return the epoch whose end a leader reports when asked where `epoch` ends (LeaderEpochFileCache.endOffsetFor).
 
     This is `epoch` itself if it is the newest or all records are later, otherwise the closest older epoch in the log.
     """
@@ -64,9 +62,7 @@ def floor_epoch(r: Replica, epoch: int) -> int:
 
 
 def departs(r: Replica, end: int, epoch: int) -> bool:
-    """Return whether a log that ends at `end` with a record of `epoch` diverges from the leader's
-    (Partition.readRecords).
-    """
+    """Return whether a log that ends at `end` with a record of `epoch` diverges from the leader's."""
     return epoch != 0 and (floor_epoch(r, epoch) < epoch or end_of_epoch(r, epoch) < end)
 
 

@@ -1,4 +1,4 @@
-"""A consumer's requests about logs: ends of epochs (OffsetsForLeaderEpoch), first and latest offsets (ListOffsets)."""
+"""A consumer's offset requests: ends of epochs (OffsetsForLeaderEpoch), first and latest offsets (ListOffsets)."""
 
 from fencepost.model.consumers import log
 from fencepost.model.consumers.constants import (
@@ -32,13 +32,13 @@ def may_tell_end(c: C, l: Replica) -> bool:
 
 
 def is_leader_ready(s: State) -> bool:
-    """Return whether the consumer's leader does lead in the consumer's epoch."""
+    """Return whether the leader known to the consumer does lead, in the epoch known to the consumer."""
     l = s.replica[believed_leader(s)]
     return l.is_up and l.epoch == s.consumer.epoch
 
 
 def is_truncated(s: State, c: C) -> bool:
-    """Return whether the consumer treats the leader's answer as a truncation."""
+    """Return whether the consumer treats the leader's response as a truncation."""
     l, consumer = s.replica[believed_leader(s)], s.consumer
     end = told_end(c, l, consumer.position_epoch)
     return (
@@ -55,9 +55,7 @@ def asks_epoch_end(s: State) -> bool:
 
 @action()
 def consumer_finds_position_valid(s: State, c: C) -> None:
-    """The leader's log contains the position: the consumer continues; after an error, only with new metadata (KIP-392,
-    case 4).
-    """
+    """The leader's log contains the position, so the consumer continues; after an error, only with new metadata."""
     consumer = s.consumer
     require(asks_epoch_end(s))
     require(is_leader_ready(s))
@@ -86,9 +84,7 @@ def consumer_finds_truncation(s: State, c: C) -> None:
 
 
 def go_to(s: State, c: C, offset: int, epoch: int, before: int) -> None:
-    """Move the consumer to an offset, which Kafka returns with `epoch`; `before` is the epoch of the record before
-    it.
-    """
+    """Move the consumer to an offset that came with `epoch`. `before` is the epoch of the record before the offset."""
     consumer = s.consumer
     told = before if c.tells_epoch_before else epoch
     consumer.position = offset
@@ -110,9 +106,7 @@ def latest_offset(c: C, l: Replica) -> int:
 
 
 def asked_for_earliest(s: State, c: C) -> int:
-    """Return the replica whose log start is the earliest offset: the one that raised the error or, if it is down, the
-    next.
-    """
+    """Return the replica that is asked for the earliest offset: the one that raised the error, or the next one up."""
     if earliest_from(c) == Earliest.RAISED and s.replica[s.consumer.raised_by].is_up:
         return s.consumer.raised_by
     return believed_leader(s) if earliest_from(c) == Earliest.LEADER else target(s)
@@ -155,9 +149,7 @@ def asked(s: State, c: C) -> int:
 
 @action()
 def consumer_cannot_ask(s: State, c: C) -> None:
-    """The broker that the consumer asks about offsets is down or in a later leader epoch; the consumer asks for
-    metadata.
-    """
+    """The broker that the consumer asks is down or in a later leader epoch; the consumer requests metadata."""
     r = s.replica[asked(s, c)]
     require(c.asks_for_metadata)
     require(asks_epoch_end(s) or s.consumer.doing == Doing.RESETTING)

@@ -15,7 +15,7 @@ from fencepost.model.language import action, bits, require
 
 
 def advance_high_watermark(s: State, c: C) -> None:
-    """Move the newest leader's high watermark to the smallest log end in the ISR, never back."""
+    """Advance the newest leader's high watermark to the smallest log end in the ISR, never back."""
     l = newest_leader(s)
     reached = l.end
     for member in range(c.replicas):
@@ -29,7 +29,7 @@ def advance_high_watermark(s: State, c: C) -> None:
 
 
 def forget_answer(r: Replica) -> None:
-    """Drop the answer to the replica's fetch."""
+    """Clear the response to the replica's fetch."""
     r.answer.kind = Kind.NONE
     r.answer.epoch = 0
     r.answer.end = 0
@@ -49,7 +49,7 @@ def leader_appends(s: State, c: C) -> None:
 
 @action(replica=Broker)
 def replica_learns(s: State, c: C, replica: int) -> None:
-    """A replica becomes leader or follower in the newest epoch; the answer to its last fetch no longer counts."""
+    """A replica becomes leader or follower in the newest epoch. The response to its last fetch no longer counts."""
     r = s.replica[replica]
     require(r.is_up)
     require(r.epoch < s.newest)
@@ -79,28 +79,24 @@ def departs(s: State, follower: int) -> bool:
 
 
 def may_join(s: State, follower: int) -> bool:
-    """Return whether the leader admits the follower to the ISR: its log contains all committed records and reaches the
-    start of the epoch.
-    """
+    """Return whether the leader admits the follower to the ISR: it has all committed records and the epoch's start."""
     l, f = newest_leader(s), s.replica[follower]
     return not bits.contains(s.isr, follower) and f.end >= l.high_watermark and f.end >= log.starts_epoch_at(l)
 
 
 def has_records(s: State, follower: int) -> bool:
-    """Return whether the follower lacks records, or its fetch is the first that reports its log end or lets it join the
-    ISR.
-    """
+    """Return whether the follower lacks records, or its fetch first reports its log end or lets it join the ISR."""
     l, f = newest_leader(s), s.replica[follower]
     return f.known_end != f.end or f.end != l.end or may_join(s, follower)
 
 
 def shown_start(c: C, f: Replica) -> int:
-    """Return the log start that a fetch reports to the leader, if its selector uses it; otherwise 0."""
+    """Return the log start that a fetch reports to the leader, or 0 if the leader's selector does not use it."""
     return f.start if selector(c) == Selector.LEADER and allowed(c) == Allowed.ISR else 0
 
 
 def is_stale(s: State, c: C, follower: int) -> bool:
-    """Return whether follower and leader would learn anything except records from an answer and the fetch after it."""
+    """Return whether a response and the next fetch would bring follower or leader anything except records."""
     l, f = newest_leader(s), s.replica[follower]
     return (
         f.high_watermark != log.clamp(f, l.high_watermark)
@@ -111,7 +107,7 @@ def is_stale(s: State, c: C, follower: int) -> bool:
 
 
 def apply_records(f: Replica, c: C) -> None:
-    """Append the record of an answer, adopt its high watermark, and then its log start."""
+    """Append the record from a fetch response, then adopt the response's high watermark, and then its log start."""
     epoch, start, high_watermark = f.answer.epoch, f.answer.end, f.answer.high_watermark
     if epoch != 0:
         f.log[f.end] = epoch
@@ -151,9 +147,7 @@ def answer(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def leader_answers_follower(s: State, c: C, follower: int) -> None:
-    """The leader answers a follower's fetch immediately: with the next record or, if the design says so, with a new
-    high watermark.
-    """
+    """The leader answers a fetch immediately: with the next record or, in some designs, with a new high watermark."""
     require(may_answer(s, follower))
     require(has_records(s, follower) or (tells_high_watermark(c) and is_stale(s, c, follower)))
     answer(s, c, follower)
@@ -161,9 +155,7 @@ def leader_answers_follower(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_waits_in_vain(s: State, c: C, follower: int) -> None:
-    """A fetch for which there are no records is answered after replica.fetch.wait.max.ms, with the current high
-    watermark.
-    """
+    """A fetch without available records gets its response after replica.fetch.wait.max.ms, with the high watermark."""
     require(not tells_high_watermark(c))
     require(may_answer(s, follower))
     require(not has_records(s, follower))
@@ -173,9 +165,7 @@ def follower_waits_in_vain(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def leader_reports_divergence(s: State, c: C, follower: int) -> None:
-    """The leader answers a follower with the place where its log diverges (KIP-595), and with the leader's high
-    watermark.
-    """
+    """The leader answers a follower where their logs diverge (KIP-595), with the leader's high watermark."""
     l, f = newest_leader(s), s.replica[follower]
     require(is_follower(s, follower))
     require(f.answer.kind == Kind.NONE)
@@ -190,7 +180,7 @@ def leader_reports_divergence(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def leader_tells_out_of_range(s: State, c: C, follower: int) -> None:
-    """The leader no longer has, or does not yet have, the follower's offset; the follower asks where to start again."""
+    """The leader does not have the follower's offset, no longer or not yet; the follower asks where to restart."""
     l, f = newest_leader(s), s.replica[follower]
     require(is_follower(s, follower))
     require(f.answer.kind == Kind.NONE)
@@ -201,11 +191,10 @@ def leader_tells_out_of_range(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_appends(s: State, c: C, follower: int) -> None:
-    """A follower appends the record, adopts the leader's high watermark (at most its own log end), and deletes what the
-    leader has deleted.
+    """A follower appends the record, adopts the high watermark (at most its log end), and adopts the log start.
 
     ReplicaFetcherThread.processPartitionData. Records below the leader's log start may differ from those that the
-    leader had there. No answer shows this, so the follower must not keep them (see `log_start_travels`).
+    leader had there. No response shows this, so the follower must not keep them (see `log_start_travels`).
     """
     f = s.replica[follower]
     require(f.answer.kind == Kind.RECORDS)
@@ -214,7 +203,7 @@ def follower_appends(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_truncates(s: State, c: C, follower: int) -> None:
-    """A follower truncates its log where the logs diverge, and keeps its high watermark until the next answer."""
+    """A follower truncates its log where the logs diverge, and keeps its high watermark until the next response."""
     f = s.replica[follower]
     require(f.answer.kind == Kind.DIVERGING)
     log.truncate(f, log.truncation_offset(f, f.answer.epoch, f.answer.end))
@@ -223,9 +212,7 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_starts_anew(s: State, c: C, follower: int) -> None:
-    """A follower whose offset is out of the leader's range drops its log and starts at the offset that the leader
-    names.
-    """
+    """A follower whose offset is out of range drops its log and restarts at the offset that the leader names."""
     f = s.replica[follower]
     require(f.answer.kind == Kind.RESTART)
     log.restart(f, f.answer.end)
@@ -234,7 +221,7 @@ def follower_starts_anew(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
-    """A follower adopts the high watermark of an answer that makes it truncate, before it truncates (KAFKA-14704)."""
+    """When a response makes a follower truncate, it adopts the response's high watermark first (KAFKA-14704)."""
     f = s.replica[follower]
     require(c.high_watermark_before_truncation)
     require(f.answer.kind == Kind.DIVERGING)

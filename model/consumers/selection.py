@@ -1,4 +1,4 @@
-"""The replica from which the consumer fetches: the leader, or one that the leader or a consumer plugin prefers."""
+"""Selection of the replica from which the consumer fetches, by the leader or by a consumer plugin."""
 
 from fencepost.model.consumers.constants import Allowed, C, Selector, allowed, selector
 from fencepost.model.consumers.fetching import is_served, target
@@ -45,9 +45,7 @@ def leader_prefers_replica(s: State, c: C, replica: int) -> None:
 
 @action(replica=Broker)
 def consumer_prefers_replica(s: State, c: C, replica: int) -> None:
-    """The consumer's plugin chooses a replica, from the ISR as the consumer knows it or from all replicas (KIP-392,
-    Consumer Changes).
-    """
+    """The consumer's plugin chooses a replica, from the known ISR or from all replicas (KIP-392, Consumer Changes)."""
     consumer = s.consumer
     require(selector(c) != Selector.LEADER)
     require(allowed(c) != Allowed.LEADER)

@@ -5,14 +5,14 @@ The model simplifies Kafka to keep states small:
 * A leader never truncates, so offset and leader epoch identify a record: a log is an array of epochs.
 * The controller is the list of leaders by epoch and the ISR. The newest leader changes the ISR in one step, and only
   followers in its epoch fetch from it. A leader that does not know that it was deposed keeps its log and high
-  watermark, and still serves consumers. Not covered: all problems with AlterPartition and broker epochs, which are in
-  the machine `replication`.
-* A follower's fetch is two steps: the leader makes the answer, and the follower applies it. An answer carries one
+  watermark, and still serves consumers. Problems with AlterPartition and broker epochs are not covered; the machine
+  `replication` covers them.
+* A follower's fetch is two steps: the leader sends the response, and the follower applies it. A response contains one
   record and the high watermark from before the fetch.
-* A consumer's request and its answer are one step, except for out-of-range answers from a preferred replica, of which
-  `late_errors` may arrive at any time.
-* Each replica moves its own log start; answers carry the leader's. A follower whose log ends below that starts again
-  there.
+* A consumer's request and its response are one step, except for out-of-range responses from a preferred replica, of
+  which `late_errors` may arrive at any time.
+* Each replica moves its own log start; responses contain the leader's. A follower whose log ends below the leader's
+  log start restarts there.
 """
 
 from enum import IntEnum
@@ -26,9 +26,7 @@ FIRST = 1
 
 
 class Kind(IntEnum):
-    """A leader's answer to a follower's fetch: nothing yet, a record or news, where to truncate, or where to start
-    again.
-    """
+    """A leader's response to a follower's fetch: nothing yet, a record or news, a truncation, or a restart."""
 
     NONE = 0
     RECORDS = 1
@@ -68,9 +66,9 @@ Epochs = Annotated[int, BitSet(C.epochs + 1)]
 
 
 class Answer(Record):
-    """The answer to a follower's fetch, in flight.
+    """The response to a follower's fetch, in flight.
 
-    RECORDS: `epoch` is the epoch of the single record, 0 without a record, and `end` is the leader's log start.
+    RECORDS: `epoch` is the epoch of the single record, or 0 without a record, and `end` is the leader's log start.
     DIVERGING: the leader's log has `epoch` up to `end`. RESTART: begin at `end`.
     """
 
@@ -85,7 +83,7 @@ class Replica(Record):
 
     Its log contains the records from `start` to `end`, represented by their epochs. `received` is the last high
     watermark received, kept only if the design needs it. `known_end` and `known_start` are its log end and log start as
-    the newest leader knows them, NONE and 0 before the first fetch.
+    known to the newest leader, NONE and 0 before the first fetch.
     """
 
     is_up: bool
@@ -104,9 +102,9 @@ class Consumer(Record):
     """The consumer: its position, its view of leader and ISR, and its preferred replica.
 
     `position_epoch` is the epoch of the record before the position, or the epoch that came with a reset; 0 if unknown.
-    `raised_by` is the replica whose answer caused a reset. An out-of-range answer from `late_from` to a fetch at
-    `late_offset` is in flight. The ghosts are: the epoch of the record before the position on the log that gave the
-    position (0 if that log begins there), the epochs of all records read, and whether the consumer has just met an
+    `raised_by` is the replica whose response caused a reset. An out-of-range response from `late_from` to a fetch at
+    `late_offset` is in flight. There are three ghosts: the epoch of the record before the position on the log that gave
+    the position (0 if that log begins there), the epochs of all records read, and whether the consumer has just met an
     error in the watched case.
     """
 
@@ -138,8 +136,8 @@ class Budget(Record):
 class State(Record):
     """The partition: `leader[epoch]` for the epochs up to `newest`, its ISR and replicas; and the consumer.
 
-    The ghosts are: by offset, the epochs of all records that were ever below a leader's high watermark; the end of
-    these records; and the largest "latest" offset that a client has seen.
+    There are three ghosts: by offset, the epochs of all records that were ever below a leader's high watermark; the end
+    of these records; and the largest "latest" offset that a client has received.
     """
 
     leader: Annotated[Array[Broker], Size(C.epochs + 1)]
@@ -155,9 +153,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Replica 0 leads in the first epoch, all logs are empty, all replicas are in sync, and the consumer fetches from
-    the leader at 0.
-    """
+    """Replica 0 leads in the first epoch, all logs are empty and in sync, and the consumer fetches from it at 0."""
     s.newest = FIRST
     s.isr = bits.everyone(c.replicas)
     for replica in range(c.replicas):
@@ -176,7 +172,7 @@ def initial(s: State, c: C) -> None:
 
 
 def newest_leader(s: State) -> Replica:
-    """Return the replica that the controller chose last."""
+    """Return the newest leader's replica."""
     return s.replica[s.leader[s.newest]]
 
 
@@ -186,5 +182,5 @@ def has_leader(s: State) -> bool:
 
 
 def believes_to_lead(s: State, replica: int) -> bool:
-    """Return whether the replica leads as far as it knows."""
+    """Return whether the replica believes that it leads."""
     return s.leader[s.replica[replica].epoch] == replica

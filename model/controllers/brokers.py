@@ -1,4 +1,4 @@
-"""Brokers apply metadata, replicate, and request ISR changes. Modelled on BrokerMetadataPublisher and Partition."""
+"""How brokers apply metadata, replicate, and request ISR changes. Modelled on BrokerMetadataPublisher and Partition."""
 
 from fencepost.model.controllers import log
 from fencepost.model.controllers.constants import Applied, C
@@ -8,7 +8,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def leads(s: State, broker: int) -> bool:
-    """Return whether a broker believes that it leads the partition; a later leader may exist."""
+    """Return whether a broker believes that it leads the partition. A later leader may exist."""
     return s.broker[broker].metadata.leader == broker
 
 
@@ -18,9 +18,7 @@ def maximal_isr(b: Member) -> int:
 
 
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
-    """Move the leader's high watermark to the smallest log end in its maximal ISR, never back, and acknowledge
-    records.
-    """
+    """Advance the leader's high watermark to the smallest log end in its maximal ISR, and acknowledge records."""
     l = s.broker[leader]
     reached = l.end
     for member in range(c.brokers):
@@ -34,9 +32,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def take_over(s: State, c: C, broker: int, leader_epoch: int) -> None:
-    """Lead or follow, as the applied metadata says; `leader_epoch` is the old one (Partition.makeLeader,
-    makeFollower).
-    """
+    """Lead or follow as the applied metadata says. `leader_epoch` is the previous epoch (makeLeader, makeFollower)."""
     b = s.broker[broker]
     in_new_epoch = b.metadata.leader_epoch != leader_epoch
     if in_new_epoch:
@@ -54,11 +50,10 @@ def take_over(s: State, c: C, broker: int, leader_epoch: int) -> None:
 
 @action(broker=Broker, controller=Controller, end=Offset)
 def broker_applies_metadata(s: State, c: C, broker: int, controller: int, end: int) -> None:
-    """A broker fetches from the quorum's leader and applies the records that its high watermark covers, in a batch of
-    any size.
+    """A broker fetches from the quorum's leader and applies committed records, in a batch of any size.
 
-    BrokerMetadataPublisher, MetadataLoader. The broker accepts nothing from a leader whose epoch is older than one it
-    knows.
+    BrokerMetadataPublisher, MetadataLoader. Records count as committed below the leader's high watermark. The broker
+    accepts nothing from a leader whose epoch is older than one that it knows.
     """
     b, n = s.broker[broker], s.node[controller]
     require(n.leads)
@@ -119,9 +114,7 @@ def propose(b: Member, isr: int) -> None:
 
 
 def may_join(s: State, leader: int, follower: int) -> bool:
-    """Return whether a follower's fetch lets the leader propose it: it is caught up, not fenced, and no change is
-    pending.
-    """
+    """Return whether a follower's fetch lets the leader propose it: caught up, not fenced, and no change pending."""
     l, end = s.broker[leader], s.broker[follower].end
     return (
         l.request.status == Status.NONE
@@ -134,9 +127,7 @@ def may_join(s: State, leader: int, follower: int) -> bool:
 
 @action(follower=Broker, leader=Broker)
 def follower_fetches(s: State, c: C, follower: int, leader: int) -> None:
-    """A follower in the leader's epoch fetches: its log is truncated where it diverges, or grows, and the leader counts
-    it (KIP-320, KIP-595).
-    """
+    """A follower fetches in the leader's epoch: its log is truncated where it diverges, or grows (KIP-320, KIP-595)."""
     f, l = s.broker[follower], s.broker[leader]
     require(leads(s, leader))
     require(f.metadata.leader == leader)
@@ -160,7 +151,7 @@ def follower_fetches(s: State, c: C, follower: int, leader: int) -> None:
 
 @action(leader=Broker, follower=Broker)
 def leader_shrinks_isr(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader asks to remove a follower that has lagged for too long, and waits for it until the answer."""
+    """A leader requests the removal of a follower that has lagged for too long, and waits for it until the response."""
     l = s.broker[leader]
     require(s.budget.shrinks > 0, bound=C.shrinks)
     require(leads(s, leader))
@@ -174,11 +165,10 @@ def leader_shrinks_isr(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker, controller=Controller)
 def leader_sends_request(s: State, c: C, leader: int, controller: int) -> None:
-    """A leader sends its request over the existing channel, or first looks for the quorum's leader
-    (NodeToControllerRequestThread).
+    """A leader sends its request on the existing channel, or first looks for the quorum's leader.
 
-    The broker keeps the channel when it learns of a later quorum leader. The channel ends with NOT_CONTROLLER or a lost
-    connection.
+    NodeToControllerRequestThread. The broker keeps the channel when it learns of a later quorum leader. The channel
+    ends with NOT_CONTROLLER or a lost connection.
     """
     l, n = s.broker[leader], s.node[controller]
     is_found = n.leads and (n.epoch >= l.epoch or not c.channel_never_goes_back)
@@ -193,7 +183,7 @@ def leader_sends_request(s: State, c: C, leader: int, controller: int) -> None:
 
 @action(leader=Broker)
 def leader_asks_again(s: State, c: C, leader: int) -> None:
-    """A leader loses the connection without an answer; the controller may still apply the request."""
+    """A leader loses the connection without a response. The controller may still apply the request."""
     l = s.broker[leader]
     require(s.budget.resends > 0, bound=C.resends)
     require(l.request.status in (Status.SENT, Status.HANDLED, Status.ANSWERED))
@@ -212,8 +202,7 @@ def leader_asks_again(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def leader_handles_answer(s: State, c: C, leader: int) -> None:
-    """A leader adopts what was committed, withdraws its proposal if a member is ineligible, or otherwise waits for
-    metadata.
+    """A leader adopts a committed ISR, withdraws a proposal with an ineligible member, or else waits for metadata.
 
     Partition.handleAlterPartitionUpdate, handleAlterPartitionError: no other error means that the change was not made.
     """

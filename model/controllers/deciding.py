@@ -1,7 +1,7 @@
 """Decisions of an active controller: fencing, elections of leaders, AlterPartition.
 
-Modelled on QuorumController and ReplicationControlManager. The controller decides from its state in memory, which
-includes its own uncommitted writes, and sends an answer when these writes are committed.
+Modelled on QuorumController and ReplicationControlManager. The controller decides based on its state in memory, which
+includes its own uncommitted writes, and sends a response when these writes are committed.
 """
 
 from fencepost.model.controllers import log
@@ -55,10 +55,10 @@ def put_partition(record: Change, image: Image, isr: int, leader: int) -> None:
 
 @action(controller=Controller, broker=Broker)
 def controller_fences_broker(s: State, c: C, controller: int, broker: int) -> None:
-    """A controller fences a broker whose heartbeats stop: it loses leadership, and ISR membership unless it is the last
-    member.
+    """A controller fences a broker whose heartbeats stop; the last ISR member stays in the ISR.
 
-    ReplicationControlManager.handleBrokerFenced.
+    ReplicationControlManager.handleBrokerFenced. Every fenced broker loses leadership, and ISR membership unless it is
+    the last member.
     """
     n = s.node[controller]
     require(is_active(s, c, controller))
@@ -76,10 +76,9 @@ def controller_fences_broker(s: State, c: C, controller: int, broker: int) -> No
 
 @action(controller=Controller, broker=Broker)
 def controller_unfences_broker(s: State, c: C, controller: int, broker: int) -> None:
-    """A controller that receives a heartbeat from a fenced broker unfences it, and elects it if there is no leader and
-    it is in the ISR.
+    """A controller that receives a heartbeat from a fenced broker unfences it, and may elect it.
 
-    ReplicationControlManager.handleBrokerUnfenced.
+    ReplicationControlManager.handleBrokerUnfenced. The broker is elected if there is no leader and it is in the ISR.
     """
     n = s.node[controller]
     require(is_active(s, c, controller))
@@ -93,19 +92,17 @@ def controller_unfences_broker(s: State, c: C, controller: int, broker: int) -> 
 
 
 def is_ahead(image: Image, leader_epoch: int, partition_epoch: int) -> bool:
-    """Return whether the sender of a request is a leader that knows more than the controller."""
+    """Return whether a request's sender is a leader that knows more than the controller."""
     return leader_epoch > image.leader_epoch or partition_epoch > image.partition_epoch
 
 
 def is_current(image: Image, leader: int, leader_epoch: int, partition_epoch: int) -> bool:
-    """Return whether the sender of a request is the leader that the controller knows, in its epochs
-    (validateAlterPartitionData).
-    """
+    """Return whether a request's sender is the leader, in the controller's epochs (validateAlterPartitionData)."""
     return leader_epoch == image.leader_epoch and partition_epoch == image.partition_epoch and leader == image.leader
 
 
 def answer(s: State, c: C, request: Request, reply: Reply) -> None:
-    """Answer a request once everything that the controller has written is committed (deferredEventQueue)."""
+    """Prepare a response, to be sent once all of the controller's writes are committed (deferredEventQueue)."""
     n = s.node[request.to]
     request.reply = reply
     if c.answers_after_commit and n.high_watermark < n.end:
@@ -133,7 +130,7 @@ def controller_applies_alter_partition(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def controller_finds_replica_ineligible(s: State, c: C, leader: int) -> None:
-    """A controller refuses an ISR with a fenced member although every epoch is current (INELIGIBLE_REPLICA)."""
+    """A controller rejects an ISR with a fenced member although every epoch is current (INELIGIBLE_REPLICA)."""
     request = s.broker[leader].request
     n = s.node[request.to]
     require(request.status == Status.SENT)
@@ -145,7 +142,7 @@ def controller_finds_replica_ineligible(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def controller_refuses_alter_partition(s: State, c: C, leader: int) -> None:
-    """A controller refuses a request with old epochs (FENCED_LEADER_EPOCH, INVALID_UPDATE_VERSION, INVALID_REQUEST)."""
+    """A controller rejects a request with old epochs (FENCED_LEADER_EPOCH, INVALID_UPDATE_VERSION, INVALID_REQUEST)."""
     request = s.broker[leader].request
     n = s.node[request.to]
     require(request.status == Status.SENT)
@@ -157,8 +154,9 @@ def controller_refuses_alter_partition(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def request_finds_no_controller(s: State, c: C, leader: int) -> None:
-    """A controller that is not active, or knows less than the leader, answers NOT_CONTROLLER, so that the leader looks
-    for the active controller.
+    """A controller that is not active, or knows less than the leader, answers NOT_CONTROLLER.
+
+    The leader then looks for the active controller.
     """
     request = s.broker[leader].request
     n = s.node[request.to]
@@ -170,7 +168,7 @@ def request_finds_no_controller(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def controller_answers(s: State, c: C, leader: int) -> None:
-    """The controller commits the decision behind an answer, and sends the answer."""
+    """The controller commits the decision behind a response, and sends the response."""
     request = s.broker[leader].request
     n = s.node[request.to]
     require(request.status == Status.HANDLED)

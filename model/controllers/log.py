@@ -33,7 +33,7 @@ def truncate(n: Node, offset: int) -> None:
 
 
 def last_epoch(n: Node) -> int:
-    """Return the epoch of the last record; the first record is never removed."""
+    """Return the epoch of the last record. The first record is never removed."""
     return n.log[max(n.end - 1, 0)].epoch
 
 
@@ -44,9 +44,7 @@ def is_up_to_date(candidate: Node, voter: Node) -> bool:
 
 
 def agreed_end(l: Node, f: Node) -> int:
-    """Return the offset up to which two logs agree: an offset and its epoch identify a record and all records before
-    it.
-    """
+    """Return the offset up to which two logs agree: offset and epoch identify a record and all records before it."""
     end = 0
     for offset in range(min(l.end, f.end)):
         if end == offset and l.log[offset].epoch == f.log[offset].epoch:

@@ -8,12 +8,12 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def has_later_leader(s: State, c: C, node: int) -> bool:
-    """Return whether a majority has elected a leader of a later epoch than this controller's."""
+    """Return whether a majority has elected a leader with a later epoch than this controller's."""
     return any(n.epoch > s.node[node].epoch for n in s.node)
 
 
 def is_active(s: State, c: C, node: int) -> bool:
-    """Return whether a controller believes that it is active, and therefore decides.
+    """Return whether a controller believes that it is active, and therefore makes decisions.
 
     It is active once it has applied everything up to the start of its epoch (KafkaRaftClient.maybeFireLeaderChange).
     """
@@ -22,9 +22,7 @@ def is_active(s: State, c: C, node: int) -> bool:
 
 
 def replay_committed(s: State, node: int) -> None:
-    """Apply committed records that are not in memory yet; an active controller applies its own records when it writes
-    them.
-    """
+    """Apply committed records to memory; an active controller has already applied its own records when writing them."""
     n = s.node[node]
     for offset in range(n.replayed, n.high_watermark):
         log.replay(n.memory, n.log[offset])
@@ -67,9 +65,7 @@ def step_down(s: State, c: C, node: int) -> None:
 
 
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
-    """Move the high watermark to what a majority has reached: never back, and only beyond the epoch's start
-    (LeaderState).
-    """
+    """Advance the high watermark to what a majority has reached, only beyond the epoch's start (LeaderState)."""
     l = s.node[leader]
     highest = 0
     for one in range(c.controllers):
@@ -100,8 +96,7 @@ def highest_epoch(s: State, c: C, members: int) -> int:
 
 @action(candidate=Controller, electors=Controllers)
 def quorum_elects_controller(s: State, c: C, candidate: int, electors: int) -> None:
-    """A majority elects a controller whose log is as up to date as theirs, in an epoch that none of them has seen
-    (KIP-595).
+    """A majority elects a controller whose log is as up to date as theirs, in an epoch that is new to them (KIP-595).
 
     It writes a LeaderChange record immediately. The former leader may be outside the majority, and still believe that
     it leads.
@@ -124,9 +119,7 @@ def quorum_elects_controller(s: State, c: C, candidate: int, electors: int) -> N
 
 @action(controller=Controller, leader=Controller)
 def controller_learns_of_leader(s: State, c: C, controller: int, leader: int) -> None:
-    """A controller that believes that it leads learns of a later leader: it resigns, and reverts uncommitted
-    changes.
-    """
+    """A controller that believes that it leads learns of a later leader, resigns, and reverts uncommitted changes."""
     require(s.node[controller].leads)
     require(s.node[leader].leads)
     require(s.node[leader].epoch > s.node[controller].epoch)
@@ -136,11 +129,10 @@ def controller_learns_of_leader(s: State, c: C, controller: int, leader: int) ->
 
 @action(follower=Controller, leader=Controller, arrives=Flag)
 def voter_fetches(s: State, c: C, follower: int, leader: int, arrives: int) -> None:
-    """A voter fetches from the leader and enters its epoch; its log is truncated where it diverges, or grows, and the
-    leader counts it.
+    """A voter fetches from the leader and enters its epoch; its log is truncated where it diverges, or grows.
 
-    KafkaRaftClient.handleFetchRequest: a fetch reports where the log ended before it. A fetch that changes nothing is
-    left out. The answer may be lost, so that only the leader learns something.
+    KafkaRaftClient.handleFetchRequest: a fetch reports where the log ended before it, and the leader counts it. A fetch
+    that changes nothing is left out. The response may be lost, so that only the leader learns something.
     """
     f, l = s.node[follower], s.node[leader]
     agreed = log.agreed_end(l, f)

@@ -1,4 +1,4 @@
-"""A leader's AlterPartition request, resent or forgotten."""
+"""A leader's AlterPartition request, which may be resent or dropped."""
 
 from fencepost.model.controllers.constants import C
 from fencepost.model.controllers.state import Member, Reply, Status
@@ -6,7 +6,7 @@ from fencepost.model.language import NONE
 
 
 def forget_request(b: Member) -> None:
-    """Forget the request and its proposal."""
+    """Clear the request and its proposal."""
     b.proposed = 0
     b.request.status = Status.NONE
     b.request.to = 0
@@ -29,7 +29,7 @@ def disconnect(b: Member) -> None:
 def say_not_controller(c: C, b: Member) -> None:
     """Answer NOT_CONTROLLER: the broker looks for the active controller and sends its request there.
 
-    It cannot know whether the request was applied or will be, so it must not withdraw its proposal.
+    It cannot know whether the request was or will be applied, so it must not withdraw its proposal.
     """
     disconnect(b)
     if not c.asks_again_after_failover:

@@ -4,18 +4,18 @@ The model simplifies Kafka to keep states small:
 
 * The election of a controller is one step in which a smallest majority grants its votes. Other possible voters learn of
   it later.
-* A voter's fetch and its answer are one step, unless the answer is lost. A broker's fetch and its answer are one step
-  too, which brings metadata in batches of any size.
+* A voter's fetch and its response are one step, unless the response is lost. A broker's fetch and its response are one
+  step too, which brings metadata in batches of any size.
 * A controller needs to know what is committed only while it leads: no other controller decides or distributes metadata.
   Therefore only leaders have a high watermark and a memory, and a new leader applies its log from the start once it
   knows what is committed.
 * A leader that is re-elected in the next epoch starts again like any other. Kafka's leader continues with its memory
-  and its answers, which is equivalent, because its log is unchanged.
+  and its pending responses, which is equivalent, because its log is unchanged.
 * A broker keeps what it has applied, but not what it has fetched beyond that, which is never read and would be
   truncated if it diverged.
-* A follower's fetch of the partition and its answer are one step, and bring all records. In a new leader epoch, a
-  leader forgets what it knew of its followers, and metadata that is not news to a leader does not affect its pending
-  change (the machine `replication` models what Kafka does instead).
+* A follower's fetch of the partition and its response are one step, which brings all records. In a new leader epoch, a
+  leader forgets what it knew about its followers, and metadata that contains nothing new for a leader does not affect
+  its pending change (the machine `replication` models what Kafka does instead).
 * Brokers neither stop nor restart, and keep their logs; any broker may be fenced. There is no ELR, no min ISR, and no
   unclean election.
 * A leader requests one ISR change at a time. A request that its sender no longer waits for is dropped; only copies of
@@ -43,7 +43,7 @@ class Status(IntEnum):
 
 
 class Reply(IntEnum):
-    """A controller's answer: done, a member may not join, the epochs are old."""
+    """A controller's response: the change is done, a member is ineligible, or the epochs are old."""
 
     APPLIED = 0
     INELIGIBLE = 1
@@ -73,9 +73,9 @@ class Change(Record):
     """A record of the metadata log, as a difference (PartitionChangeRecord, BrokerRegistrationChangeRecord).
 
     A change of the partition contains the ISR (0 if unchanged) and, with `elects`, the leader; epochs are counted
-    during replay. `subject` is the set with the broker that it fences or unfences. A record that changes nothing starts
-    an epoch. `ghost_is_late`: the record was written after a later controller had been elected; for a committed record,
-    the same controller has committed it in the same epoch.
+    during replay. `subject` is the set that contains the broker which the record fences or unfences. A record that
+    changes nothing starts an epoch. `ghost_is_late`: the record was written after a later controller had been elected;
+    for a committed record, the same controller has committed it in the same epoch.
     """
 
     epoch: Epoch
@@ -102,8 +102,8 @@ class Node(Record):
     """A controller: a voter of the quorum, and the state machine on top of it.
 
     `leads`: it believes that it leads the quorum; a later leader may exist. A leader keeps in `known_end` the offset of
-    each voter's last fetch in its epoch. `memory` is the state on which it bases decisions, `replayed` the number of
-    log records in it: those below its `high_watermark` and, while it is active, its own.
+    each voter's last fetch in its epoch. `memory` is the state on which it bases decisions, and `replayed` the number
+    of log records in it: those below its `high_watermark` and, while it is active, its own.
     """
 
     epoch: Epoch
@@ -117,10 +117,10 @@ class Node(Record):
 
 
 class Request(Record):
-    """A leader's AlterPartition request, and the answer to it.
+    """A leader's AlterPartition request, and the response to it.
 
-    Once the request is handled, the answer is in `reply`. It is sent when the high watermark reaches `offset`, the end
-    of the controller's log at that time.
+    Once the request is handled, the response is in `reply`. It is sent when the high watermark reaches `offset`, the
+    end of the controller's log at that time.
     """
 
     status: Status
@@ -144,8 +144,8 @@ class Member(Record):
 
     `epoch` is the latest controller epoch that it knows, `applied` the number of metadata records that it has applied,
     and `applied_epoch` the epoch of the last of them. `channel` is the controller to which it sends requests, until
-    that one fails. A leader keeps the last known `isr` and `partition_epoch`, the ISR that it has `proposed` (0 if
-    none), and the log end of each follower's last fetch in its leader epoch.
+    that controller fails. A leader keeps the last known `isr` and `partition_epoch`, the ISR that it has `proposed` (or
+    0), and the log end of each follower's last fetch in its leader epoch.
     """
 
     epoch: Epoch
@@ -164,9 +164,7 @@ class Member(Record):
 
 
 class LateRequest(Record):
-    """A copy of a request that was resent: a controller may still act on it, but its sender does not wait for the
-    answer.
-    """
+    """A copy of a resent request: a controller may still act on it, but its sender does not wait for the response."""
 
     to: Controller
     leader: Broker
@@ -188,8 +186,8 @@ class Budget(Record):
 class State(Record):
     """The quorum and the brokers.
 
-    `ghost_log` holds the metadata records below the highest high watermark of any controller, as first seen, and
-    `ghost_image` their result. `ghost_committed` holds the records of the partition below the highest high watermark of
+    `ghost_log` contains the metadata records below the highest high watermark of any controller, as first seen, and
+    `ghost_image` their result. `ghost_committed` contains the partition's records below the highest high watermark of
     any leader, which are acknowledged.
     """
 
@@ -206,7 +204,7 @@ class State(Record):
 
 
 def clear(image: Image, c: C) -> None:
-    """Reset to the time before the first record: broker 0 leads, the first replicas are in sync, none is fenced."""
+    """Reset to the time before the first record: broker 0 leads, the first replicas are in sync, none are fenced."""
     image.leader = 0
     image.leader_epoch = 0
     image.isr = bits.everyone(c.initial_isr)
@@ -216,7 +214,7 @@ def clear(image: Image, c: C) -> None:
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Controller 0 is active in epoch 1, and every node knows it; all logs of the partition are empty."""
+    """Controller 0 is active in epoch 1, and every node knows it. The logs of the partition are empty."""
     for n in s.node:
         n.epoch = 1
         n.log[0].epoch = 1

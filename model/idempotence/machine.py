@@ -1,11 +1,11 @@
-"""An idempotent producer without transactions, with several requests in flight across changes of the leader.
+"""An idempotent producer without transactions, with several requests in flight across leader changes.
 
 Modelled on Sender, RecordAccumulator, TransactionManager, TxnPartitionEntry, ProducerAppendInfo and
 ProducerStateManager. Simplifications: There is one partition, with two brokers that take turns as its leader, and every
 batch has one record. The log is the leader's; the next leader has what is committed and possibly more. A broker handles
-the requests on a connection one after the other, and answers when the record is committed. A batch expires only while
-it waits to be resent. The two batches that a broker recognizes stand for Kafka's five, and `in_flight` for five
-requests.
+the requests on a connection one after the other, and responds when the record is committed. A batch expires only while
+it waits to be resent. The two batches that a broker recognizes represent Kafka's five, and `in_flight` represents its
+five requests in flight.
 """
 
 from enum import IntEnum
@@ -45,7 +45,7 @@ class Stage(IntEnum):
 
 
 class Answer(IntEnum):
-    """The broker's answer to a batch."""
+    """The broker's response to a batch."""
 
     NONE = 0
     NOT_LEADER = 1
@@ -114,7 +114,7 @@ class Batch(Record):
 
 
 class Entry(Record):
-    """A batch in the log, with the epoch and the sequence with which it was appended."""
+    """A batch in the log, with the producer epoch and the sequence with which it was appended."""
 
     batch: Number
     epoch: Epoch
@@ -122,7 +122,7 @@ class Entry(Record):
 
 
 class Request(Record):
-    """A produce request on a connection, with the numbers that the batch had when it was sent."""
+    """A produce request on a connection, with the batch's epoch and sequence at the time of sending."""
 
     batch: Number
     epoch: Epoch
@@ -192,10 +192,9 @@ def knows_producer(s: State, broker: int) -> bool:
 
 
 def duplicate_of(s: State, c: C, broker: int, epoch: int, sequence: int) -> int:
-    """Return the offset of a batch among the last ones that a leader knows, or NONE
-    (ProducerStateEntry.findDuplicateBatch).
+    """Return the offset of a duplicate among the last known batches, or NONE (findDuplicateBatch).
 
-    In a new epoch, the batches of the previous one are no longer recognized.
+    In a new epoch, the batches of the previous epoch are no longer recognized.
     """
     found = NONE
     for place in range(c.log_size):
@@ -206,7 +205,7 @@ def duplicate_of(s: State, c: C, broker: int, epoch: int, sequence: int) -> int:
 
 
 def answer_to(s: State, c: C, broker: int, epoch: int, sequence: int) -> Answer:
-    """Return a leader's answer to a batch that is not a duplicate (ProducerAppendInfo.checkSequence)."""
+    """Return a leader's response to a batch that is not a duplicate (ProducerAppendInfo.checkSequence)."""
     if not c.checks_sequences:
         return Answer.NONE
     if not knows_producer(s, broker):
@@ -241,7 +240,7 @@ def next_request(s: State, c: C, broker: int) -> int:
 
 
 def is_there(s: State, c: C, end: int, request: Request) -> bool:
-    """Return whether a broker's batch for a request is in the log, below an offset."""
+    """Return whether the log contains a broker's batch for a request, below an offset."""
     offset = s.batch[request.batch].offset
     entry = s.log[min(offset, c.log_size - 1)]
     return offset < end and entry.epoch == request.epoch and entry.sequence == request.sequence
@@ -249,7 +248,7 @@ def is_there(s: State, c: C, end: int, request: Request) -> bool:
 
 @action(broker=Broker)
 def broker_handles_request(s: State, c: C, broker: int) -> None:
-    """A broker appends the next batch of a connection if it leads and the batch follows the previous one."""
+    """A broker appends the next batch on a connection if it leads and the batch follows the previous one."""
     place = next_request(s, c, broker)
     require(place != NONE)
     request = s.connection[broker][place]
@@ -284,7 +283,7 @@ def high_watermark_advances(s: State, c: C) -> None:
 
 @action(end=Offset)
 def controller_elects_leader(s: State, c: C, end: int) -> None:
-    """The other broker becomes the leader; its log contains what is committed, and possibly more."""
+    """The other broker becomes the leader. Its log contains what is committed, and possibly more."""
     require(s.budget.elections > 0, bound=C.elections)
     require(s.high_watermark <= end <= s.end)
     s.budget.elections -= 1
@@ -309,7 +308,7 @@ def broker_restarts(s: State, c: C) -> None:
 
 @action()
 def records_are_deleted(s: State, c: C) -> None:
-    """All committed records are deleted; until 2.3, brokers then forgot producers that had no other records."""
+    """All committed records are deleted. Until 2.3, brokers then forgot producers that had no other records."""
     require(s.budget.deletions > 0, bound=C.deletions)
     require(s.deleted < s.high_watermark)
     s.budget.deletions -= 1
@@ -365,7 +364,7 @@ def fail_all(s: State, c: C, number: int) -> None:
 
 
 def retry(s: State, c: C, number: int) -> None:
-    """Put a batch back into the queue; before KIP-360 it fails if the producer has a new id."""
+    """Put a batch back into the queue; before KIP-360, the batch fails if the producer has a new id."""
     is_of_another = not c.bumps_epoch and s.batch[number].epoch != s.epoch
     s.batch[number].stage = Stage.FAILED if is_of_another else Stage.RETRYING
 
@@ -374,8 +373,8 @@ def retry(s: State, c: C, number: int) -> None:
 def producer_sends_batch(s: State, c: C, number: int) -> None:
     """The producer sends the first batch of its queue to the broker that it believes to be the leader.
 
-    A batch that was sent before keeps its sequence. A new one gets the next sequence; it waits until all batches of an
-    older epoch are finished and the fate of an expired one is known
+    A batch that was sent before keeps its sequence. A new batch gets the next sequence; it waits until all batches of
+    an older epoch are finished and the fate of an expired batch is known
     (RecordAccumulator.shouldStopDrainBatchesForPartition).
     """
     batch = s.batch[number]
@@ -404,9 +403,9 @@ def producer_sends_batch(s: State, c: C, number: int) -> None:
 
 @action(broker=Broker)
 def producer_receives_answer(s: State, c: C, broker: int) -> None:
-    """The producer receives the first answer on a connection (Sender.completeBatch, TransactionManager.canRetry).
+    """The producer receives a connection's first response (Sender.completeBatch, TransactionManager.canRetry).
 
-    A leader answers when the record is committed, or when it no longer leads. A batch that is out of order is resent,
+    A leader responds when the record is committed, or when it no longer leads. A batch that is out of order is resent,
     but if it is the next one in sequence, there is a gap, which opens an epoch.
     """
     require(len(s.connection[broker]) > 0)
@@ -448,7 +447,7 @@ def producer_receives_answer(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def connection_ends(s: State, c: C, broker: int) -> None:
-    """A connection ends before the answers arrive: the producer does not know what was written, and retries."""
+    """A connection ends before the responses arrive: the producer does not know what was written, and retries."""
     require(s.budget.disconnects > 0, bound=C.disconnects)
     require(len(s.connection[broker]) > 0)
     s.budget.disconnects -= 1
@@ -459,14 +458,14 @@ def connection_ends(s: State, c: C, broker: int) -> None:
 
 @action()
 def producer_learns_leader(s: State, c: C) -> None:
-    """Metadata or a hint names the leader."""
+    """Metadata or a hint gives the producer the current leader."""
     require(s.believed != s.leader)
     s.believed = s.leader
 
 
 @action(number=Number)
 def batch_expires(s: State, c: C, number: int) -> None:
-    """A batch that waits to be resent reaches its delivery timeout, and it is unknown whether it was written."""
+    """A batch that waits to be resent reaches its delivery timeout; it is unknown whether it was written."""
     batch = s.batch[number]
     require(s.budget.expiries > 0, bound=C.expiries)
     require(batch.stage == Stage.RETRYING)
@@ -494,10 +493,9 @@ def producer_resolves_expiry(s: State, c: C) -> None:
 
 @action()
 def another_partition_opens_epoch(s: State, c: C) -> None:
-    """The producer opens an epoch because of another partition; this one's batches keep their epoch until they are
-    finished.
+    """Another partition makes the producer open an epoch. This partition's unfinished batches keep their epoch.
 
-    librdkafka waits for the answers in flight, and then renumbers the remaining batches.
+    librdkafka waits for the responses in flight, and then renumbers the remaining batches.
     """
     require(s.budget.other_bumps > 0, bound=C.other_bumps)
     require(s.epoch < c.epochs, bound=C.epochs)

@@ -1,4 +1,4 @@
-"""A broker's knowledge and answers, from its replicas and its metadata cache, either of which may lag."""
+"""A broker's knowledge and its responses. Its replicas and its metadata cache may both lag."""
 
 from fencepost.model.clients.discovery.constants import C, HintFrom
 from fencepost.model.clients.discovery.state import (
@@ -16,7 +16,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 @action(broker=Broker, image=ImageIndex)
 def broker_learns(s: State, c: C, broker: int, image: int) -> None:
-    """A broker publishes a later image to its metadata cache, and its replicas follow, now or later."""
+    """A broker publishes a later image to its metadata cache. Its replicas follow, immediately or later."""
     b = s.broker[broker]
     require(b.is_up)
     require(image > b.cache)
@@ -28,16 +28,16 @@ def broker_learns(s: State, c: C, broker: int, image: int) -> None:
 
 @action(broker=Broker)
 def replicas_follow(s: State, c: C, broker: int) -> None:
-    """A broker's replicas become leaders and followers, as its metadata cache says (ReplicaManager.applyDelta)."""
+    """A broker's replicas become leaders and followers as its metadata cache says (ReplicaManager.applyDelta)."""
     b = s.broker[broker]
     require(b.replica < b.cache)
     b.replica = b.cache
 
 
 def outcome_of(s: State, broker: int, partition: int, epoch: int) -> Outcome:
-    """Return the answer of the broker's replica (Partition.checkCurrentLeaderEpoch, then whether it leads).
+    """Return the outcome at the broker's replica (Partition.checkCurrentLeaderEpoch, then whether it leads).
 
-    `epoch` is the leader epoch in the request, or NONE if the request lacks it, like Produce.
+    `epoch` is the leader epoch in the request, or NONE if the request has no such field, as in Produce.
     """
     own = s.image[s.broker[broker].replica].partition[partition]
     if epoch != NONE and epoch < own.epoch:
@@ -48,9 +48,7 @@ def outcome_of(s: State, broker: int, partition: int, epoch: int) -> Outcome:
 
 
 def is_hinted(s: State, c: C, broker: int, partition: int, epoch: int) -> bool:
-    """Return whether the answer carries a hint: with either of the two errors, or, in KIP-951's wording, by comparing
-    epochs.
-    """
+    """Return whether the response has a hint: for either error or, in KIP-951's wording, based on the epochs."""
     outcome = outcome_of(s, broker, partition, epoch)
     knows_hints = c.hints and broker < c.brokers - c.silent_brokers
     if c.hints_by_epoch:
@@ -63,7 +61,7 @@ def is_hinted(s: State, c: C, broker: int, partition: int, epoch: int) -> bool:
 
 
 def finish_answer(s: State, c: C, from_leader: int, from_epoch: int) -> None:
-    """Send an answer whose hints, if any, take their leaders and epochs from these images."""
+    """Send a response whose hints, if any, take leaders and epochs from the given images."""
     request = s.request
     b = s.broker[request.broker]
     for partition in range(c.partitions):
@@ -80,9 +78,7 @@ def finish_answer(s: State, c: C, from_leader: int, from_epoch: int) -> None:
 
 @action()
 def broker_answers_request(s: State, c: C) -> None:
-    """A broker answers a produce or fetch request; an error names the leader that the broker knows (KIP-951,
-    Broker).
-    """
+    """A broker answers a produce or fetch request. An error names the leader that the broker knows (KIP-951)."""
     request = s.request
     require(request.stage == Stage.SENT)
     require(may_answer(s, request.broker), bound=C.lagging_brokers)
@@ -99,9 +95,7 @@ def broker_answers_request(s: State, c: C) -> None:
 
 
 def has_lost_replicas(s: State, c: C, request: Request) -> bool:
-    """Return whether the broker may have lost its replicas of all requested partitions, because it leads none of
-    them.
-    """
+    """Return whether the broker leads none of the requested partitions, so that it may have lost their replicas."""
     image = s.image[s.broker[request.broker].replica]
     return all(
         image.partition[partition].leader != request.broker
@@ -112,9 +106,7 @@ def has_lost_replicas(s: State, c: C, request: Request) -> bool:
 
 @action()
 def broker_answers_after_reassignment(s: State, c: C) -> None:
-    """A broker that is no longer a replica answers NOT_LEADER_OR_FOLLOWER, with a hint from its
-    metadata cache (KIP-951, Broker).
-    """
+    """A broker without a replica answers NOT_LEADER_OR_FOLLOWER, with a hint from its metadata cache (KIP-951)."""
     request = s.request
     require(c.hint_from == HintFrom.EITHER)
     require(request.stage == Stage.SENT)

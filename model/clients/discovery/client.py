@@ -27,7 +27,7 @@ def is_reachable(s: State, broker: int) -> bool:
 
 
 def may_send(s: State, c: C, partition: int, broker: int) -> bool:
-    """Return whether the client has a request for the partition that it must send to this broker."""
+    """Return whether the client has a request for the partition and must send it to this broker."""
     known = s.known[partition]
     is_ready = known.work == Work.READY and known.leader == broker
     return is_ready and (known.is_validated or not c.consumer or not c.validates_position)
@@ -53,7 +53,7 @@ def client_sends_request(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def client_cannot_connect(s: State, c: C, broker: int) -> None:
-    """The leader is unknown, or not at the endpoint that the client knows, so the client asks for metadata."""
+    """The leader is unknown or has left the endpoint that the client knows, so the client requests metadata."""
     require(s.request.stage == Stage.NONE)
     require(any(may_send(s, c, partition, broker) for partition in range(c.partitions)))
     require(not is_reachable(s, broker))
@@ -65,7 +65,7 @@ def client_cannot_connect(s: State, c: C, broker: int) -> None:
 
 @action(partition=Partition)
 def backoff_ends(s: State, c: C, partition: int) -> None:
-    """The retry backoff of a partition's batch ends; a metadata refresh is faster, or slower (`refresh_in_time`)."""
+    """The retry backoff of a partition's batch ends, before or after a metadata refresh (`refresh_in_time`)."""
     known = s.known[partition]
     require(known.work == Work.BACKOFF)
     require(not c.refresh_in_time or (not s.wants_refresh and s.refresh.stage == Stage.NONE))
@@ -75,7 +75,7 @@ def backoff_ends(s: State, c: C, partition: int) -> None:
 
 @action(partition=Partition)
 def client_has_more(s: State, c: C, partition: int) -> None:
-    """The application has more to write or to read."""
+    """The application produces or consumes more."""
     known = s.known[partition]
     require(known.work == Work.DONE)
     known.work = Work.READY
@@ -92,12 +92,12 @@ def hinted_epoch(s: State, partition: int) -> int:
 
 
 def hinted_topic(s: State, partition: int) -> int:
-    """Return the topic's incarnation that a hint names; a hint without a topic id does not name one."""
+    """Return the topic incarnation that a hint names, or NONE if the hint has no topic id."""
     return s.image[s.request.from_leader].partition[partition].topic
 
 
 def is_hint_accepted(s: State, c: C, partition: int) -> bool:
-    """Return whether the client adopts the leader of a hint: its epoch is acceptable and its endpoint is known."""
+    """Return whether the client adopts the leader in a hint: its epoch is acceptable and its endpoint is known."""
     if not bits.contains(s.request.hinted, partition):
         return False
     known, leader = s.known[partition], hinted_leader(s, partition)
@@ -109,12 +109,12 @@ def is_hint_accepted(s: State, c: C, partition: int) -> bool:
 
 
 def accepted_hints(s: State, c: C) -> int:
-    """Return the set of partitions whose hint the client accepts."""
+    """Return the set of partitions whose hints the client accepts."""
     return sum(bits.only(partition) for partition in range(c.partitions) if is_hint_accepted(s, c, partition))
 
 
 def follow(known: Known, c: C, topic: int, leader: int, epoch: int) -> None:
-    """Adopt a leader; a consumer's position must then be validated against it."""
+    """Adopt a leader. A consumer's position must then be validated against the leader."""
     if c.consumer and (known.leader != leader or known.epoch != epoch or known.topic != topic):
         known.is_validated = False
     if known.topic != topic:
@@ -127,7 +127,7 @@ def follow(known: Known, c: C, topic: int, leader: int, epoch: int) -> None:
 
 
 def takes_endpoint(s: State, c: C, broker: int, endpoint: int) -> bool:
-    """Return whether an endpoint in a hint replaces the client's."""
+    """Return whether an endpoint in a hint replaces the client's endpoint."""
     return c.hint_endpoints and endpoint != NONE and (c.endpoints != Endpoints.NEWER or endpoint > s.endpoint[broker])
 
 
@@ -138,7 +138,7 @@ def has_newer_epoch(known: Known) -> bool:
 
 @action()
 def client_receives_response(s: State, c: C) -> None:
-    """The client adopts the hints that it accepts, asks for metadata, and retries what has failed (KIP-951, Client)."""
+    """The client adopts the hints that it accepts, requests metadata, and retries failed partitions (KIP-951)."""
     request = s.request
     require(request.stage == Stage.ANSWERED)
     accepted = accepted_hints(s, c)
@@ -160,7 +160,7 @@ def client_receives_response(s: State, c: C) -> None:
 
 
 def finish_attempt(s: State, c: C, partition: int, accepted: int) -> None:
-    """Record the answer for one partition: it is done, or is resent, immediately or after the backoff."""
+    """Record one partition's result: its request is complete, or is resent immediately or after the backoff."""
     known = s.known[partition]
     if s.request.outcome[partition] == Outcome.SUCCESS:
         known.work = Work.DONE
@@ -181,7 +181,7 @@ def ask_for_metadata(s: State, broker: int, partitions: int) -> None:
 
 @action(broker=Broker)
 def client_refreshes(s: State, c: C, broker: int) -> None:
-    """The client asks any broker that it can reach for the metadata of all its topics."""
+    """The client requests the metadata of all its topics from a broker that it can reach."""
     require(s.wants_refresh)
     require(s.refresh.stage == Stage.NONE)
     require(is_reachable(s, broker))
@@ -191,7 +191,7 @@ def client_refreshes(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker, partition=Partition)
 def client_refreshes_one_topic(s: State, c: C, broker: int, partition: int) -> None:
-    """The client asks for the metadata of one topic: a new topic, or one whose metadata is too old."""
+    """The client requests the metadata of one topic: a new topic, or one whose metadata is too old."""
     require(c.partial_refresh)
     require(s.refresh.stage == Stage.NONE)
     require(is_reachable(s, broker))
@@ -200,7 +200,7 @@ def client_refreshes_one_topic(s: State, c: C, broker: int, partition: int) -> N
 
 @action(broker=Broker)
 def client_bootstraps_again(s: State, c: C, broker: int) -> None:
-    """A client that can reach none of its known brokers asks one of its bootstrap addresses (KIP-899)."""
+    """A client that can reach none of its known brokers contacts one of its bootstrap addresses (KIP-899)."""
     require(c.rebootstraps)
     require(s.wants_refresh)
     require(s.refresh.stage == Stage.NONE)
@@ -211,12 +211,12 @@ def client_bootstraps_again(s: State, c: C, broker: int) -> None:
 
 
 def advertised_epoch(c: C, leader: Leader) -> int:
-    """Return the leader epoch in a metadata response, which may be an old one (KAFKA-9212)."""
+    """Return the leader epoch in a metadata response, which may be outdated (KAFKA-9212)."""
     return leader.epoch - 1 if c.metadata_epoch_stale and leader.epoch > 0 else leader.epoch
 
 
 def is_taken(s: State, c: C, partition: int) -> bool:
-    """Return whether the metadata response replaces what the client knows of a partition."""
+    """Return whether the metadata response replaces what the client knows about a partition."""
     known, told = s.known[partition], s.image[s.refresh.image].partition[partition]
     is_other_topic = 1 if c.topic_id_check and told.topic != known.topic else 0
     return bits.contains(s.refresh.partitions, partition) and (
@@ -227,7 +227,7 @@ def is_taken(s: State, c: C, partition: int) -> bool:
 
 
 def keeps_endpoint(s: State, c: C, broker: int, image: Image) -> bool:
-    """Return whether the client keeps its endpoint although the metadata response lacks it or names a different one."""
+    """Return whether the client keeps its endpoint although the metadata response omits it or names another one."""
     if c.endpoints == Endpoints.NEWER and image.endpoint[broker] != NONE:
         return image.endpoint[broker] < s.endpoint[broker]
     return (
@@ -237,9 +237,9 @@ def keeps_endpoint(s: State, c: C, broker: int, image: Image) -> bool:
 
 @action()
 def client_applies_metadata(s: State, c: C) -> None:
-    """The client adopts leaders whose epoch is not older than the known one, and all endpoints.
+    """The client adopts all leaders whose epochs are not older than the known ones, and all endpoints.
 
-    Metadata.handleMetadataResponse: the brokers in the response replace those that were known.
+    Metadata.handleMetadataResponse: the brokers in the response replace the known ones.
     """
     require(s.refresh.stage == Stage.ANSWERED)
     image = s.image[s.refresh.image]
@@ -259,9 +259,7 @@ def client_applies_metadata(s: State, c: C) -> None:
 
 @action(partition=Partition)
 def client_validates_position(s: State, c: C, partition: int) -> None:
-    """A consumer compares its position with the leader's log (OffsetsForLeaderEpoch,
-    KIP-320); the answer is immediate.
-    """
+    """A consumer compares its position with the leader's log, and learns the result immediately (KIP-320)."""
     known = s.known[partition]
     own = s.image[s.broker[known.leader].replica].partition[partition]
     require(c.consumer)
@@ -277,9 +275,9 @@ def client_validates_position(s: State, c: C, partition: int) -> None:
 
 @action(partition=Partition)
 def client_fails_to_validate(s: State, c: C, partition: int) -> None:
-    """The broker that a consumer asks does not lead in that epoch, or is down: the consumer asks for metadata.
+    """The broker that a consumer asks is down or does not lead in that epoch; the consumer requests metadata.
 
-    The consumer asks the broker again after the retry backoff (OffsetsForLeaderEpochClient).
+    The consumer retries after the retry backoff (OffsetsForLeaderEpochClient).
     """
     known = s.known[partition]
     replica = s.broker[known.leader].replica

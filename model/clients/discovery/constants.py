@@ -1,6 +1,6 @@
 """Sizes, budgets and switches of leader discovery.
 
-The defaults follow KIP-951 as implemented in Kafka (apache/kafka 1eb7644); if the KIP's text is ambiguous, a constant
+The defaults follow KIP-951 as implemented in Kafka (apache/kafka 1eb7644). If the KIP's text is ambiguous, a constant
 selects the reading.
 """
 
@@ -10,7 +10,7 @@ from fencepost.model.language import Constants, bound, capacity, choice, switch
 
 
 class Accepts(IntEnum):
-    """The hints that a client accepts, by the leader epoch that it knows."""
+    """The hints that a client accepts, depending on the leader epoch that it knows."""
 
     NEWER = 0
     OTHER_LEADER = 1

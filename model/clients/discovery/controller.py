@@ -1,4 +1,4 @@
-"""Changes in the cluster (leaders, brokers with their endpoints, topics); each is a record of the metadata log."""
+"""Changes in the cluster (leaders, brokers with their endpoints, topics). Each is a record of the metadata log."""
 
 from fencepost.model.clients.discovery.constants import C
 from fencepost.model.clients.discovery.state import (
@@ -49,9 +49,7 @@ def topic_is_recreated(s: State, c: C, partition: int, leader: int) -> None:
 
 
 def lose_connection(s: State, c: C, broker: int) -> None:
-    """A broker's connection breaks, and its requests are lost; the client asks for metadata and retries after the
-    backoff.
-    """
+    """Break a broker's connection: requests are lost; the client requests metadata, and retries after the backoff."""
     if s.request.stage == Stage.SENT and s.request.broker == broker:
         for partition in range(c.partitions):
             if bits.contains(s.request.partitions, partition):
@@ -65,7 +63,7 @@ def lose_connection(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def broker_stops(s: State, c: C, broker: int) -> None:
-    """A broker that leads nothing stops, and the controller removes it from the metadata."""
+    """A broker that leads no partition stops, and the controller removes it from the metadata."""
     require(s.newest < c.changes, bound=C.changes)
     require(s.budget.restarts > 0, bound=C.restarts)
     require(s.broker[broker].is_up)
@@ -81,7 +79,7 @@ def broker_stops(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def broker_starts(s: State, c: C, broker: int) -> None:
-    """A broker joins, or comes back on another host or port, and has the newest metadata."""
+    """A broker joins, or returns on another host or port, with the newest metadata."""
     require(s.newest < c.changes, bound=C.changes)
     require(not s.broker[broker].is_up)
     append_image(s)

@@ -1,11 +1,11 @@
-"""State of the model of leader discovery, and its initial state.
+"""State of the leader discovery model, and its initial state.
 
 The model simplifies Kafka to keep states small:
 
-* The controller's log is the list of images after each change; brokers, answers and hints refer to it by index.
+* The controller's log is the list of images after each change. Brokers, responses and hints refer to images by index.
 * There is one client, with one request in flight for its partitions and one for metadata. Each endpoint (host, port and
   rack) is a number: how often the broker has restarted. A connection to an old endpoint fails.
-* A broker that stops leads nothing: its partitions were moved before (controlled shutdown). When it returns, it has the
+* A broker that stops leads no partition: its partitions were moved before (controlled shutdown). It returns with the
   newest metadata.
 * A topic is deleted and recreated in one change; its leader epochs start again at 0.
 """
@@ -21,7 +21,7 @@ UNLIMITED = 7
 
 
 class Work(IntEnum):
-    """The client's next task for a partition: send now, send after the backoff, wait for the answer, or nothing."""
+    """The client's next task for a partition: send now, send after the backoff, wait for the response, or nothing."""
 
     READY = 0
     BACKOFF = 1
@@ -38,7 +38,7 @@ class Stage(IntEnum):
 
 
 class Outcome(IntEnum):
-    """A broker's answer for one partition."""
+    """The result for one partition in a broker's response."""
 
     SUCCESS = 0
     NOT_LEADER = 1
@@ -58,7 +58,7 @@ ImageIndex = Annotated[int, Index(C.changes + 1)]
 
 
 class Leader(Record):
-    """A partition: the incarnation of its topic, its leader, and the leader's epoch."""
+    """A partition's topic incarnation, its leader, and the leader's epoch."""
 
     topic: Topic
     leader: Broker
@@ -73,8 +73,8 @@ class Image(Record):
 
 
 class BrokerState(Record):
-    """A broker: the image in its metadata cache, the one that its replicas act on, and whether it has answered from old
-    metadata (only if lagging brokers are counted).
+    """A broker: the image in its metadata cache, the image on which its replicas act, and whether it has given a
+    response based on outdated metadata (only if lagging brokers are counted).
     """
 
     is_up: bool
@@ -84,11 +84,11 @@ class BrokerState(Record):
 
 
 class Known(Record):
-    """The client's view of a partition, and its next task for it.
+    """The client's view of a partition, and its next task for the partition.
 
-    `attempt` is the leader epoch of the last attempt since the last success, NONE before the first. `is_validated` says
-    whether the consumer's position was compared with the leader's log. The ghosts are the newest epoch used for this
-    topic, and whether the backoff has passed since the last attempt.
+    `attempt` is the leader epoch of the last attempt since the last success, or NONE before the first attempt.
+    `is_validated` is true if the consumer's position was compared with the leader's log. The ghosts are the newest
+    epoch used for this topic, and whether the backoff has passed since the last attempt.
     """
 
     topic: Topic
@@ -104,8 +104,8 @@ class Known(Record):
 class Request(Record):
     """A produce or fetch request, which later becomes its response.
 
-    `outcome` is the answer for each partition; `hinted` contains the partitions with a hint. The leaders in hints are
-    from image `from_leader`, their epochs from image `from_epoch`, their endpoints from image `cache`.
+    `outcome` is the result for each partition; `hinted` contains the partitions with a hint. The leaders in hints come
+    from image `from_leader`, their epochs from image `from_epoch`, and their endpoints from image `cache`.
     """
 
     stage: Stage
@@ -120,8 +120,9 @@ class Request(Record):
 
 
 class Refresh(Record):
-    """A metadata request, which later becomes its response: image `image`; `is_old` if that has no reliable leader
-    epochs.
+    """A metadata request, which later becomes its response with image `image`.
+
+    `is_old`: its leader epochs are unreliable.
     """
 
     stage: Stage
@@ -132,7 +133,7 @@ class Refresh(Record):
 
 
 class Budget(Record):
-    """Remaining changes, and brokers that may still lag."""
+    """The remaining changes, and the brokers that may still lag."""
 
     elections: Epoch
     restarts: Endpoint
@@ -156,7 +157,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Broker 0 leads every partition in epoch 0; client and brokers know the whole cluster."""
+    """Broker 0 leads every partition in epoch 0; the client and the brokers know the whole cluster."""
     for broker in range(c.brokers):
         is_up = not c.late_broker or broker < c.brokers - 1
         s.broker[broker].is_up = is_up
@@ -174,10 +175,9 @@ def initial(s: State, c: C) -> None:
 
 
 def tell_history(s: State) -> None:
-    """The initial state after some changes: partition 0 has moved to broker 2, partition 1 to broker 1 and back, and
-    broker 1 has restarted.
+    """Initially, partition 0 has moved to broker 2, partition 1 to broker 1 and back, and broker 1 has restarted.
 
-    The order in which brokers learn of these changes is open. Brokers 0 and 2 know nothing of them yet.
+    Brokers 0 and 2 do not know this yet, and may learn of the changes in any order.
     """
     for change in range(1, 6):
         s.image[change] = s.image[0]
@@ -202,7 +202,7 @@ def newest(s: State) -> Image:
 
 
 def clear_request(c: C, request: Request) -> None:
-    """Forget a finished request."""
+    """Clear a completed request."""
     request.stage = Stage.NONE
     request.broker = 0
     request.partitions = 0
@@ -216,7 +216,7 @@ def clear_request(c: C, request: Request) -> None:
 
 
 def clear_refresh(refresh: Refresh) -> None:
-    """Forget a finished metadata request."""
+    """Clear a completed metadata request."""
     refresh.stage = Stage.NONE
     refresh.broker = 0
     refresh.partitions = 0
@@ -231,7 +231,7 @@ def may_answer(s: State, broker: int) -> bool:
 
 
 def takes_old_answer(s: State, broker: int) -> None:
-    """Count a broker that answers from old metadata, if such brokers are counted."""
+    """If lagging brokers are counted, count a broker that uses outdated metadata for its response."""
     if s.budget.lagging_brokers < UNLIMITED:
         s.budget.lagging_brokers -= 1
         s.broker[broker].has_lagged = True

@@ -1,4 +1,4 @@
-"""Leader changes, how brokers learn of them, and how brokers answer."""
+"""Leader changes, how brokers learn of them, and how brokers respond."""
 
 from fencepost.model.clients.joint.constants import C
 from fencepost.model.clients.joint.state import Broker, Call, First, Offset, Stage, State, clear
@@ -33,7 +33,7 @@ def topic_is_recreated(s: State, c: C, leader: int) -> None:
 
 @action(broker=Broker, offset=Offset)
 def broker_learns(s: State, c: C, broker: int, offset: int) -> None:
-    """A broker publishes a later image to its metadata cache, and its replica follows, now or later."""
+    """A broker publishes a later image to its metadata cache. Its replica follows, immediately or later."""
     b = s.broker[broker]
     require(offset > b.cache)
     require(offset <= s.newest)
@@ -51,7 +51,7 @@ def replica_follows(s: State, c: C, broker: int) -> None:
 
 
 def knows_tokens(c: C, broker: int) -> bool:
-    """Return whether a broker checks tokens and returns them; a broker that is not upgraded does neither."""
+    """Return whether a broker checks tokens and returns them. A broker that is not upgraded does neither."""
     return broker < c.brokers - c.old_brokers
 
 
@@ -61,7 +61,7 @@ def is_behind(s: State, c: C, call: Call) -> bool:
 
 
 def is_behind_refresh(s: State) -> bool:
-    """Return whether the broker must answer the refresh first (SocketServer.Processor mutes the connection)."""
+    """Return whether the broker must answer the refresh first: its connection is muted (SocketServer.Processor)."""
     return s.first == First.REFRESH and s.refresh.stage == Stage.SENT
 
 
@@ -72,9 +72,7 @@ def is_behind_request(s: State) -> bool:
 
 @action()
 def broker_handles_request(s: State, c: C) -> None:
-    """A broker handles a produce or fetch request: its replica leads, or the answer names the leader that it follows
-    (KIP-951, Broker).
-    """
+    """A broker handles a produce or fetch request. If it does not lead, the response names its leader (KIP-951)."""
     request = s.request
     replica = s.broker[request.broker].replica
     is_led_here = s.log[replica].leader == request.broker
@@ -89,9 +87,7 @@ def broker_handles_request(s: State, c: C) -> None:
 
 @action()
 def broker_answers_request(s: State, c: C) -> None:
-    """A broker sends the answer to a produce or fetch request; under the draft, every header carries its cache's
-    offset.
-    """
+    """A broker answers a produce or fetch request. In the draft, every header contains its cache's offset."""
     request = s.request
     b = s.broker[request.broker]
     require(request.stage == Stage.SENT)
@@ -111,7 +107,7 @@ def broker_answers_request(s: State, c: C) -> None:
 
 @action()
 def broker_passes_refresh(s: State, c: C) -> None:
-    """A broker finds that the token of a metadata request is not ahead of its cache."""
+    """A broker finds that a metadata request's token is not ahead of its cache."""
     refresh = s.refresh
     require(refresh.stage == Stage.SENT)
     require(not refresh.is_checked)
@@ -125,7 +121,7 @@ def broker_passes_refresh(s: State, c: C) -> None:
 
 @action()
 def broker_refuses_refresh(s: State, c: C) -> None:
-    """A broker that is behind the token of a metadata request answers STALE_METADATA; the client will ask again."""
+    """A broker whose cache is behind a metadata request's token answers STALE_METADATA; the client will retry."""
     refresh = s.refresh
     require(refresh.stage == Stage.SENT)
     require(not refresh.is_checked)
@@ -138,7 +134,7 @@ def broker_refuses_refresh(s: State, c: C) -> None:
 
 @action()
 def broker_reads_metadata(s: State, c: C) -> None:
-    """A broker builds the answer to a metadata request from its cache."""
+    """A broker builds the body of a metadata response from its cache."""
     refresh = s.refresh
     require(refresh.stage == Stage.SENT)
     require(not refresh.is_handled)
@@ -151,7 +147,7 @@ def broker_reads_metadata(s: State, c: C) -> None:
 
 @action()
 def broker_answers_refresh(s: State, c: C) -> None:
-    """A broker reads its cache's offset for the header, after the body, and sends the answer to a metadata request."""
+    """A broker sends a metadata response, after reading its cache's offset for the header later than the body."""
     refresh = s.refresh
     require(refresh.stage == Stage.SENT)
     require(refresh.is_checked)
@@ -162,7 +158,7 @@ def broker_answers_refresh(s: State, c: C) -> None:
 
 @action()
 def broker_answers_refresh_from_one_image(s: State, c: C) -> None:
-    """A broker takes one image, checks the token against it, builds the answer from it and returns its offset."""
+    """A broker takes one image, checks the token against it, builds the body from it and returns its offset."""
     refresh = s.refresh
     b = s.broker[refresh.broker]
     require(refresh.stage == Stage.SENT)
@@ -176,7 +172,7 @@ def broker_answers_refresh_from_one_image(s: State, c: C) -> None:
 
 
 def finish(c: C, refresh: Call) -> None:
-    """Send the answer to a metadata request, and forget what only the broker needed."""
+    """Send a metadata response, and clear the fields that only the broker needed."""
     refresh.names_leader = True
     if not c.in_order:
         refresh.broker = 0

@@ -18,7 +18,7 @@ def send(s: State, call: Call, broker: int, told: int) -> None:
 
 
 def are_at_one_broker(s: State) -> bool:
-    """Return whether both requests, or the answers to them, are on the same broker's connection."""
+    """Return whether both requests, or their responses, use the same broker's connection."""
     return Stage.NONE not in (s.request.stage, s.refresh.stage) and s.request.broker == s.refresh.broker
 
 
@@ -33,7 +33,7 @@ def client_sends_request(s: State, c: C) -> None:
 
 @action(broker=Broker)
 def client_refreshes(s: State, c: C, broker: int) -> None:
-    """The client asks any broker for metadata: after an error, or because its metadata is old."""
+    """The client requests metadata from any broker, after an error or because its metadata is old."""
     require(s.refresh.stage == Stage.NONE)
     send(s, s.refresh, broker, s.ghost_hinted)
     if c.in_order and are_at_one_broker(s):
@@ -49,9 +49,7 @@ def follow(s: State, topic: int, leader: int, epoch: int, offset: int) -> None:
 
 
 def is_hint_accepted(s: State, c: C) -> bool:
-    """Return whether the client adopts the leader of a response: its epoch is newer and, if tokens count, it is not
-    older.
-    """
+    """Return whether the client adopts a response's leader: a newer epoch and, if tokens count, metadata not older."""
     request, told = s.request, s.log[s.request.body]
     is_newer = accepts_hint(Accepts.NEWER, s.known.epoch, s.known.leader, told.epoch, told.leader)
     return (
@@ -63,7 +61,7 @@ def is_hint_accepted(s: State, c: C) -> bool:
 
 @action()
 def client_receives_response(s: State, c: C) -> None:
-    """The client adopts the hint if it accepts it (KIP-951, Client), and stores the token of the header."""
+    """The client adopts the hint if it accepts it (KIP-951), and stores the header's token."""
     request, told = s.request, s.log[s.request.body]
     require(request.stage == Stage.ANSWERED)
     require(s.first != First.REFRESH)
@@ -94,7 +92,7 @@ def client_applies_metadata(s: State, c: C) -> None:
 
 @action()
 def client_drops_metadata(s: State, c: C) -> None:
-    """The client rejects metadata that is older than its store, or whose age is unknown, and asks again."""
+    """The client rejects metadata that is older than its store, or of unknown age, and requests it again."""
     refresh = s.refresh
     require(refresh.stage == Stage.ANSWERED)
     require(s.first != First.REQUEST)

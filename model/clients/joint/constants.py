@@ -1,6 +1,6 @@
 """Sizes, budgets and switches of leader hints with consistency tokens.
 
-The defaults follow both texts as written.
+The defaults follow both texts literally.
 """
 
 from fencepost.model.language import Constants, bound, capacity, switch

@@ -3,7 +3,7 @@
 The model simplifies Kafka to keep states small:
 
 * There is one partition. The controller's log is the list of leaders. Every record changes the leader, so an offset
-  stands for a leader in an epoch of one incarnation of the topic, and a lower offset is an older leader.
+  represents a leader in an epoch of one incarnation of the topic, and a lower offset is an older leader.
 * There is one client with one store, one produce or fetch request in flight, and one metadata request. Its reads,
   writes, backoffs and endpoints are left out (see `leader-discovery`): it may send and refresh at any time.
 * A body is read in one step. Bodies built from several reads, components, writes and several clusters are in
@@ -26,7 +26,7 @@ class Stage(IntEnum):
 
 
 class First(IntEnum):
-    """Which of the two requests comes first on a shared connection, if they share one."""
+    """The first of the two requests on a shared connection, if they share one."""
 
     NEITHER = 0
     REQUEST = 1
@@ -40,7 +40,7 @@ Topic = Annotated[int, Range(0, C.recreations)]
 
 
 class Leader(Record):
-    """Content of one record of the metadata log: the incarnation of the topic, the leader, and the leader's epoch."""
+    """A record of the metadata log: the topic incarnation, the leader, and the leader's epoch."""
 
     topic: Topic
     leader: Broker
@@ -55,7 +55,7 @@ class BrokerState(Record):
 
 
 class Known(Record):
-    """The leader that the client uses. The ghost is the offset of the metadata from which it was learned."""
+    """The leader that the client uses. The ghost is the offset of the metadata that named it."""
 
     topic: Topic
     leader: Broker
@@ -67,9 +67,9 @@ class Call(Record):
     """A request, which later becomes its response.
 
     `sent` is the token in the request header, cleared once it was checked; `token` is the one in the response header.
-    Both are NONE if there is no token. `body` is the offset of the metadata from which the answer was built, if it
+    Both are NONE if there is no token. `body` is the offset of the metadata from which the response was built, if it
     `names_leader`: metadata responses always do, produce and fetch responses only if they are errors. The ghost is the
-    newest offset that the client had from the other kind of answer when it sent this request.
+    newest offset that the client had from the other kind of response when it sent this request.
     """
 
     stage: Stage
@@ -86,7 +86,7 @@ class Call(Record):
 class State(Record):
     """The metadata log, the brokers, and the client with its store and its requests.
 
-    `token` belongs to the store. `first` is NEITHER unless connections keep an order (`in_order`) and both requests are
+    `token` is the store's token. `first` is NEITHER unless connections are ordered (`in_order`) and both requests are
     at one broker. The ghosts are the newest offset of a hint that the client has accepted, and of metadata that it has
     read.
     """
@@ -106,15 +106,13 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Broker 0 leads in epoch 0, which all nodes know; the store's context is unknown
-    (ConsistencyContextStore.empty).
-    """
+    """Broker 0 leads in epoch 0, which all nodes know; the store is empty (ConsistencyContextStore.empty)."""
     s.recreations = c.recreations
     s.token = NONE
 
 
 def clear(call: Call) -> None:
-    """Forget a finished request."""
+    """Clear a completed request."""
     call.stage = Stage.NONE
     call.broker = 0
     call.sent = 0

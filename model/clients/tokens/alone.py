@@ -1,4 +1,4 @@
-"""The token store alone: three contexts, stored one after the other in any order.
+"""The token store in isolation: three contexts, stored one after the other in any order.
 
 The functions are those of the model of metadata reads. The machine has no steps, only initial states: one for each
 choice of contexts and order.
@@ -25,7 +25,10 @@ Offset = Annotated[int, Range(0, C.offsets)]
 
 
 class State(Record):
-    """The given contexts, and three stores: one got them in order, one in another order, and one got each twice."""
+    """The given contexts, and three stores.
+
+    One received them in order, one in another order, one each of them twice.
+    """
 
     given: Annotated[Array[Context], Size(3)]
     in_order: Context
@@ -39,13 +42,13 @@ def store(target: Context, source: Context) -> None:
 
 
 def give(context: Context, cluster: int, token: int) -> None:
-    """Make a context."""
+    """Initialize a context."""
     context.cluster = cluster - 1
     context.token = token
 
 
 def make_unknown(context: Context) -> None:
-    """Empty a store."""
+    """Reset a store to unknown."""
     context.cluster = NONE
     context.token = NONE
 
@@ -62,7 +65,7 @@ def agree(s: State) -> bool:
 
 @action(order=Index(ORDERS), a=Cluster, b=Cluster, d=Cluster, at=Offset, bt=Offset, dt=Offset)
 def initial(s: State, c: C, order: int, a: int, b: int, d: int, at: int, bt: int, dt: int) -> None:
-    """Three contexts are stored: a, b, d; then the same in another order; then each twice."""
+    """Three contexts are stored: in the order a, b, d; in another order; and each of them twice."""
     first = 0 if order < 2 else 1 if order < 4 else 2
     second = (1 if order == 0 else 2) if first == 0 else (0 if order % 2 == 0 else 3 - first)
     make_unknown(s.in_order)
@@ -82,7 +85,7 @@ def initial(s: State, c: C, order: int, a: int, b: int, d: int, at: int, bt: int
 
 
 def keep_last(stored: Context, cluster: int, token: int) -> None:
-    """Store a context in a store that keeps the last one."""
+    """Store a context in a store that always keeps the last one."""
     if not clashes(cluster, stored.cluster) and not is_unknown(cluster):
         stored.cluster = cluster
         stored.token = token
@@ -90,7 +93,7 @@ def keep_last(stored: Context, cluster: int, token: int) -> None:
 
 @action(order=Index(2), a=Cluster, b=Cluster, at=Offset, bt=Offset)
 def initial_of_last(s: State, c: C, order: int, a: int, b: int, at: int, bt: int) -> None:
-    """Two contexts are stored in a store that keeps the last, in one order and in another."""
+    """Two contexts are stored in a store that always keeps the last one, in one order and in the other."""
     make_unknown(s.in_order)
     make_unknown(s.in_other_order)
     make_unknown(s.twice)

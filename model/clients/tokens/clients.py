@@ -31,7 +31,7 @@ def may_send(s: State, c: C, client: int, node: int) -> bool:
 
 
 def is_on_connection(s: State, c: C, client: int, other: int, node: int) -> bool:
-    """Return whether another call is on the connection that a call from this client to this server would take."""
+    """Return whether another call occupies the connection that this client would use for this server."""
     call = s.call[other]
     is_under_way = call.status in (Status.SENT, Status.ANSWERED, Status.INCONSISTENT)
     return other != client and is_under_way and call.node == node and store_of(c, other) == store_of(c, client)
@@ -57,7 +57,7 @@ def send(s: State, c: C, client: int, node: int) -> None:
 
 
 def begin(s: State, c: C, client: int, operation: Operation, node: int) -> None:
-    """Record a user's call, whose result must be at least as new as what its store's clients have seen so far."""
+    """Record a user's call. Its result must be at least as new as everything seen by its store's clients."""
     call, store = s.call[client], s.store[store_of(c, client)]
     call.operation = operation
     call.ghost_read = store.ghost_read
@@ -69,7 +69,7 @@ def begin(s: State, c: C, client: int, operation: Operation, node: int) -> None:
 
 @action(client=Client, node=Node, operation=Operation)
 def client_reads(s: State, c: C, client: int, node: int, operation: Operation) -> None:
-    """A client asks a server for metadata, or for a result that depends on metadata."""
+    """A client requests metadata, or a result that depends on metadata, from a server."""
     require(s.call[client].status == Status.IDLE)
     require(operation != Operation.WRITE)
     require(operation != Operation.CACHE or c.cache_reads)
@@ -82,9 +82,7 @@ def client_reads(s: State, c: C, client: int, node: int, operation: Operation) -
 
 @action(client=Client, node=Node)
 def client_writes(s: State, c: C, client: int, node: int) -> None:
-    """An Admin client requests a change, either through a broker, which forwards the request, or directly at the
-    controller.
-    """
+    """An Admin client requests a change at a broker, which forwards the request, or directly at the controller."""
     require(s.call[client].status == Status.IDLE)
     require(c.direct_writes if node == CONTROLLER else c.forwarded_writes)
     require(may_send(s, c, client, node))
@@ -92,17 +90,17 @@ def client_writes(s: State, c: C, client: int, node: int) -> None:
 
 
 def answering_cluster(call: Call) -> int:
-    """Return the cluster id of the response header, NONE if it is missing."""
+    """Return the cluster id in the response header, or NONE if it is missing."""
     return NONE if call.token == NONE else call.cluster
 
 
 def is_from_other_cluster(s: State, c: C, client: int) -> bool:
-    """Return whether the context of the answer cannot be stored because the store's context is of another cluster."""
+    """Return whether the response's context cannot be stored, because the store belongs to another cluster."""
     return clashes(answering_cluster(s.call[client]), s.store[store_of(c, client)].latest.cluster)
 
 
 def is_deliverable(s: State, c: C, client: int) -> bool:
-    """Return whether the client accepts the answer instead of reading again."""
+    """Return whether the client accepts the response instead of reading again."""
     call, store = s.call[client], s.store[store_of(c, client)]
     if call.operation == Operation.WRITE:
         return True
@@ -110,15 +108,13 @@ def is_deliverable(s: State, c: C, client: int) -> bool:
 
 
 def is_taken(s: State, c: C, client: int) -> bool:
-    """Return whether the client keeps the answer of a call, instead of dropping it to read again."""
+    """Return whether the client keeps a call's response instead of dropping it to read again."""
     call = s.call[client]
     return call.status == Status.ANSWERED and (is_from_other_cluster(s, c, client) or is_deliverable(s, c, client))
 
 
 def is_next(s: State, c: C, client: int) -> bool:
-    """Return whether the client has taken or dropped all earlier answers on this connection
-    (NetworkClient.handleCompletedReceives).
-    """
+    """Return whether all earlier responses on the connection were processed (NetworkClient.handleCompletedReceives)."""
     return not any(
         bits.contains(s.call[client].ahead, other)
         and (s.call[other].status in (Status.SENT, Status.INCONSISTENT) or is_taken(s, c, other))
@@ -128,9 +124,7 @@ def is_next(s: State, c: C, client: int) -> bool:
 
 @action(client=Client, node=Node)
 def client_retries(s: State, c: C, client: int, node: int) -> None:
-    """A client reads again: after STALE_METADATA and the backoff, after a disconnect, or after an answer that it
-    rejects.
-    """
+    """A client reads again: after STALE_METADATA and the backoff, a disconnect, or a response that it rejects."""
     call = s.call[client]
     is_refused = call.status == Status.ANSWERED and not is_taken(s, c, client)
     require(call.status in (Status.STALE, Status.DISCONNECTED) or is_refused)
@@ -144,9 +138,7 @@ def client_retries(s: State, c: C, client: int, node: int) -> None:
 
 @action(client=Client)
 def client_merges_context(s: State, c: C, client: int) -> None:
-    """A client computes which context is later, and will store that one in another step, if storeLatest is not
-    atomic.
-    """
+    """A client determines the later context. If storeLatest is not atomic, another step will store it."""
     call, store = s.call[client], s.store[store_of(c, client)]
     require(not c.atomic_store)
     require(call.status == Status.ANSWERED)
@@ -186,9 +178,7 @@ def client_delivers_answer(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def client_fails_call(s: State, c: C, client: int) -> None:
-    """A client reports to its user that the cluster is a different one; if it stores contexts of errors, it tries to
-    store this one.
-    """
+    """A client reports another cluster to its user and, if it stores contexts of errors, tries to store this one."""
     call, store = s.call[client], s.store[store_of(c, client)]
     is_refused = call.status == Status.ANSWERED and is_from_other_cluster(s, c, client)
     require(call.status == Status.INCONSISTENT or is_refused)
@@ -200,7 +190,7 @@ def client_fails_call(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def user_exports_context(s: State, c: C, client: int) -> None:
-    """A user reads the context of a store and serializes it."""
+    """A user reads a store's context and serializes it."""
     store = s.store[store_of(c, client)]
     require(c.exports)
     require(not is_unknown(store.latest.cluster))
@@ -231,7 +221,7 @@ def user_imports_foreign_context(s: State, c: C, client: int) -> None:
 
 @action(client=Client, token=Offset)
 def user_imports_wrong_context(s: State, c: C, client: int, token: int) -> None:
-    """A user puts into a store a context with the right cluster id and an offset that no server has reached."""
+    """A user stores a context with the right cluster id and an offset that no server has reached."""
     store = s.store[store_of(c, client)]
     require(s.budget.wrong_contexts > 0, bound=C.wrong_contexts)
     require(token > s.committed)
@@ -242,7 +232,7 @@ def user_imports_wrong_context(s: State, c: C, client: int, token: int) -> None:
 
 @action(client=Client)
 def user_resets_store(s: State, c: C, client: int) -> None:
-    """A user resets a store to unknown, which begins a new session; the draft has no operation for this."""
+    """A user resets a store to unknown, which begins a new session. The draft has no operation for this."""
     store = s.store[store_of(c, client)]
     require(c.resets)
     require(not is_unknown(store.latest.cluster))

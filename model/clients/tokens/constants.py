@@ -1,6 +1,6 @@
 """Sizes, budgets and switches of metadata reads with consistency tokens.
 
-The defaults follow the draft as written. If the draft is ambiguous, a constant selects the reading.
+The defaults follow the draft literally. If the draft is ambiguous, a constant selects the reading.
 """
 
 from enum import IntEnum
@@ -32,7 +32,7 @@ class OnLag(IntEnum):
 
 
 class NodeChoice(IntEnum):
-    """Which server a client sends a request to."""
+    """The server to which a client sends a request."""
 
     ANY = 0
     CONNECTED = 1

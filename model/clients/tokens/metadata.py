@@ -19,7 +19,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def commit(s: State, c: C) -> None:
-    """The controller commits the next record; its own cache shows the record immediately unless the cache lags."""
+    """The controller commits the next record. Its own cache shows the record immediately, unless it lags."""
     s.committed += 1
     if not c.controller_lags:
         s.server[CONTROLLER].cache = s.committed
@@ -40,12 +40,12 @@ def gets_metadata(c: C, node: int) -> bool:
 
 
 def compared(c: C, operation: int) -> int:
-    """Return the operation whose offset servers compare with: the cache's or, if fixed, a component's."""
+    """Return the operation whose offset servers compare tokens with: the cache's or, if fixed, a component's."""
     return Operation.COMPONENT if c.component_offsets and operation == Operation.COMPONENT else Operation.CACHE
 
 
 def let_retry(s: State, c: C, node: int, moved: int) -> None:
-    """Record that a server has advanced: calls whose backoff lasted until then no longer wait for it."""
+    """Record that a server has advanced, which ends the backoff of calls that waited for this server."""
     for call in s.call:
         if compared(c, call.operation) == moved:
             call.awaited = bits.without(call.awaited, node)
@@ -78,11 +78,10 @@ def server_publishes_to_component(s: State, c: C, node: int, offset: int) -> Non
 
 
 def is_lost(c: C, call: Call) -> bool:
-    """Return whether a call is lost with its connection: either its request is or, if connections keep an order, its
-    answer.
+    """Return whether a call is lost with its connection: its request or, if connections are ordered, its response.
 
-    An answer that still arrives does so before the client reconnects, which has the same effect as arriving before the
-    loss.
+    A response that still arrives does so before the client reconnects, which has the same effect as arriving before the
+    connection was lost.
     """
     return call.status == Status.SENT or (c.in_order and call.status in (Status.ANSWERED, Status.INCONSISTENT))
 
@@ -102,10 +101,10 @@ def disconnect(s: State, c: C, client: int) -> None:
 
 
 def may_come_back(s: State, c: C, node: int, offset: int) -> bool:
-    """Return whether a server that restarts may first show this offset.
+    """Return whether this may be the first offset that a server shows after a restart.
 
     BrokerServer.startup accepts requests only once the broker is unfenced and has therefore applied the record of its
-    registration. Without `restart_catches_up`, it shows the content of its last snapshot.
+    registration. Without `restart_catches_up`, the broker shows the content of its last snapshot.
     """
     if c.restart_catches_up:
         return offset == s.committed and node < c.nodes - c.cut_off
@@ -114,9 +113,7 @@ def may_come_back(s: State, c: C, node: int, offset: int) -> bool:
 
 @action(node=Node, offset=Offset)
 def server_restarts(s: State, c: C, node: int, offset: int) -> None:
-    """A server restarts, and initially shows one offset in its cache and its components; an old server comes back
-    upgraded.
-    """
+    """A server restarts, with one offset in its cache and its components. An old server returns upgraded."""
     server = s.server[node]
     require(s.budget.restarts > 0, bound=C.restarts)
     require(may_come_back(s, c, node, offset))

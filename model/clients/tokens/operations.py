@@ -2,8 +2,8 @@
 
 Modelled on KafkaApis, ConfigHelper, KRaftMetadataCache and BrokerMetadataPublisher (apache/kafka 1eb7644). The
 publisher sets the cache first; then topics reach the replica manager, followed by dynamic configurations, quotas, SCRAM
-credentials, delegation tokens and ACLs. What an operation reads decides what a token can promise, so the model has one
-operation for each class instead of all operations.
+credentials, delegation tokens and ACLs. A token's guarantee depends on what an operation reads, so the model has one
+operation for each class of operations.
 """
 
 from enum import IntEnum
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Operation(IntEnum):
-    """How a request uses a server's metadata."""
+    """The way in which a request uses a server's metadata."""
 
     CACHE = 0
     """It reads the metadata cache."""

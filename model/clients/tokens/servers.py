@@ -1,7 +1,7 @@
-"""How a server treats a request: it checks it, handles it, and builds the header, in separate steps.
+"""How a server processes a request: it checks the request, handles it, and builds the header, in separate steps.
 
 The draft lists the steps in this order: handle the request, compare cluster ids, compare the token with the cache, read
-the cache's offset for the header. With `check_first`, the two checks come before the handling.
+the cache's offset for the header. With `check_first`, both checks precede the handling.
 """
 
 from fencepost.model.clients.tokens.constants import C, NodeChoice, OnLag, TokenRead, WriteToken
@@ -24,24 +24,22 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def compared_offset(s: State, c: C, node: int, operation: int) -> int:
-    """Return the offset that a server compares with and returns: its cache's or, if fixed, a component's."""
+    """Return the offset that a server compares with tokens and returns: its cache's or, if fixed, a component's."""
     return shown(s, node, compared(c, operation))
 
 
 def names_other_cluster(s: State, call: Call) -> bool:
-    """Return whether the server must refuse the request because of its cluster id; an old server does not check
-    this.
-    """
+    """Return whether the server must reject the request because of its cluster id. An old server does not check it."""
     return not s.server[call.node].is_old and clashes(call.sent.cluster, s.cluster)
 
 
 def is_checked_operation(c: C, operation: int) -> bool:
-    """Return whether a server compares the token of such a request; in the draft, it does so only for reads."""
+    """Return whether a server compares the token of such a request. In the draft, it does so only for reads."""
     return is_read(operation) or (c.unlisted_checked and operation == Operation.UNLISTED)
 
 
 def is_behind(s: State, c: C, call: Call) -> bool:
-    """Return whether the server is behind the token of the request; an old server does not check this."""
+    """Return whether the server is behind the request's token. An old server does not check the token."""
     return (
         not s.server[call.node].is_old
         and is_checked_operation(c, call.operation)
@@ -51,7 +49,7 @@ def is_behind(s: State, c: C, call: Call) -> bool:
 
 
 def is_pinned(s: State, c: C, call: Call) -> bool:
-    """Return whether check, body and header are made from one image."""
+    """Return whether check, body and header use one image."""
     return c.token_read == TokenRead.PINNED and call.operation != Operation.WRITE and not s.server[call.node].is_old
 
 
@@ -63,8 +61,8 @@ def is_handled(c: C, call: Call) -> bool:
 def is_its_turn(s: State, c: C, call: Call) -> bool:
     """Return whether the server has answered all earlier requests on this connection.
 
-    SocketServer.Processor mutes a connection from a request until its answer is sent, so a waiting request delays those
-    behind it.
+    SocketServer.Processor mutes a connection from a request until its response is sent, so a waiting request delays
+    those behind it.
     """
     return not any(
         bits.contains(call.ahead, other) and s.call[other].status == Status.SENT for other in range(c.clients)
@@ -78,7 +76,7 @@ def may_check(s: State, c: C, call: Call) -> bool:
 
 
 def answer_with_error(s: State, c: C, call: Call, status: Status) -> None:
-    """Send an error; the context in its header can change a store only if the cluster ids differ."""
+    """Send an error. The context in its header can change a store only if the cluster ids differ."""
     token = s.server[call.node].cache if status == Status.INCONSISTENT else 0
     clear_answer(call)
     call.token = token
@@ -88,7 +86,7 @@ def answer_with_error(s: State, c: C, call: Call, status: Status) -> None:
 
 
 def lagging(s: State, c: C, operation: int) -> int:
-    """Return the servers that lag behind the log, by the offset that they compare with such requests' tokens."""
+    """Return the servers whose offset for such requests is behind the log."""
     return sum(
         bits.only(node)
         for node in range(c.nodes)
@@ -125,7 +123,7 @@ def server_reports_stale_metadata(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def server_passes_request(s: State, c: C, client: int) -> None:
-    """A server's checks of a request succeed."""
+    """A request passes a server's checks."""
     call = s.call[client]
     require(may_check(s, c, call))
     require(not is_pinned(s, c, call))
@@ -138,7 +136,7 @@ def server_passes_request(s: State, c: C, client: int) -> None:
 
 
 def has_token(s: State, c: C, call: Call) -> bool:
-    """Return whether the header of the answer gets a token that a client can use."""
+    """Return whether the response header has a token that a client can use."""
     is_meant = c.unlisted_tokens or call.operation != Operation.UNLISTED
     return is_meant and not c.half_headers and not s.server[call.node].is_old
 
@@ -196,7 +194,7 @@ def server_reads_metadata(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def controller_commits_write(s: State, c: C, client: int) -> None:
-    """The controller commits what a client has requested, directly or through a broker, and builds its own header."""
+    """The controller commits a change that a client requested, directly or through a broker, and builds its header."""
     call = s.call[client]
     require(call.status == Status.SENT)
     require(call.operation == Operation.WRITE)
@@ -221,10 +219,10 @@ def write_token(s: State, c: C, call: Call) -> int:
 
 @action(client=Client)
 def server_answers(s: State, c: C, client: int) -> None:
-    """A server sends its answer and reads the offset for the header now, unless it has already read it.
+    """A server sends its response. If it has not yet read the offset for the header, it reads it now.
 
-    ForwardingManager.parseResponse: a broker that has forwarded a write builds its own header. It may wait for its
-    cache to show the write before it answers.
+    ForwardingManager.parseResponse: a broker that has forwarded a write builds its own header. It may wait until its
+    cache shows the write before it responds.
     """
     call = s.call[client]
     server = s.server[call.node]

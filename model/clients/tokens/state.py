@@ -2,12 +2,12 @@
 
 The model simplifies the protocol to keep states small:
 
-* The state of the cluster after each offset of its metadata log is the offset itself; the log is its committed end.
+* The state of the cluster after each offset of its metadata log is the offset itself. The log is its committed end.
 * A server's metadata is the offset that its cache shows. All components that are updated after the cache are modelled
   as one, with its own offset. A property of the component therefore covers the one that lags most.
 * A client has one call at a time. Two calls in flight from one store are modelled as two clients of one factory, each
   with its own connections, or, with `in_order`, as two calls on shared connections.
-* Requests and answers are not lost: a call that never ends has no effect, and a repeated call is a retry.
+* Requests and responses are not lost: a call that never ends has no effect, and a repeated call is a retry.
 """
 
 from enum import IntEnum
@@ -40,7 +40,7 @@ CONTROLLER = 0
 
 
 class Server(Record):
-    """A server: the offset of its metadata cache and that of the component; `is_old` if it does not support tokens."""
+    """A server: the offsets of its metadata cache and of the component; `is_old` if it does not support tokens."""
 
     cache: Offset
     component: Offset
@@ -48,10 +48,10 @@ class Server(Record):
 
 
 class Store(Record):
-    """A ConsistencyContextStore. The ghosts are the newest body, write, offset from another store, and hint that its
-    clients have seen.
+    """A ConsistencyContextStore.
 
-    A hint is the information about a leader in a produce or fetch error (KIP-951).
+    The ghosts are the newest offsets of a body, a write, a hint and another store that its clients have seen. A hint is
+    the information about a leader in a produce or fetch error (KIP-951).
     """
 
     latest: Context
@@ -62,10 +62,10 @@ class Store(Record):
 
 
 class Letter(Record):
-    """A context that a user has serialized, and the newest offset that its store's clients knew at that time.
+    """A context that a user has serialized, and the newest offset known to its store's clients at that time.
 
-    They know of bodies that were delivered, of writes that were acknowledged, and of everything that was known with the
-    contexts that they imported.
+    These clients know the bodies that were delivered, the writes that were acknowledged, and everything that was known
+    when the contexts that they imported were serialized.
     """
 
     context: Context
@@ -73,14 +73,14 @@ class Letter(Record):
 
 
 class Call(Record):
-    """A client's call: its request at the server, which later becomes the answer.
+    """A client's call: its request at the server, which later becomes the response.
 
-    `sent` is the context of the request header, cleared once it was checked. `oldest` and `newest` are the offsets at
-    which the body was read; for a write, both are the offset at which it was committed. `token` is the token of the
-    response header, NONE if it is missing, and `cluster` its cluster id. `merged` is set while storeLatest has compared
-    but not yet stored, if that takes two steps. `awaited` contains the servers that have not advanced since the call
-    was refused, if clients wait for that (`backoff`). `ahead` contains the calls whose answers come before this one's,
-    if connections keep an order (`in_order`). The ghosts are copies of the store's from when the call was made.
+    `sent` is the context in the request header, cleared once it was checked. `oldest` and `newest` are the offsets at
+    which the body was read; for a write, both are the offset at which it was committed. `token` is the token in the
+    response header, or NONE if it is missing, and `cluster` is its cluster id. `merged` is set if storeLatest takes two
+    steps and has compared but not yet stored. `awaited` contains the servers that have not advanced since the call was
+    rejected, if clients wait for that (`backoff`). `ahead` contains the calls whose responses precede this one's, if
+    connections are ordered (`in_order`). The ghosts are copies of the store's ghosts from the time of the call.
     """
 
     status: Status
@@ -114,7 +114,7 @@ class Budget(Record):
 class State(Record):
     """The cluster with its committed offset, its servers, and the clients with their calls and stores.
 
-    `connected` is the server to which a client has a connection, if that decides where it sends its next request.
+    `connected` is the server to which a client has a connection, if this affects where it sends its next request.
     """
 
     cluster: Cluster
@@ -154,7 +154,7 @@ def store_of(c: C, client: int) -> int:
 
 
 def is_read(operation: int) -> bool:
-    """Return whether the draft lists the operation: it reads metadata, and its token is checked."""
+    """Return whether the operation is one of the draft's: it reads metadata, and its token is checked."""
     return operation in (Operation.CACHE, Operation.COMPONENT)
 
 
@@ -171,7 +171,7 @@ def let_pass(s: State, client: int) -> None:
 
 
 def clear_request(c: C, call: Call) -> None:
-    """Forget the unread parts of a finished request; an answer stays on its ordered connection."""
+    """Clear the fields of a completed request that are not read again; on an ordered connection, the response stays."""
     if not c.in_order:
         call.node = 0
     call.sent.cluster = 0

@@ -1,7 +1,7 @@
 """The token store: contexts, their order, and what a client accepts. Pure functions of numbers and one record.
 
-A context is a cluster id and an offset; NONE for the cluster is the unknown context, whatever the offset. The same
-functions run on whole numbers and on symbolic ones.
+A context is a cluster id and an offset. If the cluster is NONE, the context is unknown, whatever the offset. The same
+functions run on plain and on symbolic numbers.
 """
 
 from typing import Annotated
@@ -36,7 +36,7 @@ def clashes(one: int, other: int) -> bool:
 
 
 def later(one: int, other: int) -> int:
-    """ConsistencyContext.later: return the greater of two offsets of contexts that do not conflict."""
+    """ConsistencyContext.later: return the greater of two offsets, whose contexts must not conflict."""
     return max(one, other)
 
 
@@ -53,7 +53,7 @@ def store_latest(stored: Context, cluster: int, token: int) -> None:
 
 
 def is_accepted(token: int, stored_token: int, rejects_late: int, refuses_untokened: int) -> bool:
-    """Return whether a client delivers a response with this token (NONE if it has none), given its store's token."""
+    """Return whether a client delivers a response with this token (NONE if it is missing), given its store's token."""
     if token == NONE:
         return refuses_untokened == 0
     return rejects_late == 0 or token >= stored_token

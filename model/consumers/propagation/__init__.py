@@ -1,3 +1,1 @@
-"""Propagation of a high watermark to a follower, and to a consumer that waits there (KIP-392, High watermark
-propagation).
-"""
+"""Propagation of a high watermark to a follower, and to a consumer that waits there (KIP-392)."""

@@ -6,29 +6,25 @@ from fencepost.model.language import NONE, Cast, Machine, Version, action, requi
 
 
 def is_stale(s: State, c: C) -> bool:
-    """Return whether the leader considers the follower's high watermark old (KIP-392, High watermark propagation;
-    KIP-1166).
-    """
+    """Return whether the leader considers the follower's high watermark outdated (KIP-392, KIP-1166)."""
     if c.propagation == Propagation.TRACKED:
         return s.sent < s.leader_high_watermark or s.sent == NONE
     return c.propagation == Propagation.REPORTED and s.fetch.high_watermark < s.leader_high_watermark
 
 
 def has_news(s: State, c: C) -> bool:
-    """Return whether the leader answers its pending fetch; otherwise the fetch waits for at most
-    replica.fetch.wait.max.ms.
-    """
+    """Return whether the leader answers its pending fetch. If not, the fetch waits up to replica.fetch.wait.max.ms."""
     return s.fetch.end < s.leader_end or is_stale(s, c)
 
 
 def advance_high_watermark(s: State, c: C) -> None:
-    """Move the high watermark to the smallest log end in the ISR."""
+    """Advance the high watermark to the smallest log end in the ISR."""
     reached = min(s.known_end, s.other_end) if c.another_follower else s.known_end
     s.leader_high_watermark = max(s.leader_high_watermark, reached)
 
 
 def is_quiet(s: State, c: C) -> bool:
-    """Return whether no message is in flight and no waiting fetch can be completed."""
+    """Return whether no message is in flight and no parked fetch can be completed."""
     return (
         s.fetch.phase == Phase.PARKED
         and not has_news(s, c)
@@ -37,7 +33,7 @@ def is_quiet(s: State, c: C) -> bool:
 
 
 def answer(s: State, c: C) -> None:
-    """Send all records and the high watermark, and record what was sent."""
+    """Send all records and the high watermark, and remember what was sent."""
     s.fetch.phase = Phase.ANSWERED
     s.fetch.end = s.leader_end
     s.fetch.high_watermark = s.leader_high_watermark
@@ -63,9 +59,7 @@ def other_follower_catches_up(s: State, c: C) -> None:
 
 @action()
 def leader_gets_fetch(s: State, c: C) -> None:
-    """The leader reads the follower's log end from its fetch, moves the high watermark, and answers immediately or
-    parks the fetch.
-    """
+    """The leader learns the follower's log end from its fetch, advances the high watermark, and answers or parks."""
     require(s.fetch.phase == Phase.SENT)
     s.known_end = s.fetch.end
     advance_high_watermark(s, c)
@@ -77,7 +71,7 @@ def leader_gets_fetch(s: State, c: C) -> None:
 
 @action()
 def parked_fetch_is_completed(s: State, c: C) -> None:
-    """A parked fetch is answered because there are records for it, or a new high watermark."""
+    """A parked fetch is completed because there are records or a new high watermark."""
     require(s.fetch.phase == Phase.PARKED)
     require(has_news(s, c))
     answer(s, c)
@@ -85,7 +79,7 @@ def parked_fetch_is_completed(s: State, c: C) -> None:
 
 @action()
 def parked_fetch_times_out(s: State, c: C) -> None:
-    """A parked fetch is answered after the maximum wait, with what is available then."""
+    """A parked fetch is completed after the maximum wait, with whatever is available then."""
     require(is_quiet(s, c))
     answer(s, c)
 
@@ -108,7 +102,7 @@ def follower_gets_answer(s: State, c: C) -> None:
 
 @action()
 def answer_is_lost(s: State, c: C) -> None:
-    """The connection breaks before the answer arrives; the follower fetches again, in a new session if necessary."""
+    """The connection breaks before the response arrives; the follower fetches again, in a new session if necessary."""
     require(s.losses > 0, bound=C.losses)
     require(s.fetch.phase == Phase.ANSWERED)
     s.losses -= 1
@@ -128,7 +122,7 @@ def consumer_fetches(s: State, c: C) -> None:
 
 @action()
 def consumer_fetch_is_completed(s: State, c: C) -> None:
-    """The rise of the follower's high watermark completes the consumer's parked fetch (KAFKA-14334)."""
+    """The advance of the follower's high watermark completes the consumer's parked fetch (KAFKA-14334)."""
     require(c.completes_consumer_fetches)
     require(s.is_parked)
     require(s.position < s.high_watermark)
@@ -138,7 +132,7 @@ def consumer_fetch_is_completed(s: State, c: C) -> None:
 
 @action()
 def consumer_fetch_times_out(s: State, c: C) -> None:
-    """The consumer's parked fetch is answered after the maximum wait, with what is available then."""
+    """The consumer's parked fetch is completed after the maximum wait, with whatever is available then."""
     require(c.consumer)
     require(is_quiet(s, c))
     s.is_parked = False

@@ -1,4 +1,4 @@
-"""State of the model of propagation, and its initial state.
+"""State of the propagation model, and its initial state.
 
 A leader and a follower are both in the ISR, in one leader epoch. Another follower is reduced to its log end. The
 follower always has one fetch in flight. Messages are counted, not timed: each takes half a round trip. A maximum wait
@@ -25,9 +25,9 @@ MaybeOffset = Annotated[int, Range(NONE, C.records)]
 
 
 class Fetch(Record):
-    """The follower's fetch, or the answer to it: the end of its records, and the high watermark.
+    """The follower's fetch, or the response to it: the end of its records, and the high watermark.
 
-    In an unanswered fetch, `high_watermark` is the one that the follower reports.
+    Before the response, `high_watermark` is the one that the follower reports.
     """
 
     phase: Phase
@@ -36,10 +36,10 @@ class Fetch(Record):
 
 
 class State(Record):
-    """Leader and follower, the fetch between them, the high watermark that the leader last sent (NONE: nothing in this
-    session), and the consumer.
+    """Leader and follower, the fetch between them, the last sent high watermark, and the consumer.
 
-    `known_end` is the follower's log end as the leader knows it, `other_end` that of the other follower.
+    The last high watermark sent is NONE if the leader has not sent one in this session. `known_end` is the follower's
+    log end as the leader knows it, `other_end` the other follower's log end.
     """
 
     leader_end: Offset
@@ -57,7 +57,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Both logs are empty, or have one committed record, and the follower sends its first fetch."""
+    """Both logs are empty or have one committed record, and the follower sends its first fetch."""
     if c.behind:
         s.leader_end = 1
         s.end = 1
