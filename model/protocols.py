@@ -1,4 +1,4 @@
-"""The named machines, in the order in which the protocol grew."""
+"""The named machines, in the order in which the protocol developed."""
 
 from fencepost.model.clients.discovery import machine as discovery
 from fencepost.model.clients.joint import machine as joint

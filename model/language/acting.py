@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None:  # noqa: FBT001 (it reads as a sentence)
-    """Let the action happen only if `condition` holds: a guard.
+    """Guard: the action happens only if `condition` holds.
 
     `bound` names the constant if the guard is not a rule of the protocol but limits the explored run.
     """
@@ -33,7 +33,7 @@ def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None: 
 
 
 def fits(condition: bool, /, *, bound: Constant[int]) -> bool:  # noqa: FBT001 (as above)
-    """Return whether a condition holds; if not, the effect omits something because a constant leaves no room for it."""
+    """Return whether a condition holds. If not, the effect omits something because a constant leaves no room for it."""
     if not condition:
         DROPPED.add(bound.name)
     return bool(condition)
@@ -44,7 +44,7 @@ _DRAWN: list[list[Any]] = []
 
 
 def choose(domain: Any, /) -> int:
-    """Choose a value inside an action, on a line of its own: the engine tries each value of the domain.
+    """Choose a value inside an action, on a separate line: the engine tries each value of the domain.
 
     `leader = choose(Broker)` must be at the top level of an action.
     """
@@ -69,12 +69,12 @@ class Action:
 
     @cached_property
     def label(self) -> str:
-        """The name on the command line and in JSON, with dashes."""
+        """Return the name on the command line and in JSON, with dashes."""
         return self.name.replace("_", "-")
 
     @property
     def sentence(self) -> str:
-        """The first paragraph of the docstring."""
+        """Return the first paragraph of the docstring."""
         return summary_of(self.function)
 
     def __call__(self, *args: Any) -> None:
@@ -96,7 +96,7 @@ class Action:
 def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Action]:
     """Make a function `(state, constants, *parameters)` an action, with a domain for each parameter.
 
-    NONE is never tried as a parameter: a domain that starts at NONE yields the values from 0.
+    NONE is never tried as an argument: a domain that starts at NONE yields the values from 0.
     """
     if given and inspect.isfunction(given[0]):
         raise ModelError(
@@ -158,13 +158,13 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
 
 
 def _domains_for(function: Callable[..., Any]) -> str:
-    """Return a function's parameters as a decorator writes them, with the module's alias of that name if it exists."""
+    """Return a function's parameters as decorator arguments, with the module's alias of the same name if it exists."""
     names = list(inspect.signature(function).parameters)[2:]
     return ", ".join(f"{name}={alias_for(function.__globals__, name)}" for name in names)
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names as a list for a sentence."""
+    """Return names as a list in a sentence."""
     return ", ".join(names) or "nothing"
 
 
@@ -189,7 +189,7 @@ def _drawn(function: Callable[..., None]) -> Iterator[tuple[str, Domain]]:
 
 
 def is_choice(function: Callable[..., Any], node: ast.AST) -> bool:
-    """Return whether a part of a function is a call to `choose`."""
+    """Return whether a syntax node is a call of `choose`."""
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
@@ -209,7 +209,7 @@ def require_first_parameters(what: str, function: Callable[..., Any], first: tup
 
 
 def described(item: object) -> str:
-    """Return a description of a value used as a domain."""
+    """Return a description of a value that is used as a domain."""
     return item.__name__ if isinstance(item, type) else repr(item)
 
 

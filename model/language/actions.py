@@ -34,7 +34,7 @@ __all__ = ["Action", "Kind", "Property", "action", "always", "choose", "fits", "
 
 
 class Kind(StrEnum):
-    """Kind of a property."""
+    """The kind of a property."""
 
     ALWAYS = "always"
     STEP = "step"
@@ -53,9 +53,10 @@ class Kind(StrEnum):
 class Property:
     """A named predicate over states or over transitions. Two properties are equal only if they are the same object.
 
-    `on` limits a predicate over transitions to those of the named action; the predicate then takes its parameters too.
-    A property of whole behaviours has its subject in `eventual`; its `function` must eventually hold. `params` are the
-    property's own parameters: it must hold for each of their values, or, if it is a witness, for at least one.
+    `on` limits a predicate over transitions to those of the named action; the predicate then also takes that action's
+    parameters. A property of whole behaviours has its subject in `eventual`, and its `function` must eventually hold.
+    `params` are the property's own parameters: it must hold for each of their values or, if it is a witness, for at
+    least one.
     """
 
     name: str
@@ -69,12 +70,12 @@ class Property:
 
     @cached_property
     def sentence(self) -> str:
-        """The first paragraph of the docstring, or the given sentence."""
+        """Return the first paragraph of the docstring, or the given sentence."""
         return self.text or summary_of(self.function)
 
     @property
     def behaviour(self) -> Eventual:
-        """The subject of a property of whole behaviours."""
+        """Return the subject of a property of whole behaviours."""
         assert self.eventual is not None, f"{self.name} is not a property of whole behaviours"
         return self.eventual
 
@@ -98,7 +99,7 @@ def always(function: Callable[..., bool] | None = None, /, **domains: Any) -> An
 def step(on: Action | None = None, **domains: Any) -> Callable[[Callable[..., bool]], Property]:
     """Make `(before, after, constants, *parameters) -> bool` a property of every transition (of action `on`).
 
-    Its parameters are those of the action, followed by those with domains in the decorator.
+    The parameters are those of the action, followed by those with domains in the decorator.
     """
     given: Any = on
     if inspect.isfunction(given):
@@ -163,5 +164,5 @@ def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mappi
 
 
 def properties_in(module: Mapping[str, object]) -> tuple[Property, ...]:
-    """Return all properties that a module defines, in order, from its `globals()`."""
+    """Return all properties in a module's `globals()`, in the order of definition."""
     return tuple(item for item in module.values() if isinstance(item, Property))

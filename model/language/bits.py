@@ -22,7 +22,7 @@ def without(members: int, item: int) -> int:
 
 
 def everyone(count: int) -> int:
-    """Return the set of 0 to count - 1."""
+    """Return the set of the numbers 0 to count - 1."""
     return (1 << count) - 1
 
 

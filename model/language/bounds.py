@@ -1,8 +1,8 @@
-"""Bounds of a run, and those that a step reaches: a constant refuses the step, not a rule of the protocol.
+"""Bounds of a run, and bounds that a step reaches: constants, not rules of the protocol, that disable a step.
 
-A guard `require(s.budget.crashes > 0, bound=C.crashes)` stands for the constant `crashes`. A bound is *reached* in a
-state if it alone refuses a step, that is, all other guards of the step hold. An effect that omits something for lack of
-capacity uses `fits`.
+A guard `require(s.budget.crashes > 0, bound=C.crashes)` represents the constant `crashes`. A bound is *reached* in a
+state if it alone disables a step, that is, if all other guards of the step hold. An effect that omits something because
+of its capacity uses `fits`.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ TRIALS: list[Trial] = []
 
 
 def refusing(function: Callable[..., None], args: Sequence[Any], guards: int) -> frozenset[str]:
-    """Return the bounds that refuse a step which every other guard allows, or an empty set if another guard refuses it.
+    """Return the bounds that alone disable a step, or an empty set if another guard disables it.
 
     `args` are the state (which is not changed), the constants and the parameters; `guards` is the number of guards of
-    the action. An error in a guard after a refusing bound is ignored, because the bound may prevent it.
+    the action. An error in a guard after a violated bound is ignored, because the bound may prevent the error.
     """
     trial = Trial(guards)
     TRIALS.append(trial)

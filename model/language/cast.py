@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Cast:
-    """The parties of a protocol. This changes only diagrams, never the meaning of a machine.
+    """The parties of a protocol. They change only diagrams, never the meaning of a machine.
 
-    `owner` owns the remaining fields of the state; it is, for example, the controller. `names` names the elements of an
-    array of records: `{"replica": "broker"}`. `arrows` maps an action to the source from which the acting party learns
-    something without a message in a bag; a party is the owner or a parameter of the action. `nobodys` are fields of the
-    state that belong to no party, such as a counter of writes. For an array of past values, `current` names the field
-    that points to the present element. For a field of a party that is an index into such an array, `views` names the
-    array: the field says what the party knows.
+    `owner` owns the remaining fields of the state; it is, for example, the controller. `names` gives names to the
+    elements of an array of records: `{"replica": "broker"}`. `arrows` maps an action to the source from which the
+    acting party learns something without a message in a bag; a party is the owner or a parameter of the action.
+    `nobodys` are fields of the state that belong to no party, such as a counter of writes. For an array of past values,
+    `current` names the field with the index of the present element. For a party's field that contains such an index,
+    `views` names the array; the field shows what the party knows.
 
     `parties` names the participants, in order, each with the alias of its index (`{"client": Client}`), or with None if
     there is only one; arrays of plain values with an element for each participant belong to them too. `fields` assigns
@@ -30,7 +30,8 @@ class Cast:
     and `receivers` map a message class to its sender and receiver. Each of these values is a party, a parameter of the
     action or a field of the message. In `actors`, `arrows` and `tells` it may also be a path in the state before the
     step (`call[client].node`), in `tells` also in the state after it. `losses` are the actions that lose their
-    messages; by default, those that are named for losing or dropping something that no party takes.
+    messages; by default, these are actions whose name says that they lose or drop something, and whose message no party
+    receives.
     """
 
     owner: str = ""

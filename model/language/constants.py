@@ -1,4 +1,4 @@
-"""Constants of a machine: what a user may set, with meaning and range.
+"""Constants of a machine: values that a user may set, with meaning and range.
 
 There are three sorts, which differ only in how the native engine treats them:
 
@@ -32,7 +32,7 @@ SHAPE, CAPACITY, RUNTIME = "shape", "capacity", "run time"
 
 
 class Constant(Linear, Generic[T]):
-    """One constant of a machine: default, range, meaning, sort."""
+    """A constant of a machine: default, range, meaning, sort."""
 
     def __init__(self, default: T, *, low: int, high: int, meaning: str, sort: str, kind: type[T], room: int) -> None:
         super().__init__({}, 0)
@@ -62,7 +62,7 @@ class Constant(Linear, Generic[T]):
             """Return the constant if accessed on the class, its value if accessed on an instance."""
 
     def parse(self, text: str) -> T:
-        """Return the value named by `text`; raise UsageError for any other text."""
+        """Return the value that `text` names; raise UsageError for any other text."""
         word = text.strip().lower().replace("_", "-")
         names = self.spellings()
         if word in names:
@@ -87,7 +87,7 @@ class Constant(Linear, Generic[T]):
         return self.kind(value)
 
     def spellings(self) -> dict[str, int]:
-        """Return the words that stand for values: enum members, or true and false."""
+        """Return the words that can be written for values: enum members, or true and false."""
         if issubclass(self.kind, IntEnum):
             return {member.name.lower().replace("_", "-"): int(member) for member in self.kind}
         return {"false": 0, "true": 1, "off": 0, "on": 1} if self.kind is bool else {}
@@ -120,7 +120,7 @@ def bound(default: int, *, low: int, high: int, meaning: str) -> Constant[int]:
 
 
 def switch(*, default: bool, meaning: str) -> Constant[bool]:
-    """Return an on/off constant: a KIP, a check, a bug."""
+    """Return a constant that turns something on or off: a KIP, a check, a bug."""
     return Constant(default, low=0, high=1, meaning=meaning, sort=RUNTIME, kind=bool, room=1)
 
 
@@ -140,7 +140,7 @@ def choice(default: E, *, meaning: str) -> Constant[E]:
 
 
 class Constants:
-    """The constants of one machine; subclass it and assign `shape`, `capacity`, `bound`, `switch`, `choice`."""
+    """The constants of one machine. Subclass it and assign `shape`, `capacity`, `bound`, `switch` and `choice`."""
 
     def __init_subclass__(cls) -> None:
         taken = {"values", "shown", "rooms", *(name for name in dir(Constants) if not name.startswith("__"))}
@@ -201,7 +201,7 @@ class Constants:
         return type(self)(**{**self.values, **values})
 
     def sized(self, name: str) -> str:
-        """Return the name of a machine with the sizes of the run: `kip320 for 3 replicas`."""
+        """Return the machine's name with the sizes of the run: `kip320 for 3 replicas`."""
         sizes = [f"{self.values[item]} {item}" for item, constant in self.declared().items() if constant.sort == SHAPE]
         return f"{name} for {', '.join(sizes)}" if sizes else name
 

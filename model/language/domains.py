@@ -1,5 +1,4 @@
-"""Domains: the values of a field or a parameter. A domain carries its meaning and its bounds, which are sums of
-constants.
+"""Domains: the values of a field or a parameter, with their meaning. Their bounds are sums of constants.
 
 Fields are annotated with aliases, so that a type checker sees plain integers and Fencepost sees the domain:
 
@@ -37,11 +36,11 @@ class Linear:
 
     @property
     def names(self) -> set[str]:
-        """The constants on which it depends."""
+        """Return the names of the constants in the sum."""
         return {inner for name in self.terms for inner in (name.names if isinstance(name, Extreme) else {name})}
 
     def span(self, lows: Mapping[str, int], highs: Mapping[str, int]) -> tuple[int, int]:
-        """Return its least and greatest value if the constants are in these ranges."""
+        """Return the least and greatest value of the sum if the constants are in these ranges."""
         low = high = self.offset
         for name, factor in self.terms.items():
             ends = name.span(lows, highs) if isinstance(name, Extreme) else (lows[name], highs[name])
@@ -105,14 +104,14 @@ class Linear:
 
 
 class Extreme(str):
-    """The greatest or the least of some sums of constants, usable in a sum like a single constant."""
+    """The greatest or the least of some sums of constants. It can be used in a sum like a constant."""
 
     __slots__ = ("greatest", "parts")
     greatest: bool
     parts: tuple[Linear, ...]
 
     def __new__(cls, parts: tuple[Linear, ...], greatest: bool) -> Self:  # noqa: FBT001 (pickled by place)
-        """Create it together with its text."""
+        """Create the expression together with its text."""
         made = super().__new__(cls, f"{'largest' if greatest else 'smallest'}({', '.join(map(repr, parts))})")
         made.parts, made.greatest = parts, greatest
         return made
@@ -122,7 +121,7 @@ class Extreme(str):
 
     @property
     def names(self) -> set[str]:
-        """The constants on which it depends."""
+        """Return the names of the constants in the sums."""
         return {name for part in self.parts for name in part.names}
 
     def of(self, values: Iterable[int]) -> int:
@@ -130,12 +129,12 @@ class Extreme(str):
         return max(values) if self.greatest else min(values)
 
     def span(self, lows: Mapping[str, int], highs: Mapping[str, int]) -> tuple[int, int]:
-        """Return its least and greatest value if the constants are in these ranges."""
+        """Return the least and greatest value if the constants are in these ranges."""
         ends = [part.span(lows, highs) for part in self.parts]
         return self.of(low for low, _ in ends), self.of(high for _, high in ends)
 
     def source(self) -> str:
-        """Return it as Python text over a record `c` of constants."""
+        """Return the expression as Python text over a record `c` of constants."""
         return f"{'max' if self.greatest else 'min'}({', '.join(part.source() for part in self.parts)})"
 
 
@@ -144,7 +143,7 @@ def _value_of(name: str, values: Mapping[str, int]) -> int:
 
 
 def largest(*sums: Linear | int) -> Linear:
-    """Return the greatest of some sums of constants, for domains and sizes, such as `C.reads` and `C.writes`."""
+    """Return the greatest of some sums of constants, such as `C.reads` and `C.writes`, for domains and sizes."""
     return Linear({Extreme(tuple(map(linear, sums)), True): 1})
 
 
@@ -166,24 +165,24 @@ def _combine(left: Linear, right: Linear | int, sign: int) -> Linear:
 
 
 class Domain:
-    """A set of integers from a low to a high bound, both included."""
+    """The integers from a low to a high bound, inclusive."""
 
     def bounds(self, values: Mapping[str, int]) -> tuple[int, int]:
         """Return (low, high) for these values of the constants."""
         raise NotImplementedError
 
     def show(self, value: int) -> str:
-        """Return `value` as it appears in a trace."""
+        """Return `value` in the form used in traces."""
         return str(int(value))
 
     def spellings(self) -> dict[str, int]:
-        """Return the words that `show` writes instead of numbers."""
+        """Return the words that `show` uses instead of numbers."""
         return {}
 
 
 @dataclass(frozen=True)
 class Range(Domain):
-    """Whole numbers from `low` to `high`; if the range starts at -1, that value is shown as `none`."""
+    """Whole numbers from `low` to `high`. If the range starts at -1, that value is shown as `none`."""
 
     low: Linear | int
     high: Linear | int
@@ -197,13 +196,13 @@ class Range(Domain):
         return next((word for word, number in self.spellings().items() if number == value), str(int(value)))
 
     def spellings(self) -> dict[str, int]:
-        """Return the word for -1, if the range starts there."""
+        """Return the word for -1 if the range starts there."""
         return {"none": NONE} if linear(self.low) == Linear({}, NONE) else {}
 
 
 @dataclass(frozen=True)
 class Index(Range):
-    """One of `count` numbered things, such as brokers or replicas; also NONE if `none` is set."""
+    """One of `count` numbered things, such as brokers or replicas, or NONE if `none` is set."""
 
     def __init__(self, count: Linear | int, *, none: bool = False) -> None:
         object.__setattr__(self, "low", NONE if none else 0)
@@ -211,7 +210,7 @@ class Index(Range):
 
     @property
     def count(self) -> Linear:
-        """The number of things."""
+        """Return the number of things."""
         return linear(self.high) + 1
 
 
@@ -298,13 +297,13 @@ Depending = Linear | End | First
 
 
 def evaluated(numbers: Iterable[Depending], values: Mapping[str, int]) -> list[int]:
-    """Return the values of numbers for these values of the constants."""
+    """Return the values of numbers that depend on constants."""
     return [item.value(values) for item in numbers]
 
 
 @dataclass(frozen=True)
 class InFlight:
-    """Parameter domain: a message in the bag of this name (a field of the state)."""
+    """Parameter domain: a message in the bag with this name (a field of the state)."""
 
     bag: str
 
@@ -318,13 +317,13 @@ class InFlight:
 
 @dataclass(frozen=True)
 class Size:
-    """The length of an array or the room of a bag, as a sum of constants."""
+    """The length of an array or the capacity of a bag, as a sum of constants."""
 
     length: Linear | int
 
 
 def Per(alias: Any) -> Size:  # noqa: N802 (reads as a type in annotations)
-    """Return the size of an array that has one element per value of an `Index` alias."""
+    """Return the size of an array that has one element for each value of an `Index` alias."""
     domain = domain_of(alias)
     if not isinstance(domain, Index):
         raise ModelError(
@@ -341,7 +340,7 @@ def _kind_of(alias: Any, domain: Domain | None) -> str:
 
 
 def domain_of(annotation: Any) -> Domain | None:
-    """Return the domain that an annotation carries: Annotated[int, domain], bool, an IntEnum, or a domain."""
+    """Return the domain that an annotation contains: Annotated[int, domain], bool, an IntEnum, or a domain."""
     if isinstance(annotation, Domain):
         return annotation
     if annotation is bool:

@@ -1,6 +1,6 @@
-"""The exceptions, one class per kind of reader.
+"""The exceptions, one class for each kind of reader.
 
-A message has three parts: what was given, why it is refused, and what to write instead.
+A message has three parts: what was given, why it is rejected, and what to write instead.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ class FencepostError(Exception):
 
 
 class UsageError(FencepostError, ValueError):
-    """The user asked for something that does not exist or cannot be done (exit status 2)."""
+    """The user requested something that does not exist or cannot be done (exit status 2)."""
 
 
 class UnkeptError(UsageError):
-    """Something cannot be saved as requested, which does not affect the answer."""
+    """Something cannot be saved as requested. The answer is unaffected."""
 
 
 class ModelError(FencepostError, TypeError):
@@ -28,9 +28,9 @@ class ModelError(FencepostError, TypeError):
 class DomainError(FencepostError, ValueError):
     """A model put a value outside its domain, or an index outside its array (exit status 2).
 
-    `states` are the keys of the states on the path to the error, and `steps` lead from one to the next, from an initial
-    state if a search found it. If the path is unknown, `states` contains only the current state; before the first
-    state, it is empty.
+    `states` are the keys of the states on the path to the error, and `steps` lead from one to the next; if a search
+    found the error, the path begins at an initial state. If the path is unknown, `states` contains only the current
+    state; before the first state, it is empty.
     """
 
     states: tuple[Any, ...] = ()
@@ -50,13 +50,11 @@ class UndeterminedError(FencepostError, RuntimeError):
 
 
 class DisabledError(FencepostError):
-    """A guard refused: the action cannot happen in this state."""
+    """A guard does not hold, so the action cannot happen in this state."""
 
 
 def nearest(word: str, known: list[str], *, least: float = 0.5) -> str:
-    """Return `` Did you mean 'x'?`` for the known word most similar to `word`, or an empty string if no word is similar
-    enough.
-    """
+    """Return `` Did you mean 'x'?`` for the most similar known word, or an empty string if none is similar."""
     import difflib
 
     close = difflib.get_close_matches(word, known, n=1, cutoff=least)
@@ -64,7 +62,7 @@ def nearest(word: str, known: list[str], *, least: float = 0.5) -> str:
 
 
 def require_known(names: Iterable[str], known: Collection[str], lacks: str, listed: str) -> None:
-    """Raise UsageError for the first unknown name: `lacks` says what it is not, `listed` what the known ones are."""
+    """Raise UsageError for the first unknown name. The message contains the phrases `lacks` and `listed`."""
     for name in names:
         if name not in known:
             raise UsageError(f"{lacks} {name!r}.{nearest(str(name), list(known))} {listed}: {', '.join(known)}.")

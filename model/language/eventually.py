@@ -31,8 +31,8 @@ def leads_to(
     """Make a property: in every fair behaviour, whenever `when` holds, `then` eventually holds.
 
     Predicates are `(state, constants, *parameters)`. `domains` gives each parameter its domain, and the property covers
-    every value. Actions in `without` no longer happen once `when` holds: use it for actions that the property must not
-    depend on.
+    every value. Actions in `without` do not happen after `when` holds: use it for actions on which the property must
+    not depend.
     """
     made = Eventual(when, then, *_checked(name, when, then, fair, without, domains))
     return Property(_label(name), Kind.LEADS_TO, then, over_steps=False, eventual=made, text=sentence)
@@ -47,7 +47,7 @@ def eventually(
     without: tuple[Action, ...] = (),
     **domains: Any,
 ) -> Property:
-    """Make a property: in every fair behaviour, `then` eventually holds, from every initial state on."""
+    """Make a property: in every fair behaviour, `then` eventually holds, starting from every initial state."""
     return leads_to(name, sentence, when=None, then=then, fair=fair, without=without, **domains)
 
 
@@ -64,11 +64,11 @@ def at_most(
     without: tuple[Action, ...] = (),
     **domains: Any,
 ) -> Property:
-    """Make a property: from `when` to the next `then` the steps cost at most `bound` in total, in every fair behaviour.
+    """Make a property: in every fair behaviour, the steps from `when` to the next `then` cost at most `bound` in total.
 
     `costs` maps actions to their cost in `unit` (a whole number or a sum of constants; 0 for actions not listed), or is
     a function `(before, after, constants)` that returns the cost of a step. Without `bound`, the property states that
-    some bound exists; its value is always reported. A behaviour that never reaches `then` has no bound.
+    some bound exists; its value is always reported. A behaviour that never reaches `then` does not have a bound.
     """
     made = Eventual(
         when,

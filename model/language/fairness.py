@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fairness:
-    """A promise that a group of actions is not postponed forever.
+    """A constraint that a group of actions is not postponed forever.
 
     Weak: if the group stays enabled from some moment on, it happens. Strong: if it is enabled infinitely often, it
     happens. Only steps that change the state count, both as enabled and as happening (as in TLA+). `each` lists
-    parameters, or fields of messages (`m.follower`): the promise then applies separately to each combination of their
-    values.
+    parameters, or fields of messages (`m.follower`): the constraint then applies separately to each combination of
+    their values.
     """
 
     strong: bool
@@ -37,17 +37,17 @@ class Fairness:
 
 
 def weak(*actions: Action, each: str | tuple[str, ...] = ()) -> Fairness:
-    """Promise that an action that stays enabled eventually happens.
+    """Require that an action that stays enabled eventually happens.
 
-    If several actions are given, they form a group, and at least one of them must happen.
+    Several actions form a group, of which at least one must happen.
     """
     return _fairness("weak", actions, each)
 
 
 def strong(*actions: Action, each: str | tuple[str, ...] = ()) -> Fairness:
-    """Promise that an action that is enabled infinitely often eventually happens.
+    """Require that an action that is enabled infinitely often eventually happens.
 
-    If several actions are given, they form a group, and at least one of them must happen.
+    Several actions form a group, of which at least one must happen.
     """
     return _fairness("strong", actions, each)
 
@@ -80,7 +80,7 @@ def _fairness(word: str, actions: tuple[Any, ...], each: str | tuple[str, ...]) 
 
 
 def named(item: object) -> str:
-    """Return a description of a value that should be an action or a promise."""
+    """Return a description of a value that should be an action or a fairness constraint."""
     name = getattr(item, "__name__", "")
     return f"the function {name}" if name else repr(item)
 
@@ -112,21 +112,21 @@ class Eventual:
 
     @property
     def without_text(self) -> str:
-        """The excluded actions, on one line."""
+        """Return the excluded actions on one line."""
         return ", ".join(item.label for item in self.without)
 
     def shown(self, args: tuple[int, ...]) -> str:
-        """Return values of the parameters as they appear in a trace: `broker=1`."""
+        """Return values of the parameters in the form used in traces: `broker=1`."""
         return " ".join(f"{name}={domain.show(value)}" for (name, domain), value in zip(self.params, args, strict=True))
 
     @property
     def mentioned(self) -> tuple[Action, ...]:
-        """The actions named in it."""
+        """Return all actions that the property mentions."""
         return (*(item for fair in self.fair for item in fair.actions), *self.without)
 
 
 def parameters(what: str, domains: Mapping[str, Any]) -> tuple[tuple[str, Domain], ...]:
-    """Return the parameters of a property with their domains."""
+    """Return a property's parameters with their domains."""
     found: list[tuple[str, Domain]] = []
     for name, annotation in domains.items():
         domain = None if isinstance(annotation, InFlight) else domain_of(annotation)

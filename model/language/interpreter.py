@@ -41,14 +41,14 @@ MOST_COMBINATIONS = 1 << 28
 
 
 class Step(NamedTuple):
-    """An action with the values of its parameters: whole numbers, or the key of a message."""
+    """An action with its arguments: whole numbers, or the key of a message."""
 
     action: Action
     args: tuple[Any, ...]
 
 
 class Transition(NamedTuple):
-    """A step that was taken: `raw` is the state before `normalize`, on which step properties are evaluated."""
+    """A step that was taken. `raw` is the state before `normalize`, on which step properties are evaluated."""
 
     step: Step
     raw: Key
@@ -57,7 +57,7 @@ class Transition(NamedTuple):
 
 @dataclass(frozen=True)
 class Path:
-    """A path: an initial state and steps, each with its successor. `length` counts states.
+    """An initial state and steps, each with its successor. `length` counts states.
 
     If `loop` is set to the index of a state in `states`, the path is infinite: the last state equals that one, and the
     steps between them repeat. If it is the index of the last state itself, no further step happens.
@@ -70,15 +70,15 @@ class Path:
 
     @cached_property
     def length(self) -> int:
-        """The number of states, including the initial one and the one that closes a loop."""
+        """Return the number of states, including the initial one and the one that closes a loop."""
         return len(self.states)
 
 
 class Interpreter:
-    """A machine under given constants, on plain strict records.
+    """A machine with given constants, on plain strict records.
 
     With `bounded`, a step that would leave a domain is not taken; otherwise it is an error. With `symmetry`, steps lead
-    to the canonical forms of states; returned paths are still paths of the machine itself.
+    to the canonical forms of states; returned paths are still paths of the original machine.
     """
 
     def __init__(
@@ -102,14 +102,14 @@ class Interpreter:
         }
 
     def initial_states(self) -> list[Key]:
-        """Return the different initial states, in order of their parameters."""
+        """Return the distinct initial states, in the order of their parameters."""
         found = {item.after: None for item in self._fire(self.machine.initial, self.zero)}
         if not found:
             raise ModelError(f"protocol {self.machine.name!r} has no initial state for {self.constants}.")
         return list(found)
 
     def begin(self, args: tuple[Any, ...]) -> Key:
-        """Return the initial state with these parameters; raise DisabledError if a guard refuses them."""
+        """Return the initial state for these parameters; raise DisabledError if a guard does not hold."""
         return self.apply(self.zero, Step(self.machine.initial, args)).after
 
     @cached_property
@@ -122,11 +122,11 @@ class Interpreter:
 
     @cached_property
     def alike(self) -> str:
-        """Return which things are interchangeable, in words; an empty string without symmetry."""
+        """Return which things are interchangeable, in words, or an empty string without symmetry."""
         return "" if self.symmetry is None else self.symmetry.named(self.exact.initial_states())
 
     def canonical(self, key: Key) -> Key:
-        """Return the canonical form of a state: the state itself without symmetry."""
+        """Return the canonical form of a state, which is the state itself without symmetry."""
         return key if self.symmetry is None else self.symmetry.canonical(key)
 
     @cached_property
@@ -140,19 +140,19 @@ class Interpreter:
             yield from self._fire(item, before)
 
     def apply(self, before: Key, step: Step) -> Transition:
-        """Take one step; raise DisabledError if a guard refuses, DomainError if a value is out of its domain."""
+        """Take one step; raise DisabledError if a guard does not hold, DomainError if a value is outside its domain."""
         return self._take(self.schema.restore(before), step)
 
     def apply_first(self, before: Key, steps: Iterable[Step]) -> Transition | None:
-        """Take the first of these steps that is enabled; return None if no step is.
+        """Take the first of these steps that is enabled; return None if all are disabled.
 
-        A step that would leave a domain is not enabled.
+        A step that would leave a domain counts as disabled.
         """
         tried = self._tried(before, steps, bounded=True)
         return next((found for _, found in tried if isinstance(found, Transition)), None)
 
     def refusing(self, before: Key, step: Step, guards: int) -> frozenset[str]:
-        """Return the bounds that alone refuse a step of an action; `guards` is the number of its guards."""
+        """Return the bounds that alone disable a step of an action; `guards` is the number of its guards."""
         state = self.schema.restore(before)
         args = [
             self.argument(state, domain, value)
@@ -185,7 +185,7 @@ class Interpreter:
         return self._ask(prop, self.read(state), self.constants)
 
     def read(self, key: Key) -> Any:
-        """Return a read-only state: predicates are often evaluated on the same two states."""
+        """Return a read-only state, cached because predicates are often evaluated on the same two states."""
         newest, other = self._recent
         if newest[0] is key:
             return newest[1]
@@ -199,7 +199,7 @@ class Interpreter:
         return all(answers) if prop.kind.must_hold else any(answers)
 
     def holds_step(self, prop: Property, before: Key, transition: Transition) -> bool:
-        """Evaluate a predicate over transitions; if it is limited to another action, it holds."""
+        """Evaluate a predicate over transitions. If it is limited to another action, it holds."""
         step = transition.step
         if prop.on is not None and prop.on.name != step.action.name:
             return True
@@ -210,9 +210,7 @@ class Interpreter:
         return self._ask(prop, state, self.read(transition.raw), self.constants, *args)
 
     def retrace(self, way: Iterable[object], seen: Callable[[Key], object] | None = None) -> Path:
-        """Return a path through these states, or through states whose `seen` parts are these; raise MismatchError if
-        there is no path.
-        """
+        """Return a path through these states (compared by `seen`, if given); raise MismatchError if no path exists."""
         if self.symmetry is not None:
             return self.exact.retrace(
                 way, lambda key: self.canonical(key) if seen is None else seen(self.canonical(key))
@@ -238,7 +236,7 @@ class Interpreter:
         return Path(start, tuple(steps), tuple(states))
 
     def decided(self, path: Path, prop: Property) -> Path:
-        """Return the path up to the point where a property is decided, with the last step.
+        """Return the path up to the point where a property is decided, with the deciding step.
 
         Raise MismatchError if the property is not decided.
         """
@@ -258,7 +256,7 @@ class Interpreter:
         raise MismatchError(f"property {prop.name!r}: the engine and the plain semantics disagree about the last step.")
 
     def says(self, prop: Property, predicate: Callable[..., bool] | None, state: Key, args: tuple[int, ...]) -> bool:
-        """Evaluate a predicate of a property of behaviours; None counts as a predicate that never holds."""
+        """Evaluate a predicate of a property of behaviours. None counts as a predicate that never holds."""
         if predicate is None:
             return False
         return bool(self._guarded(prop, predicate, self.read(state), self.constants, *args))
@@ -288,7 +286,7 @@ class Interpreter:
         return list(product(*(range(max(low, 0) if low == NONE else low, high + 1) for low, high in spans)))
 
     def instance(self, fair: Fairness, step: Step) -> tuple[Any, ...] | None:
-        """Return the values of `each` for which a step fulfils `fair`, None if it does not."""
+        """Return the values of `each` for which a step satisfies `fair`, or None if it does not satisfy it."""
         if step.action.name not in [item.name for item in fair.actions]:
             return None
         found = []
@@ -312,7 +310,7 @@ class Interpreter:
             raise DomainError(f"property {prop.name!r}: {str(error) or NO_ROOM}") from error
 
     def steps(self, item: Action, before: Key) -> Iterator[Step]:
-        """Yield the action with every value of its parameters, whether enabled or not."""
+        """Yield the action with every combination of arguments, enabled or not."""
         choices = [self._values(item, name, domain, before) for name, domain in item.params]
         combinations = prod(map(len, choices))
         if combinations > MOST_COMBINATIONS:
@@ -324,14 +322,14 @@ class Interpreter:
             yield Step(item, args)
 
     def show(self, step: Step) -> str:
-        """Return a step as it appears in a trace: `follower-fetch follower=1 leader=0`."""
+        """Return a step in the form used in traces: `follower-fetch follower=1 leader=0`."""
         words = [step.action.label]
         for (name, domain), value in zip(step.action.params, step.args, strict=True):
             words.append(f"{name}={self.show_argument(domain, value)}")
         return " ".join(words)
 
     def show_argument(self, domain: Domain | InFlight, value: Any) -> str:
-        """Return one argument as it appears in a trace."""
+        """Return one argument in the form used in traces."""
         if isinstance(domain, Domain):
             return domain.show(value)
         from fencepost.model.language.printing import show_message
@@ -348,11 +346,11 @@ class Interpreter:
         raise ModelError(f"InFlight({domain.bag!r}): the state has no bag of this name.")
 
     def attempts(self, item: Action, before: Key) -> Iterator[tuple[Step, Transition | DisabledError | DomainError]]:
-        """Yield the action with every value of its parameters, each with its result or the guard that refuses it."""
+        """Yield the action with every combination of arguments, each with its result or the guard that disables it."""
         return self._tried(before, self.steps(item, before), bounded=self.bounded)
 
     def possible(self, before: Key, steps: Iterable[Step]) -> Iterator[Transition]:
-        """Yield a transition for each enabled one of these steps."""
+        """Yield a transition for each of these steps that is enabled."""
         for _, found in self._tried(before, steps, bounded=self.bounded):
             if isinstance(found, Transition):
                 yield found
@@ -385,7 +383,7 @@ class Interpreter:
         return range(max(low, 0) if low == -1 else low, high + 1)
 
     def argument(self, state: Any, domain: Domain | InFlight, value: Any) -> Any:
-        """Return a parameter as passed to the action: a number, or a copy of a message, which must be in flight."""
+        """Return an action's argument: a number, or a copy of a message, which must be in flight."""
         if isinstance(domain, InFlight):
             for message in getattr(state, domain.bag):
                 if key_of(message) == value:

@@ -1,4 +1,4 @@
-"""A machine: a state schema, constants, initial states and actions. A complete, named protocol."""
+"""A complete, named protocol: a state schema, constants, initial states and actions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Repair:
-    """Constants that fix a finding; a version lacks a fix if its values differ from the fix's."""
+    """Constants that fix a finding. A version lacks the fix if its values differ from these."""
 
     finding: str
     sentence: str
@@ -48,7 +48,7 @@ REPAIRED = "-repaired"
 class Machine:
     """A protocol as guarded actions on a state record.
 
-    `initial` is an action on the zero state: its parameters give the initial states. `normalize(state, constants)`
+    `initial` is an action on the zero state: its arguments determine the initial states. `normalize(state, constants)`
     merges states that have no observable difference; it must be idempotent. `refuse(constants)` returns why a
     combination of constants is invalid, or None. `notes(constants)` are notes for readers of results under these
     constants. `cast` gives the parties, for diagrams. `repairs` are fixes for findings in versions, and
@@ -113,8 +113,9 @@ class Machine:
     def replacing(
         self, *, name: str, sentence: str, source: str = "", **parts: Action | Callable[[Any, Any], None] | None
     ) -> Machine:
-        """Return this machine with some parts replaced, under a new name and source; this machine becomes the new one's
-        `base`.
+        """Return this machine with some parts replaced, under a new name and source.
+
+        It becomes the new machine's `base`.
 
         A part is named by its action, or is `normalize`. None removes it.
         """
@@ -137,7 +138,7 @@ class Machine:
         return replace(self, name=name, sentence=sentence, source=source, normalize=normalize, actions=left, base=self)
 
     def action(self, name: str) -> Action:
-        """Return the action of this name, with dashes or underscores; raise UsageError if it does not exist."""
+        """Return the action with this name, in dashes or underscores; raise UsageError if it does not exist."""
         wanted = name.replace("-", "_")
         for item in self.actions:
             if item.name == wanted:
@@ -148,7 +149,7 @@ class Machine:
         )
 
     def version(self, name: str) -> Version:
-        """Return the version of this name; raise UsageError if it does not exist.
+        """Return the version with this name; raise UsageError if it does not exist.
 
         NAME-repaired is the version with its findings fixed. kafka-4.1.2 is kafka-4.1 if the model follows that patch
         release, and kafka-4.0.0 is kafka-4.0 with the differences of that patch release.
@@ -184,7 +185,7 @@ class Machine:
         )
 
     def missing(self, values: Mapping[str, int]) -> tuple[Repair, ...]:
-        """Return the fixes that constants lack; unnamed constants have their declared values."""
+        """Return the fixes that constants lack. Constants that are not given have their declared values."""
         declared = self.constants.declared()
 
         def differs(wanted: Mapping[str, int]) -> bool:
@@ -193,7 +194,7 @@ class Machine:
         return tuple(item for item in self.repairs if differs(item.values) and not differs(item.where))
 
     def constant(self, name: str) -> Constant[Any]:
-        """Return a constant by its name, with dashes or underscores; raise UsageError if it does not exist."""
+        """Return the constant with this name, in dashes or underscores; raise UsageError if it does not exist."""
         known = self.constants.declared()
         found = name.strip().replace("-", "_")
         if found not in known:
@@ -204,7 +205,7 @@ class Machine:
         return known[found]
 
     def setting(self, name: str, text: str) -> tuple[str, int]:
-        """Return a constant's name and the value that a text stands for; raise UsageError for an invalid text."""
+        """Return a constant's name and the value that a text represents; raise UsageError for an invalid text."""
         constant = self.constant(name)
         return constant.name, int(constant.parse(text))
 
@@ -218,7 +219,7 @@ class Machine:
 
 
 def described(item: object) -> str:
-    """Describe a value in a model file in the words of the language."""
+    """Describe a value in a model file in the words of the modelling language."""
     if isinstance(item, Action):
         return f"action {item.label!r}"
     if isinstance(item, Property):

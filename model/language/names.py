@@ -1,4 +1,4 @@
-"""Refusal of names in a model that would be ambiguous or invalid elsewhere."""
+"""Rejection of names in a model that would be ambiguous or invalid elsewhere."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 
 
 def require_trace_name(what: str, name: str) -> None:
-    """Raise ModelError for a name that begins with an underscore: such names are reserved for the language and for
-    Python.
-    """
+    """Raise ModelError for a name with a leading underscore, reserved for the language and for Python."""
     if name.startswith("_"):
         raise ModelError(
             f"{what} is named {name!r}, and names that begin with an underscore are reserved: use another name."
@@ -31,7 +29,7 @@ def require_title(what: str, name: object) -> None:
 
 
 def require_distinct_spellings(what: str, names: Iterable[str]) -> None:
-    """Raise ModelError for names that a command line, JSON or a trace could not reproduce, or that look the same."""
+    """Raise ModelError for names that look the same, or that a command line, JSON or a trace could not reproduce."""
     seen: dict[str, str] = {}
     for name in names:
         if not name.isidentifier():

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 class OwnNames(NamedTuple):
-    """A module's name for numbered things: its alias, and their number."""
+    """A module's name for numbered things: their alias, and their number."""
 
     alias: str = "Broker"
     many: str = "C.brokers"
 
     @property
     def one(self) -> str:
-        """The name of a single thing, as in a sentence: `broker`."""
+        """Return the name of a single thing in a sentence: `broker`."""
         return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", self.alias).lower()
 
 
 def own_names(module: Mapping[str, object]) -> OwnNames:
-    """Return a module's alias for its numbered things, or an example if it has no alias."""
+    """Return a module's alias for its numbered things, or an example if it has no such alias."""
     aliases = ((name, domain_of(item)) for name, item in module.items() if typing.get_origin(item) is Annotated)
     found = ((name, domain) for name, domain in aliases if isinstance(domain, Index) and domain.low == 0)
     return next((OwnNames(name, as_declared(domain.count)) for name, domain in found), OwnNames())
@@ -42,12 +42,12 @@ def alias_for(module: Mapping[str, object], parameter: str) -> str:
 
 
 def as_declared(number: Linear | int) -> str:
-    """Return a sum of constants as a declaration writes it."""
+    """Return a sum of constants as it would be written in a declaration."""
     return number.source().strip("()").replace("c.", "C.") if isinstance(number, Linear) else str(number)
 
 
 def in_class(module: str, owner: str, name: str, said: str) -> str:
-    """Return a message about a class, or a name in its body, with its location if the text can be read."""
+    """Return a message about a class, or a name in its body, with its location if the text is available."""
     if "^" in said:
         return said  # a field of a nested record
     file = getattr(sys.modules.get(module), "__file__", None) or ""

@@ -1,4 +1,4 @@
-"""States and messages in readable form: names and values, and the differences between two states."""
+"""Text for states and messages: names and values, and the differences between two states."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def show_message(record: type[Record], key: Key) -> str:
-    """Return a message as `{field=value,...}` without spaces, as traces contain it."""
+    """Return a message as `{field=value,...}` without spaces, as in traces."""
     parts = (f"{name}={_compact(field, value)}" for (name, field), value in zip(fields(record), key, strict=True))
     return "{" + ",".join(parts) + "}"
 
@@ -26,7 +26,7 @@ def _compact(field: Any, value: Any) -> str:
 
 
 def leaves(record: type[Record], key: Key, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (path, value as text) for every scalar of a record; a bag is a single leaf."""
+    """Yield (path, value as text) for every scalar of a record. A bag is a single leaf."""
     for (name, field), value in zip(fields(record), key, strict=True):
         path = f"{prefix}{name}"
         if isinstance(field, Scalar):

@@ -88,7 +88,7 @@ class _RecordMeta(type):
 
 
 def _annotations_in(namespace: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the annotations of a class that is being created; since Python 3.14 they are evaluated here."""
+    """Return the annotations of a class that is being created. Since Python 3.14 they must be evaluated explicitly."""
     if sys.version_info >= (3, 14):
         import annotationlib
 
@@ -102,7 +102,8 @@ def _annotations_in(namespace: dict[str, Any]) -> Mapping[str, Any]:
 class Record(metaclass=_RecordMeta):
     """Base of all record classes.
 
-    A record literal such as `Replica(end=3)` is stored in a place or compared with one; unnamed fields are cleared.
+    A record literal such as `Replica(end=3)` is stored in a place or compared with one. Fields that are not named are
+    cleared.
     """
 
     __slots__ = ()
@@ -137,7 +138,7 @@ class Record(metaclass=_RecordMeta):
 
 
 class Members(int):
-    """A set of numbered things read from a state: `broker in s.isr` tests membership."""
+    """A set of numbered things, read from a state: `broker in s.isr` tests membership."""
 
     __slots__ = ()
 
@@ -146,7 +147,7 @@ class Members(int):
 
 
 class Array(list[T]):
-    """A strict list: fixed length, no negative index, values checked on every store."""
+    """A strict list of fixed length. Negative indices are errors, and values are checked on every store."""
 
     __slots__ = ("_check", "_label")
 
@@ -179,7 +180,7 @@ class Bag(Generic[T]):
         self._items, self._label, self._room, self._make = [], label, room, make
 
     def add(self, /, **values: Any) -> T:
-        """Put a message in flight and return it; fields that are not named are zero."""
+        """Put a message in flight and return it. Fields that are not named are zero."""
         if len(self._items) >= self._room:
             raise DomainError(
                 f"{self._label}: the bag is full ({self._room} in flight). Raise the bound that sizes it."
@@ -191,7 +192,7 @@ class Bag(Generic[T]):
         return typing.cast("T", message)
 
     def remove(self, message: T) -> None:
-        """Remove a message that is in flight: itself if it is in this bag, otherwise the first equal message."""
+        """Remove this message if it is in the bag, otherwise the first equal one."""
         wanted = key_of(message)
         places = [place for place, item in enumerate(self._items) if item is message]
         places += [place for place, item in enumerate(self._items) if key_of(item) == wanted]
@@ -243,7 +244,7 @@ class Channel(Record, Generic[T]):
     __slots__ = ()
 
     def add(self, /, **values: Any) -> T:
-        """Put a message at the end and return it; fields that are not named are zero."""
+        """Put a message at the end and return it. Fields that are not named are zero."""
         mine: Any = self
         if mine.items_end >= len(mine.items):
             raise DomainError(
@@ -293,12 +294,12 @@ class Channel(Record, Generic[T]):
 
 
 def is_row(record: type[Record]) -> bool:
-    """Return whether a record class stands for an array inside an array."""
+    """Return whether a record class represents an array inside an array."""
     return issubclass(record, Row)
 
 
 def is_channel(record: type[Record]) -> bool:
-    """Return whether a record class stands for a channel."""
+    """Return whether a record class represents a channel."""
     return issubclass(record, Channel)
 
 
@@ -358,7 +359,7 @@ def _assign(target: Record, source: Any, label: str) -> None:
 
 
 def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
-    """Return a record class's fields in order, with their types; raise ModelError if it has no fields."""
+    """Return a record class's fields in order, with their types; raise ModelError if it does not have any."""
     kept: tuple[tuple[str, FieldType], ...] | None = vars(record).get("_fields")
     if kept is not None:
         return kept
@@ -382,7 +383,7 @@ def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
 
 
 def pointed_at(record: type[Record], name: str, said: str) -> str:
-    """Return a message about a field with its file, its line and a caret, if the class's text can be read."""
+    """Return a message about a field with its file, its line and a caret, if the class's text is available."""
     owner = next((item for item in record.__mro__ if name in inspect.get_annotations(item)), record)
     return in_class(owner.__module__, owner.__name__, name, said)
 
@@ -481,7 +482,7 @@ def _instead(annotation: Any, own: OwnNames) -> str:
 
 
 def key_of(record: Any) -> Key:
-    """Return the content of a record as nested tuples; equal content results in equal keys."""
+    """Return the content of a record as nested tuples. Records with equal content have equal keys."""
     return tuple(_key(getattr(record, name), field) for name, field in fields(declared_class(type(record))))
 
 
@@ -501,7 +502,7 @@ def _key(value: Any, field: FieldType) -> Any:
 
 
 class Schema:
-    """A state class bound to constants: it creates states, converts them to keys, and restores them from keys."""
+    """A state class bound to constants. It creates states, converts them to keys, and restores them from keys."""
 
     def __init__(self, state: type[Record], constants: Constants) -> None:
         self.state, self.constants = state, constants
@@ -522,7 +523,7 @@ class Schema:
         return typing.cast("Key", self._read(state))
 
     def restore(self, key: Key) -> Any:
-        """Return a new state with this content, the key of a state of this schema."""
+        """Return a new state with the content of this key."""
         return self.maker(self.state)(key)
 
     def message(self, record: type[Record], key: Key) -> Any:
@@ -573,9 +574,7 @@ class Schema:
         return size
 
     def maker(self, record: type[Record]) -> Callable[[Key], Any]:
-        """Return the function that creates a record from its key, generated as text because every plain step needs
-        it.
-        """
+        """Return the function that creates a record from its key, generated as text for speed."""
         if record in self._makers:
             return self._makers[record]
         bound = self._bind(record)

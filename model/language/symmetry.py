@@ -2,7 +2,7 @@
 
 A machine declares an `Index` whose things are interchangeable. A permutation renames them everywhere: in numbers of
 that index, in sets of them, and as the indices of arrays `Per` them. The canonical form of a state is the least of its
-permutations. They are compared first by those values of each thing that name no thing, in order, then by the whole key.
+permutations. Permutations are ordered first by each thing's values that do not name a thing, then by the whole key.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Symmetry:
         self._traits = list(self._by_thing(machine.state))
 
     def named(self, initial: Iterable[Key]) -> str:
-        """Return the things by the constant that counts them, and whether initial states distinguish some of them."""
+        """Return the constant that counts the things, and whether initial states distinguish some of them."""
         keys = set(initial)
         alike = all(self.renamed(key, to) in keys for key in keys for to in self.permutations)
         return f"{self.things.count!r}{'' if alike else ' (some are not alike in the initial states)'}"
@@ -89,15 +89,15 @@ class Symmetry:
         return found
 
     def order(self, key: Key) -> tuple[Any, ...]:
-        """Return a state's sort key: the numbers of each thing that name no thing, then the key."""
+        """Return a state's sort key: each thing's numbers that do not name a thing, then the key."""
         return self.own(key), key
 
     def own(self, key: Key) -> tuple[tuple[int, ...], ...]:
-        """Return the numbers of each thing that name no thing."""
+        """Return each thing's numbers that do not name a thing."""
         return tuple(tuple(leaf for trait in self._traits for leaf in trait(key, n)) for n in range(self.count))
 
     def canonical(self, key: Key) -> Key:
-        """Return the least of the permutations of a state by `order`: one that sorts the things' numbers."""
+        """Return the least permutation of a state by `order`, which sorts the things' numbers."""
         own = self.own(key)
         least = tuple(sorted(own))
         sorting = (to for to in self.permutations if all(least[to[n]] == own[n] for n in range(self.count)))
@@ -145,7 +145,7 @@ class Symmetry:
     # -- what a thing has
 
     def _by_thing(self, record: type[Record]) -> Iterator[Callable[[Key, int], tuple[int, ...]]]:
-        """Yield what gives the numbers of a thing in an array of them that is in no other array or bag."""
+        """Yield functions that return a thing's numbers in an array of things outside other arrays and bags."""
         for place, (_, kind) in enumerate(fields(record)):
             if isinstance(kind, ArrayOf) and self.things.is_by_thing(kind):
                 yield partial(self._own, place, kind.element)
@@ -161,7 +161,7 @@ def _within(place: int, inner: Callable[[Key, int], tuple[int, ...]], key: Key, 
 
 
 def traits(things: Things, kind: FieldType, value: Any) -> Iterator[int]:
-    """Yield the numbers in a part of a state that name no thing, without those that a thing has of another."""
+    """Yield the numbers in a part of a state that do not name a thing, without relations between two things."""
     match kind:
         case Scalar():
             if not things.is_named(kind.domain):

@@ -1,7 +1,8 @@
 """Syntax trees of Python text.
 
-In Python 3.11, threads that make or compile trees at the same time disturb each other: SystemError, "AST constructor
-recursion depth mismatch" (github.com/python/cpython/issues/106905). So only one thread at a time does this.
+In Python 3.11, threads that make or compile trees at the same time interfere with each other: SystemError, "AST
+constructor recursion depth mismatch" (github.com/python/cpython/issues/106905). Therefore only one thread at a time
+does this.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def expression_of(text: str) -> ast.expr:
 
 
 def source_lines(function: Callable[..., Any]) -> tuple[list[str], int]:
-    """Return the lines of a function as executed, and the number of the first; raise OSError if it has none."""
+    """Return a function's lines as executed, and the number of the first; raise OSError if they are unavailable."""
     python = inspect.unwrap(function)
     text = getattr(python, "__globals__", {}).get(TEXT)
     if text is None or python.__code__.co_filename.startswith("<"):
@@ -60,7 +61,7 @@ def was_edited(function: Callable[..., Any]) -> bool:
 
 @cache
 def _began() -> float:
-    """Return the start time of this process, as comparable to file times; 0 if the system does not report it."""
+    """Return the start time of this process, comparable to file times, or 0 if the system does not report it."""
     try:
         ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
         return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + ticks / os.sysconf("SC_CLK_TCK")
@@ -70,7 +71,7 @@ def _began() -> float:
 
 @lru_cache
 def _codes(path: Path, _edited: float) -> frozenset[CodeType]:
-    """Return the code of all functions in a file's current text."""
+    """Return the code objects of all functions in a file's current text."""
     try:
         with _ONE_AT_A_TIME:
             found = [compile(path.read_bytes(), str(path), "exec", dont_inherit=True)]
@@ -82,16 +83,14 @@ def _codes(path: Path, _edited: float) -> frozenset[CodeType]:
 
 
 def definition_of(function: Callable[..., Any]) -> ast.FunctionDef:
-    """Return the tree of a function; its lines count from the function's first."""
+    """Return the tree of a function, with lines counted from the function's first line."""
     node = module_of(textwrap.dedent("".join(source_lines(function)[0]))).body[0]
     assert isinstance(node, ast.FunctionDef)
     return node
 
 
 def module_name(item: Any) -> str:
-    """Return the name of the module that defines a function or a class; for a user's file without the number of its
-    load.
-    """
+    """Return the module name of a function or class, without the load number of a user's file."""
     return re.sub(rf"^{USER_MODULE}\d+\.", "", item.__module__)
 
 

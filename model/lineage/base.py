@@ -1,4 +1,4 @@
-"""Parts that the five published models share: state, controller, leader.
+"""State, controller and leader, shared by the five published models.
 
 There is one partition. Followers copy one record per step, and replicas may learn late of the controller's decisions.
 Modelled on Jason Gustafson's specification (hachikuji/kafka-specification, KafkaReplication).
@@ -88,7 +88,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """All logs are empty, every replica is in the ISR, there is no leader, and none is decided for later epochs."""
+    """All logs are empty, every replica is in the ISR, there is no leader, and later epochs are undecided."""
     for r in s.replica:
         r.leader_epoch = NONE
         r.leader = NONE
@@ -110,7 +110,7 @@ def is_following(f: ReplicaState, leader: int) -> bool:
 
 
 def is_true_leader(s: State, leader: int) -> bool:
-    """Return whether the replica leads by the controller's latest decision, and knows it."""
+    """Return whether the replica leads by the controller's latest decision, and knows this."""
     r = s.replica[leader]
     return s.quorum.leader == leader and r.leader == leader and r.leader_epoch == s.quorum_epoch
 
@@ -140,12 +140,12 @@ def last_matching_end(a: ReplicaState, b: ReplicaState) -> int:
 
 
 def latest_epoch(r: ReplicaState) -> int:
-    """Return the epoch of the last record; the log must not be empty."""
+    """Return the epoch of the last record. The log must not be empty."""
     return r.log[r.end - 1].epoch
 
 
 def high_watermark_reached_epoch(l: ReplicaState) -> bool:
-    """Return whether all records before the leader's epoch are below its high watermark."""
+    """Return whether all records from before the leader's epoch are below its high watermark."""
     hw = l.high_watermark
     return hw == l.end or (has_offset(l, hw) and l.log[hw].epoch == l.leader_epoch)
 
@@ -158,7 +158,7 @@ def append(r: ReplicaState, record: int, epoch: int) -> None:
 
 
 def truncate(r: ReplicaState, offset: int) -> None:
-    """Remove the records at `offset` and above; the high watermark is lowered to the new log end."""
+    """Remove the records from `offset` on; the high watermark is lowered to the new log end."""
     for dropped in range(offset, r.end):
         r.log[dropped].id = 0
         r.log[dropped].epoch = 0
@@ -183,9 +183,7 @@ def follow(s: State, follower: int, epoch: int) -> None:
 
 
 def is_news_of_leader(s: State, follower: int, leader: int, epoch: int) -> bool:
-    """Return whether the controller's decision for `epoch` names another replica as leader, in an epoch that the
-    follower has not seen.
-    """
+    """Return whether the controller's decision for `epoch` is new to the follower and names this other leader."""
     return (
         follower != leader
         and epoch < s.next_leader_epoch
@@ -206,7 +204,7 @@ def decide(s: State, leader: int, isr: int) -> None:
 
 
 def update_isr(s: State, leader: int, isr: int) -> None:
-    """The leader changes the ISR directly, as with ZooKeeper: without a new epoch or a new decision."""
+    """Change the ISR directly, as with ZooKeeper: without a new epoch or a new decision."""
     s.quorum.isr = isr
     s.replica[leader].isr = isr
 

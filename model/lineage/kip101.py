@@ -1,10 +1,10 @@
 """KIP-101: a new follower asks the leader where its own last epoch ends, and truncates there.
 
-The bug before it (truncation to the high watermark): a follower learns that a record is committed only with its next
-fetch. Replica 1 of the ISR fetches a record, and the leader moves its high watermark past it. Replica 1 then learns of
-a new leader epoch, perhaps with the same leader, and truncates to its own high watermark, which is below the record. It
-is still in the ISR, so it can be elected without the record (10 states with two replicas). Modelled on
-hachikuji/kafka-specification, Kip101.
+KIP-101 fixes truncation to the high watermark, which loses records because a follower learns that a record is committed
+only with its next fetch. Replica 1 of the ISR fetches a record, and the leader advances its high watermark past it.
+Replica 1 then learns of a new leader epoch, perhaps with the same leader, and truncates to its own high watermark,
+which is below the record. It is still in the ISR, so it can be elected without the record (10 states with two
+replicas). Modelled on hachikuji/kafka-specification, Kip101.
 """
 
 from fencepost.model.language import action, require
@@ -13,9 +13,7 @@ from fencepost.model.lineage.base import C, Epoch, Replica, ReplicaState, State
 
 
 def end_of_epoch(l: ReplicaState, epoch: int, unknown: int) -> int:
-    """Return where `epoch` ends in the leader's log: its end, or the first record of a later epoch; otherwise
-    `unknown`.
-    """
+    """Return where `epoch` ends in the leader's log: its end, or a later epoch's first record; otherwise `unknown`."""
     if l.end > 0 and base.latest_epoch(l) == epoch:
         return l.end
     for offset in range(l.end):
@@ -25,9 +23,7 @@ def end_of_epoch(l: ReplicaState, epoch: int, unknown: int) -> int:
 
 
 def truncation_offset(l: ReplicaState, f: ReplicaState) -> int:
-    """Return where the follower's last epoch ends in the leader's log, or its high watermark if the leader cannot
-    say.
-    """
+    """Return where the follower's last epoch ends in the leader's log, or its high watermark if this is unknown."""
     return 0 if f.end == 0 else end_of_epoch(l, base.latest_epoch(f), f.high_watermark)
 
 

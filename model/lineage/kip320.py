@@ -1,6 +1,6 @@
-"""KIP-320: a follower names its leader epoch, and the leader serves only followers in its own epoch.
+"""KIP-320: a follower sends its leader epoch, and the leader serves only followers in its own epoch.
 
-The bug before it (the first try): the epoch of the last record alone does not fence, because either side may be in
+KIP-320 fixes a bug of its first try: the epoch of the last record alone does not fence, because either side may be in
 another leader epoch. Replica 2 leads in epoch 0 with replica 1 in its ISR. Replica 1 leads in epoch 1 and admits
 replica 0. Replica 2 is elected for epoch 2 but still acts in epoch 0, and replica 1 already follows it. The records
 that these two commit are missing on replica 0, although it is in the ISR (13 states with three replicas and three
@@ -22,9 +22,7 @@ def in_same_epoch(l: ReplicaState, leader: int, f: ReplicaState) -> bool:
 
 @action(leader=Replica, follower=Replica)
 def leader_expand_isr(s: State, c: C, leader: int, follower: int) -> None:
-    """The leader adds a follower that has reached its high watermark, once that covers all records of older epochs
-    (KIP-320).
-    """
+    """The leader adds a follower that has reached its high watermark, once all older epochs are below it (KIP-320)."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.is_true_leader(s, leader))
     require(not bits.contains(l.isr, follower))

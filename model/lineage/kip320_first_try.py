@@ -1,13 +1,14 @@
-"""KIP-320, first try: the epoch of the last record fences, and a follower truncates whenever a fetch finds a
+"""KIP-320, first try: the epoch of the last record fences, and a follower truncates whenever a fetch shows a
 divergence.
 
-The bug before it (KIP-279): a new leader's high watermark is lower than its predecessor's. Replicas 0 and 1 are the ISR
-and commit a record. Replica 1 is elected while its high watermark is still below the record. Replica 2, whose log is
-empty, has reached that high watermark and joins the ISR without the record (12 states with three replicas).
+The first try fixes a bug of KIP-279: a new leader's high watermark is lower than its predecessor's. Replicas 0 and 1
+are the ISR and commit a record. Replica 1 is elected while its high watermark is still below the record. Replica 2,
+whose log is empty, has reached that high watermark and joins the ISR without the record (12 states with three
+replicas).
 
-The fix: no replica joins before the high watermark has reached the leader's own epoch. In addition, fetches, the ISR
-and the high watermark compare the epoch of the follower's last record, and a follower truncates only when it fetches.
-Modelled on hachikuji/kafka-specification, Kip320FirstTry.
+With the fix, no replica joins before the high watermark has reached the leader's own epoch. In addition, fetches, the
+ISR and the high watermark compare the epoch of the follower's last record, and a follower truncates only when it
+fetches. Modelled on hachikuji/kafka-specification, Kip320FirstTry.
 """
 
 from fencepost.model.language import Machine, action, bits, require
@@ -16,9 +17,7 @@ from fencepost.model.lineage.base import C, Epoch, Replica, ReplicaState, State
 
 
 def is_caught_up_to_epoch(l: ReplicaState, leader: int, f: ReplicaState, end: int) -> bool:
-    """Return whether leader and follower agree on their roles and both logs have a record of the same epoch before
-    `end`.
-    """
+    """Return whether leader and follower agree on their roles and both have a record of the same epoch before `end`."""
     return (
         base.presumes_leadership(l, leader)
         and base.is_following(f, leader)
@@ -34,9 +33,7 @@ def is_caught_up_to_epoch(l: ReplicaState, leader: int, f: ReplicaState, end: in
 
 
 def needs_truncation(l: ReplicaState, f: ReplicaState) -> bool:
-    """Return whether the follower's log is longer, or its last record has another epoch than the leader's at that
-    offset.
-    """
+    """Return whether the follower's log is longer, or its last record has another epoch than the leader's there."""
     return f.end > l.end or (f.end > 0 and l.log[f.end - 1].epoch != base.latest_epoch(f))
 
 
@@ -80,16 +77,14 @@ def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
 
 @action(leader=Replica, follower=Replica, epoch=Epoch)
 def become_follower(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
-    """A replica learns of its leader and keeps its log: it truncates only when a fetch finds a divergence."""
+    """A replica learns of its leader and keeps its log: it truncates only when a fetch shows a divergence."""
     require(base.is_news_of_leader(s, follower, leader, epoch))
     base.follow(s, follower, epoch)
 
 
 @action(leader=Replica, follower=Replica)
 def follower_fetch(s: State, c: C, leader: int, follower: int) -> None:
-    """The follower copies the next record and the high watermark if its last record has the same epoch as the
-    leader's.
-    """
+    """The follower copies the next record and the high watermark if its last record's epoch equals the leader's."""
     l, f = s.replica[leader], s.replica[follower]
     require(is_caught_up_to_epoch(l, leader, f, f.end))
     require(f.end < l.end)
@@ -98,7 +93,7 @@ def follower_fetch(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Replica, follower=Replica)
 def follower_truncate(s: State, c: C, leader: int, follower: int) -> None:
-    """A follower whose fetch finds a divergence truncates to where the logs diverge, at any time."""
+    """A follower whose fetch shows a divergence truncates to where the logs diverge, at any time."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.presumes_leadership(l, leader))
     require(base.is_following(f, leader))

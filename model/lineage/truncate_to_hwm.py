@@ -1,4 +1,4 @@
-"""Before KIP-101: a new follower keeps the records that it knows to be committed: it truncates to its high watermark.
+"""Before KIP-101: a new follower keeps the records that it knows to be committed, and truncates to its high watermark.
 
 This is the first model of the lineage. A follower's high watermark is one fetch old; `kip101` shows the consequences.
 Modelled on hachikuji/kafka-specification, KafkaTruncateToHighWatermark.

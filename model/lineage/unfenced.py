@@ -1,7 +1,7 @@
 """The leader and its followers before KIP-320: neither checks the other's leader epoch.
 
 The first three models share this module; they differ only in where a new follower truncates. The leader checks only
-which leader a follower follows and how long its log is. Modelled on hachikuji/kafka-specification, KafkaReplication.
+whom a follower follows and how long its log is. Modelled on hachikuji/kafka-specification, KafkaReplication.
 """
 
 from fencepost.model.language import action, bits, require
@@ -10,7 +10,7 @@ from fencepost.model.lineage.base import C, Replica, ReplicaState, State
 
 
 def is_caught_up(l: ReplicaState, leader: int, f: ReplicaState, end: int) -> bool:
-    """Return whether the follower follows `leader` and both logs reach `end`; their contents are not compared."""
+    """Return whether the follower follows `leader` and both logs reach `end`. Their contents are not compared."""
     return base.is_following(f, leader) and (end == 0 or (base.has_offset(l, end - 1) and base.has_offset(f, end - 1)))
 
 

@@ -1,4 +1,4 @@
-"""Time: the remainder of every delay, decremented tick by tick. The state has no absolute time."""
+"""Time: the remainder of every delay, decremented tick by tick. The state does not contain absolute times."""
 
 from fencepost.model.language import NONE, action, require
 from fencepost.model.quorum.broker import applicable_end
@@ -7,9 +7,7 @@ from fencepost.model.quorum.state import State, is_everyone_connected
 
 
 def is_urgent(s: State, c: C, node: int) -> bool:
-    """Return whether a message or a timeout of this node is due now, or it has records to apply, all before time
-    advances.
-    """
+    """Return whether a node has a due message, a due timeout or records to apply, which must precede the next tick."""
     n = s.node[node]
     return (n.leader != NONE and n.fetch.remaining == 0) or n.applied < applicable_end(s, c, node)
 

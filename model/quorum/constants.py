@@ -26,7 +26,7 @@ class Source(IntEnum):
 
 
 class Report(IntEnum):
-    """The value that a replica writes into the field HighWatermark of its fetch."""
+    """The value that a replica writes into the HighWatermark field of its fetch."""
 
     OWN = 0
     RECEIVED = 1

@@ -9,9 +9,7 @@ from fencepost.model.quorum.state import LEADER_CHANGE, Id, Ids, Node, Phase, Ro
 
 
 def leave_fetch_behind(s: State, c: C, node: int) -> None:
-    """Leave the node's fetch in flight to the leader that it stops following; if there is no room, the fetch is
-    lost.
-    """
+    """Leave a node's fetch to its previous leader in flight; if there is no room, the fetch is lost."""
     n = s.node[node]
     is_fetching = n.leader != NONE and n.fetch.phase == Phase.SENT
     if is_fetching and fits(len(s.late_fetches) < c.late_fetches, bound=C.late_fetches):
@@ -19,7 +17,7 @@ def leave_fetch_behind(s: State, c: C, node: int) -> None:
 
 
 def forget_leadership(s: State, c: C, node: int) -> None:
-    """Resign: followers are notified, or find out themselves, and wait for the next leader."""
+    """Resign. Followers are notified, or find out by timeout, and wait for the next leader."""
     n = s.node[node]
     for f in s.node:
         if f.leader == node:
@@ -36,7 +34,7 @@ def forget_leadership(s: State, c: C, node: int) -> None:
 
 
 def leave_epoch(s: State, c: C, node: int) -> None:
-    """Stop leading, standing or following in the current epoch."""
+    """Stop being a leader, candidate or follower in the current epoch."""
     n = s.node[node]
     leave_fetch_behind(s, c, node)
     if n.role == Role.LEADER:
@@ -52,7 +50,7 @@ def leave_epoch(s: State, c: C, node: int) -> None:
 
 
 def become_leader(s: State, c: C, node: int, epoch: int) -> None:
-    """Start an epoch as its leader: its high watermark is unknown, and it immediately writes a LeaderChange record."""
+    """Start an epoch as its leader, with an unknown high watermark and a LeaderChange record."""
     n = s.node[node]
     leave_epoch(s, c, node)
     n.role = Role.LEADER
@@ -97,7 +95,7 @@ def followers_of(s: State, c: C, leader: int) -> int:
 
 
 def is_followed_by_majority(s: State, c: C, leader: int) -> bool:
-    """Return whether a majority of the voters follows the leader; it counts itself if it votes (checkQuorumTimer)."""
+    """Return whether a majority of the voters follows the leader, which counts if it votes (checkQuorumTimer)."""
     voters = counted(s, c, leader)
     if voters == bits.only(leader):
         return not c.lone_voter_resigns
@@ -106,23 +104,20 @@ def is_followed_by_majority(s: State, c: C, leader: int) -> bool:
 
 
 def entered_epoch(c: C, n: Node) -> int:
-    """Return the epoch from which a node stands; with pre-votes, a leader that resigned first enters the next epoch."""
+    """Return the epoch from which a node stands. With pre-votes, a leader that resigned first enters the next epoch."""
     return n.epoch + 1 if c.pre_vote and n.role == Role.RESIGNED else n.epoch
 
 
 def trusts_leader(s: State, c: C, node: int) -> bool:
-    """Return whether a node leads, or follows a leader from which it has fetched; it then grants no pre-vote in its
-    epoch.
-    """
+    """Return whether a node leads, or has fetched from its leader; then it grants no pre-vote in its epoch."""
     n = s.node[node]
     return leads(s, node) or (n.leader != NONE and (n.fetched or not c.fresh_followers_grant))
 
 
 def grants_pre_vote(s: State, c: C, voter: int, candidate: int) -> bool:
-    """Return whether a voter would vote for the candidate, and hears from no leader in the epoch from which the
-    candidate stands (KIP-996).
+    """Return whether a voter would vote for the candidate and hears from no leader in the candidate's epoch (KIP-996).
 
-    A voter that gets a request from a later epoch forgets its leader.
+    A voter that receives a request from a later epoch forgets its leader.
     """
     v, n = s.node[voter], s.node[candidate]
     epoch = entered_epoch(c, n)
@@ -149,9 +144,7 @@ def hears_nothing(s: State, c: C, node: int) -> bool:
 
 
 def may_grant_pre_vote(s: State, c: C, elector: int, epoch: int) -> bool:
-    """Return whether an elector may grant a pre-vote in an epoch: one that is later than its own, or in which it trusts
-    no leader.
-    """
+    """Return whether an elector may grant a pre-vote in an epoch: a later one, or one in which it trusts no leader."""
     return s.node[elector].epoch < epoch or not trusts_leader(s, c, elector)
 
 
@@ -166,9 +159,7 @@ def highest_epoch(s: State, c: C, members: int) -> int:
 
 @action(candidate=Id, electors=Ids)
 def quorum_elects(s: State, c: C, candidate: int, electors: int) -> None:
-    """A majority elects a candidate whose log is as up to date as theirs, in an epoch that none of them has seen
-    (KIP-595).
-    """
+    """A majority elects a candidate whose log is as up to date as theirs, in an epoch that is new to them (KIP-595)."""
     n = s.node[candidate]
     require(not c.real_votes)
     require(bits.contains(electors, candidate))
@@ -222,7 +213,7 @@ def voter_stands(s: State, c: C, node: int) -> None:
 def voter_votes(s: State, c: C, voter: int, candidate: int) -> None:
     """A voter that receives a candidate's request enters its epoch, and votes for it unless its own log is ahead.
 
-    It votes once per epoch. A request from a candidate that no longer stands has no notable effect.
+    It votes once per epoch. A request from a candidate that no longer stands has no relevant effect.
     """
     v, n = s.node[voter], s.node[candidate]
     epoch = n.epoch
@@ -253,7 +244,7 @@ def candidate_wins(s: State, c: C, candidate: int) -> None:
 def hears_of(s: State, c: C, node: int, leader: int) -> bool:
     """Return whether a node hears from a leader: a voter directly, an observer from a node that it asks.
 
-    Before KAFKA-19354, an observer whose fetch timeout has passed keeps asking although the answers name the same
+    Before KAFKA-19354, an observer whose fetch timeout has passed keeps asking although the responses name the same
     leader.
     """
     n = s.node[node]
@@ -266,7 +257,7 @@ def hears_of(s: State, c: C, node: int, leader: int) -> bool:
 
 @action(node=Id, leader=Id)
 def node_learns_leader(s: State, c: C, node: int, leader: int) -> None:
-    """A node learns of a leader: from its BeginQuorumEpoch, or from the answer to a fetch that went elsewhere."""
+    """A node learns of a leader: from its BeginQuorumEpoch, or from another node's response to a fetch."""
     n, l = s.node[node], s.node[leader]
     require(node != leader)
     require(leads(s, leader))
@@ -279,9 +270,7 @@ def node_learns_leader(s: State, c: C, node: int, leader: int) -> None:
 
 @action(node=Id)
 def voter_hears_nothing(s: State, c: C, node: int) -> None:
-    """The fetch timeout of a voter expires: it stops following, stays in its epoch, and asks for pre-votes
-    (ProspectiveState).
-    """
+    """A voter's fetch timeout expires: it stops following, and requests pre-votes in its epoch (ProspectiveState)."""
     require(c.pre_vote)
     require(s.node[node].leader != NONE)
     require(bits.contains(voters_of(s, c, s.node[node]), node))
@@ -291,7 +280,7 @@ def voter_hears_nothing(s: State, c: C, node: int) -> None:
 
 @action(node=Id)
 def observer_hears_nothing(s: State, c: C, node: int) -> None:
-    """The fetch timeout of an observer expires: it asks its configured nodes for the leader."""
+    """An observer's fetch timeout expires: it asks its configured nodes for the leader."""
     n = s.node[node]
     require(s.budget.fetch_timeouts > 0, bound=C.fetch_timeouts)
     require(n.leader != NONE)
@@ -306,9 +295,7 @@ def observer_hears_nothing(s: State, c: C, node: int) -> None:
 
 @action(leader=Id)
 def leader_resigns(s: State, c: C, leader: int) -> None:
-    """A leader that no majority has followed for too long resigns, and forgets the high watermark (LeaderState,
-    ResignedState).
-    """
+    """A leader that no majority has followed for too long resigns, and forgets the high watermark (ResignedState)."""
     require(c.check_quorum)
     require(leads(s, leader))
     require(not is_followed_by_majority(s, c, leader))
@@ -331,7 +318,7 @@ def removed_leader_resigns(s: State, c: C, leader: int) -> None:
 
 
 def restart(s: State, c: C, node: int) -> None:
-    """A node restarts: log, epoch and vote are on disk, the high watermark is not, and a leader counts as resigned."""
+    """Restart a node: log, epoch and vote are on disk, the high watermark is not, and a leader counts as resigned."""
     n = s.node[node]
     resumes = c.resumes_leadership and n.role == Role.LEADER
     has_led = c.check_quorum and n.role in (Role.LEADER, Role.RESIGNED)
@@ -355,7 +342,7 @@ def unflushed(n: Node) -> int:
 
 @action(node=Id, loses=bool)
 def node_restarts(s: State, c: C, node: int, loses: int) -> None:
-    """A node restarts; a leader may lose records that it had not flushed."""
+    """A node restarts. A leader may lose records that it had not flushed."""
     n = s.node[node]
     require(s.budget.restarts > 0, bound=C.restarts)
     require(not n.failed)

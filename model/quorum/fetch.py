@@ -12,9 +12,7 @@ def speaks_version_18(c: C, node: int) -> bool:
 
 
 def is_finalized(s: State, c: C, node: int) -> bool:
-    """Return whether the node knows, from the committed part of its log, that a metadata version with Fetch version 18
-    is finalized.
-    """
+    """Return whether a metadata version with Fetch version 18 is finalized in the committed part of the node's log."""
     if c.finalizing_record == 0:
         return True
     n = s.node[node]
@@ -23,8 +21,7 @@ def is_finalized(s: State, c: C, node: int) -> bool:
 
 
 def sends_field(s: State, c: C, follower: int) -> bool:
-    """Return whether the follower's fetch carries its high watermark: both ends support version 18, and it is
-    finalized.
+    """Return whether the follower's fetch contains its high watermark: both ends support it, and it is finalized.
 
     A consumer never sets the field.
     """
@@ -39,12 +36,12 @@ def sends_field(s: State, c: C, follower: int) -> bool:
 
 
 def absent(s: State) -> int:
-    """Return the leader's value for a missing field: more than any offset, like 2**63 - 1."""
+    """Return the leader's value for a missing field: greater than any offset, like 2**63 - 1."""
     return len(s.ghost_committed) + 1
 
 
 def reported_high_watermark(s: State, c: C, follower: int) -> int:
-    """Return the field HighWatermark of the follower's fetch: an offset, -1 (NONE) for unknown, or `absent`.
+    """Return the HighWatermark field of the follower's fetch: an offset, -1 (NONE) for unknown, or `absent`.
 
     The field follows from the follower's state while its fetch is in flight.
     """

@@ -1,4 +1,4 @@
-"""How a follower or observer handles the answer to its fetch.
+"""How a follower or observer handles fetch responses.
 
 Modelled on KafkaRaftClient.handleFetchResponse and FollowerState.
 """
@@ -11,7 +11,7 @@ from fencepost.model.quorum.state import Fetch, Id, Node, Phase, State
 
 
 def clear(fetch: Fetch) -> None:
-    """Drop a fetch and its answer."""
+    """Clear a fetch and its response."""
     fetch.phase = Phase.SENT
     fetch.diverging = False
     fetch.snapshot = 0
@@ -21,7 +21,7 @@ def clear(fetch: Fetch) -> None:
 
 
 def go_on(c: C, n: Node) -> None:
-    """Send the next fetch after the leader's answer is handled."""
+    """Send the next fetch after the leader's response was handled."""
     n.fetched = c.fresh_followers_grant
     send_fetch(c, n)
 
@@ -33,7 +33,7 @@ def send_fetch(c: C, n: Node) -> None:
 
 
 def raise_high_watermark(c: C, f: Node, high_watermark: int) -> None:
-    """Adopt the leader's high watermark, at most the own log end; ignore an unknown one."""
+    """Adopt the leader's high watermark, at most the follower's log end; ignore an unknown one."""
     if high_watermark != NONE:
         f.high_watermark = min(high_watermark, f.end)
         if c.reports == Report.RECEIVED:
@@ -42,7 +42,7 @@ def raise_high_watermark(c: C, f: Node, high_watermark: int) -> None:
 
 @action(follower=Id)
 def follower_appends(s: State, c: C, follower: int) -> None:
-    """A follower appends the records of the answer, adopts the high watermark, and fetches again."""
+    """A follower appends the response's records, adopts the high watermark, and fetches again."""
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)
     require(not f.fetch.diverging)
@@ -59,10 +59,10 @@ def follower_appends(s: State, c: C, follower: int) -> None:
 
 
 def told_epoch(l: Node, epoch: int, end: int) -> int:
-    """Return the epoch for which a leader reported `end` when asked about this epoch; it may have truncated its log
-    since.
+    """Return the epoch for which a leader reported `end` when asked about `epoch`.
 
-    If the leader's log started after the end of the epoch, the leader reported its log start instead.
+    The leader may have truncated its log since then. If its log started after the end of the epoch, the leader reported
+    its log start instead.
     """
     return epoch if log.start_above(l, epoch) < end else log.floor_epoch(l, epoch)
 
@@ -71,7 +71,7 @@ def told_epoch(l: Node, epoch: int, end: int) -> int:
 def follower_truncates(s: State, c: C, follower: int) -> None:
     """A follower truncates its log where it diverges from the leader's; below its own high watermark it stops for good.
 
-    It does not yet use the high watermark of such an answer (see KAFKA-14704 for the same issue in data replication).
+    It does not yet use the high watermark in such a response (see KAFKA-14704 for the same issue in data replication).
     """
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)

@@ -1,4 +1,4 @@
-"""A leader appends, handles fetches, moves the high watermark, and parks fetches.
+"""A leader appends records, handles fetches, advances the high watermark, and parks fetches.
 
 Modelled on KafkaRaftClient and LeaderState.
 """
@@ -12,22 +12,22 @@ from fencepost.model.quorum.state import Id, LateFetch, Node, Phase, Role, State
 
 
 def no_op(c: C) -> int:
-    """Return the id that stands for a NoOp record."""
+    """Return the id of NoOp records."""
     return c.max_records + 1
 
 
 def removal(c: C) -> int:
-    """Return the id that stands for the record that removes a voter."""
+    """Return the id of the record that removes a voter."""
     return c.max_records + 2
 
 
 def addition(c: C) -> int:
-    """Return the id that stands for the record that adds a voter."""
+    """Return the id of the record that adds a voter."""
     return c.max_records + 3
 
 
 def update(c: C) -> int:
-    """Return the id that stands for the record with a voter's new endpoints."""
+    """Return the id of the record with a voter's new endpoints."""
     return c.max_records + 4
 
 
@@ -48,25 +48,25 @@ def voters_below(s: State, c: C, n: Node, end: int) -> int:
 
 
 def comes_back(s: State, c: C, n: Node, end: int) -> bool:
-    """Return whether a node's log, below `end`, shows that the removed voter has added itself again."""
+    """Return whether a node's log, below `end`, shows that the removed voter has been added again."""
     is_same = c.auto_join and s.added == s.removed
     return is_same and is_below(n, addition(c), end) and log.offset_of(n, addition(c)) > log.offset_of(n, removal(c))
 
 
 def reaches(s: State, c: C, n: Node, node: int) -> bool:
-    """Return whether a node reaches another one, with the endpoints from its log."""
+    """Return whether a node can connect to another one with the endpoints in its log."""
     return not (bits.contains(s.unreached, node) and is_below(n, update(c), n.end))
 
 
 def may_change_voters(s: State, c: C, leader: int) -> bool:
-    """Return whether a leader may change the voters: its high watermark is known, and the last change is below it."""
+    """Return whether a leader may change the voters: the high watermark is known and has passed the last change."""
     l = s.node[leader]
     is_settled = voters_of(s, c, l) == voters_below(s, c, l, max(l.high_watermark, 0))
     return (l.high_watermark != NONE or not c.changes_after_commit) and (is_settled or not c.one_change_at_a_time)
 
 
 def voters_of(s: State, c: C, n: Node) -> int:
-    """Return the voters according to a node's log; a removal counts once appended."""
+    """Return the voters according to a node's log. A removal counts once appended."""
     return voters_below(s, c, n, n.end)
 
 
@@ -77,12 +77,12 @@ def counted(s: State, c: C, leader: int) -> int:
 
 
 def end_of(s: State, leader: int, node: int) -> int:
-    """Return what the leader knows of a node's log end."""
+    """Return a node's log end as the leader knows it."""
     return s.node[leader].end if node == leader else s.node[leader].known_end[node]
 
 
 def majority_end(s: State, c: C, leader: int) -> int:
-    """Return the highest offset that a majority is known to have reached, NONE if it is unknown."""
+    """Return the highest offset that a majority is known to have reached, or NONE if it is unknown."""
     members = counted(s, c, leader)
     highest = NONE
     for one in range(c.nodes):
@@ -94,8 +94,7 @@ def majority_end(s: State, c: C, leader: int) -> int:
 
 
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
-    """Move the high watermark to the offset that a majority has reached: never back, and only beyond the start of the
-    epoch (LeaderState).
+    """Advance the high watermark to what a majority has reached, only beyond the epoch's start (LeaderState).
 
     KIP-1166 completes parked fetches in the same step, because one thread does both.
     """
@@ -137,28 +136,26 @@ def lacks_log(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def readable_end(s: State, c: C, leader: int, follower: int) -> int:
-    """Return the end of an answer's records: replicas get uncommitted records too, a consumer does not."""
+    """Return the end of a response's records: replicas get uncommitted records too, a consumer does not."""
     l, f = s.node[leader], s.node[follower]
     end = max(l.high_watermark, f.end) if is_consumer(c, follower) else l.end
     return min(end, f.end + c.records_per_answer)
 
 
 def is_consumer(c: C, node: int) -> bool:
-    """Return whether the node is a consumer of the metadata log instead of a replica."""
+    """Return whether the node is a consumer of the metadata log and not a replica."""
     return c.consumer and node == c.nodes - 1
 
 
 def has_records(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the leader considers that a fetch has records to read."""
+    """Return whether a fetch has records to read, as far as the leader knows."""
     f = s.node[follower]
     looks_at_log_end = not is_consumer(c, follower) or c.consumer_waits_for == Emptiness.LOG_END
     return f.end < (s.node[leader].end if looks_at_log_end else readable_end(s, c, leader, follower))
 
 
 def is_behind(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the leader considers the replica's high watermark lower than its own; -1 means unknown
-    (KIP-1166).
-    """
+    """Return whether the leader considers the replica's high watermark lower than its own; -1 is unknown (KIP-1166)."""
     l = s.node[leader]
     if not (speaks_version_18(c, leader) and c.compares_high_watermarks):
         return False
@@ -169,9 +166,9 @@ def is_behind(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def may_park(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the leader may keep a fetch, because the answer contains only what the replica already knows.
+    """Return whether the leader may park a fetch, because the response would contain nothing new to the replica.
 
-    A diverging answer is always news (KAFKA-15100), and so is one that names a snapshot.
+    A diverging response always contains something new (KAFKA-15100), and so does one that names a snapshot.
     """
     if lacks_log(s, c, leader, follower):
         return False
@@ -181,7 +178,7 @@ def may_park(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def fill_answer(s: State, c: C, leader: int, follower: int) -> None:
-    """Write the leader's current answer into the fetch."""
+    """Write the leader's current response into the fetch."""
     l, f = s.node[leader], s.node[follower]
     is_behind_start = lacks_log(s, c, leader, follower)
     is_diverging = not is_behind_start and departs(s, leader, follower)
@@ -193,7 +190,7 @@ def fill_answer(s: State, c: C, leader: int, follower: int) -> None:
 
 
 def send_answer(s: State, c: C, leader: int, follower: int) -> None:
-    """Put the answer in flight."""
+    """Put the response in flight."""
     f = s.node[follower]
     f.fetch.phase = Phase.ANSWERED
     f.fetch.remaining = c.latency if c.clock else 0
@@ -204,14 +201,14 @@ def send_answer(s: State, c: C, leader: int, follower: int) -> None:
 
 
 def complete(s: State, c: C, leader: int, node: int) -> None:
-    """Answer a fetch that the leader has parked. The answer is rebuilt, with the current high watermark."""
+    """Answer a fetch that the leader has parked. The response is rebuilt, with the current high watermark."""
     if s.node[node].leader == leader and s.node[node].fetch.phase == Phase.PARKED:
         fill_answer(s, c, leader, node)
         send_answer(s, c, leader, node)
 
 
 def append(s: State, c: C, leader: int, record: int) -> None:
-    """Append a record, move the high watermark if the leader alone is a majority, and complete the waiting fetches."""
+    """Append a record, advance the high watermark if the leader alone is a majority, and complete waiting fetches."""
     l = s.node[leader]
     log.append(l, record, l.epoch)
     advance_high_watermark(s, c, leader)
@@ -222,7 +219,7 @@ def append(s: State, c: C, leader: int, record: int) -> None:
 
 @action(leader=Id)
 def leader_appends(s: State, c: C, leader: int) -> None:
-    """The controller writes the next record; it may have been deposed without knowing it.
+    """The controller writes the next record. It may have been deposed without knowing it.
 
     With a clock, delays are measured from this record. It is therefore written when every node is connected and at
     least two NoOp records are still to come, because time ends with the last one.
@@ -237,9 +234,7 @@ def leader_appends(s: State, c: C, leader: int) -> None:
 
 @action(leader=Id)
 def leader_appends_no_op(s: State, c: C, leader: int) -> None:
-    """The controller writes a NoOp record, once per interval, whether it was idle or not
-    (metadata.max.idle.interval.ms).
-    """
+    """The controller writes a NoOp record once per interval, whether idle or not (metadata.max.idle.interval.ms)."""
     require(leads(s, leader))
     require(s.budget.no_ops > 0, bound=C.no_ops)
     require(c.no_op_interval == 0 or s.no_op_due == 0)
@@ -250,9 +245,7 @@ def leader_appends_no_op(s: State, c: C, leader: int) -> None:
 
 @action(leader=Id)
 def leader_removes_itself(s: State, c: C, leader: int) -> None:
-    """The leader appends the record that removes it from the voters; it leads until the record is committed
-    (KIP-853).
-    """
+    """The leader appends the record that removes it from the voters, and leads until that is committed (KIP-853)."""
     require(leads(s, leader))
     require(s.budget.removals > 0, bound=C.removals)
     require(may_change_voters(s, c, leader))
@@ -262,16 +255,14 @@ def leader_removes_itself(s: State, c: C, leader: int) -> None:
 
 
 def was_removed(s: State, c: C, leader: int, node: int) -> bool:
-    """Return whether a leader knows that a node was a voter; a snapshot contains only the latest voters."""
+    """Return whether a leader knows that a node was a voter. A snapshot contains only the latest voters."""
     l = s.node[leader]
     return s.removed == node and log.offset_of(l, removal(c)) >= l.start
 
 
 @action(leader=Id, node=Id)
 def leader_adds_voter(s: State, c: C, leader: int, node: int) -> None:
-    """The leader appends the record that makes a caught-up observer a voter, which counts from now on
-    (AddVoterHandler).
-    """
+    """The leader appends a record that makes a caught-up observer a voter, effective immediately (AddVoterHandler)."""
     require(leads(s, leader))
     require(s.budget.additions > 0, bound=C.additions)
     require(not bits.contains(voters_of(s, c, s.node[leader]), node))
@@ -285,9 +276,7 @@ def leader_adds_voter(s: State, c: C, leader: int, node: int) -> None:
 
 @action(leader=Id, node=Id)
 def leader_updates_voter(s: State, c: C, leader: int, node: int) -> None:
-    """A voter sends its new endpoints, which no other node reaches, and the leader appends them to the voters'
-    (UpdateVoterHandler).
-    """
+    """A voter sends its new endpoints, which no other node knows; the leader appends them (UpdateVoterHandler)."""
     require(leads(s, leader))
     require(s.budget.updates > 0, bound=C.updates)
     require(bits.contains(voters_of(s, c, s.node[leader]), node))
@@ -300,8 +289,7 @@ def leader_updates_voter(s: State, c: C, leader: int, node: int) -> None:
 
 
 def record_fetch(s: State, c: C, leader: int, follower: int, offset: int) -> None:
-    """Record the fetch offset as the follower's log end, and try to raise the high watermark if the follower is a
-    voter.
+    """Record the fetch offset as the follower's log end. If the follower votes, try to advance the high watermark.
 
     Records that were appended before the leader handles a fetch are flushed by then (flushLeaderLog).
     """
@@ -315,9 +303,7 @@ def record_fetch(s: State, c: C, leader: int, follower: int, offset: int) -> Non
 
 @action(leader=Id, follower=Id)
 def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
-    """The leader handles a fetch from its epoch: it records the follower's position, and answers or parks
-    (handleFetchRequest).
-    """
+    """The leader handles a fetch in its epoch: it records the follower's position, and answers or parks the fetch."""
     f = s.node[follower]
     require(is_sent(s, leader, follower))
     require(arrived(c, f.fetch))
@@ -333,9 +319,9 @@ def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(follower=Id)
 def parked_fetch_times_out(s: State, c: C, follower: int) -> None:
-    """A parked fetch has waited for its maximum: it gets the answer that was made when it arrived (KAFKA-15100).
+    """A parked fetch has waited for its maximum: it gets the response built when it arrived (KAFKA-15100).
 
-    The thread that expires fetches must not read the leader's state, so the high watermark in the answer may be old.
+    The thread that expires fetches must not read the leader's state, so the high watermark in the response may be old.
     """
     f = s.node[follower]
     require(f.fetch.phase == Phase.PARKED)
@@ -348,9 +334,7 @@ def parked_fetch_times_out(s: State, c: C, follower: int) -> None:
 
 @action(m=InFlight("late_fetches"))
 def leader_handles_late_fetch(s: State, c: C, m: LateFetch) -> None:
-    """A leader, deposed or not, handles a fetch of its epoch whose sender has moved on and no longer waits for the
-    answer.
-    """
+    """A leader, deposed or not, handles a fetch in its epoch whose sender no longer waits for the response."""
     l = s.node[m.leader]
     require(l.role == Role.LEADER)
     require(l.epoch == m.epoch)

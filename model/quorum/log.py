@@ -12,7 +12,7 @@ def append(n: Node, record: int, epoch: int) -> None:
 
 
 def truncate(n: Node, offset: int) -> None:
-    """Remove the records at `offset` and above. The high watermark stays, because no record below it may be removed."""
+    """Remove the records from `offset` on. The high watermark stays, because no record below it may be removed."""
     for dropped in range(offset, n.end):
         n.log[dropped].record = 0
         n.log[dropped].epoch = 0
@@ -20,12 +20,12 @@ def truncate(n: Node, offset: int) -> None:
 
 
 def last_epoch(n: Node) -> int:
-    """Return the epoch of the last record, NO_EPOCH for an empty log."""
+    """Return the epoch of the last record, or NO_EPOCH for an empty log."""
     return n.log[n.end - 1].epoch if n.end > 0 else NO_EPOCH
 
 
 def start_above(n: Node, epoch: int) -> int:
-    """Return the offset of the first record with a later epoch than `epoch`; the log end if there is no such record."""
+    """Return the offset of the first record with a later epoch than `epoch`, or the log end if no record has one."""
     start = n.end
     for offset in range(n.end):
         if start == n.end and n.log[offset].epoch > epoch:
@@ -34,18 +34,18 @@ def start_above(n: Node, epoch: int) -> int:
 
 
 def floor_epoch(n: Node, epoch: int) -> int:
-    """Return the latest epoch in the log that is at most `epoch`, NO_EPOCH if there is no such epoch."""
+    """Return the latest epoch in the log that is at most `epoch`, or NO_EPOCH if there is no such epoch."""
     start = start_above(n, epoch)
     return n.log[start - 1].epoch if start > 0 else NO_EPOCH
 
 
 def snapshot_epoch(n: Node) -> int:
-    """Return the epoch of the last record in the node's snapshot, NO_EPOCH if it has no snapshot."""
+    """Return the epoch of the last record in the node's snapshot, or NO_EPOCH without a snapshot."""
     return n.log[n.start - 1].epoch if n.start > 0 else NO_EPOCH
 
 
 def known_epoch(n: Node, epoch: int) -> int:
-    """Return the latest epoch up to `epoch` in the log; an epoch that ended before the log start counts as known."""
+    """Return the latest epoch up to `epoch` in the log. An epoch that ended before the log start counts as known."""
     return epoch if start_above(n, epoch) < n.start else floor_epoch(n, epoch)
 
 
@@ -55,9 +55,7 @@ def end_of_epoch(n: Node, epoch: int) -> int:
 
 
 def departs(n: Node, offset: int, epoch: int) -> bool:
-    """Return whether a log that ends at `offset` with a record of `epoch` diverges from this one
-    (validateOffsetAndEpoch).
-    """
+    """Return whether a log that ends at `offset` with a record of `epoch` diverges from this one."""
     return offset > 0 and (known_epoch(n, epoch) != epoch or end_of_epoch(n, epoch) < offset)
 
 
@@ -68,7 +66,7 @@ def truncation_offset(n: Node, epoch: int, end: int) -> int:
 
 
 def offset_of(n: Node, record: int) -> int:
-    """Return the first offset of this record in the log, NONE if the log lacks it."""
+    """Return the first offset of this record in the log, or NONE if the log lacks it."""
     found = NONE
     for offset in range(n.end):
         if found == NONE and n.log[offset].record == record:

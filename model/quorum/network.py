@@ -8,7 +8,7 @@ from fencepost.model.quorum.state import Id, LateFetch, Node, Phase, Role, State
 
 @action(follower=Id)
 def answer_is_lost(s: State, c: C, follower: int) -> None:
-    """The answer to a fetch is lost; after some time the follower gives up and asks again."""
+    """The response to a fetch is lost. After some time, the follower gives up and fetches again."""
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)
     require(s.budget.losses > 0, bound=C.losses)
@@ -21,21 +21,21 @@ def answer_is_lost(s: State, c: C, follower: int) -> None:
 
 
 def can_count(s: State, m: LateFetch) -> bool:
-    """Return whether a late fetch can still reach a leader of its epoch."""
+    """Return whether a late fetch can still reach a leader in its epoch."""
     return s.node[m.leader].role == Role.LEADER and s.node[m.leader].epoch == m.epoch
 
 
 def forget_ends_below(l: Node, c: C, least: int) -> None:
-    """Forget the log ends below `least`: they can no longer move the high watermark."""
+    """Clear the log ends below `least`: they can no longer advance the high watermark."""
     for node in range(c.nodes):
         if l.known_end[node] < least:
             l.known_end[node] = NONE
 
 
 def normalize(s: State, c: C) -> None:
-    """Forget what cannot be observed.
+    """Remove differences that cannot be observed.
 
-    This covers late fetches that no leader will serve, and log ends that can no longer move a leader's high watermark,
+    These are late fetches that no leader will serve, and log ends that can no longer advance a leader's high watermark,
     because the high watermark has passed them or because they are not beyond the start of its epoch.
     """
     for l in s.node:

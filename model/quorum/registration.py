@@ -16,7 +16,7 @@ def is_heard(s: State, leader: int) -> bool:
 
 @action(node=Id)
 def controller_asks_to_register(s: State, c: C, node: int) -> None:
-    """A controller that is not registered sends a request, unless it waits for one already sent."""
+    """A controller that is not registered sends a request, unless it already waits for one."""
     n = s.node[node]
     require(c.registration_timeouts > 0)
     require(bits.contains(voters_of(s, c, n), node))
@@ -36,7 +36,7 @@ def leader_registers_controller(s: State, c: C, leader: int, node: int) -> None:
 def registration_times_out(s: State, c: C, node: int) -> None:
     """A request expires unsent because no active controller is known.
 
-    Before KAFKA-20247, its sender does not notice this and waits for an answer.
+    Before KAFKA-20247, its sender does not notice this and waits for a response.
     """
     n = s.node[node]
     require(s.budget.registration_timeouts > 0, bound=C.registration_timeouts)

@@ -1,5 +1,4 @@
-"""Snapshots: a node takes one and deletes its log up to there, and a follower that needs the deleted records gets the
-snapshot instead (KIP-630).
+"""Snapshots (KIP-630): a node takes one and deletes its log up to there; followers that need more fetch the snapshot.
 
 Modelled on KafkaRaftClient.createSnapshot and handleFetchSnapshotResponse, and on RaftLog.
 """
@@ -13,8 +12,7 @@ from fencepost.model.quorum.state import Entry, Id, Node, Phase, State
 
 
 def needs_snapshot(c: C, leader: Node, offset: int, epoch: int) -> bool:
-    """Return whether a leader answers a fetch at this offset, after a record of this epoch, with the id of its
-    snapshot.
+    """Return whether a leader answers a fetch at this offset and epoch with the id of its snapshot.
 
     RaftLog.validateOffsetAndEpoch: the offset is below the start of the log, or is the start but with another epoch
     than the snapshot's, or the epoch is older than the snapshot's.
@@ -25,7 +23,7 @@ def needs_snapshot(c: C, leader: Node, offset: int, epoch: int) -> bool:
 
 
 def erase(entry: Entry) -> None:
-    """Lose a record."""
+    """Erase a record."""
     entry.record = 0
     entry.epoch = 0
 
@@ -51,11 +49,10 @@ def node_takes_snapshot(s: State, c: C, node: int) -> None:
 
 @action(follower=Id)
 def follower_loads_snapshot(s: State, c: C, follower: int) -> None:
-    """A follower has fetched the snapshot that its leader named: it drops its whole log and starts at the snapshot's
-    end.
+    """A follower has fetched its leader's snapshot: it drops its whole log and starts at the snapshot's end.
 
-    If the leader has a later snapshot by now, the named one is gone (SNAPSHOT_NOT_FOUND), and the follower asks again.
-    A snapshot that is not ahead of its log stops the follower (truncateToLatestSnapshot).
+    If the leader has a later snapshot by now, the requested one is gone (SNAPSHOT_NOT_FOUND), and the follower asks
+    again. A snapshot that is not ahead of the follower's log stops the follower (truncateToLatestSnapshot).
     """
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)

@@ -4,16 +4,16 @@ The model simplifies Kafka to keep states small:
 
 * A restart is one step: a node that is down behaves like a slow node, which does nothing. Its log, epoch and vote are
   on disk.
-* A follower always has one fetch in flight. Until the leader handles it, its content follows from the follower's state.
-  Fetches from an epoch that the follower has left are kept in `late_fetches` if there is room.
-* Records in an answer are read from the leader's log when the follower receives the answer. A leader only appends while
-  it leads, so the records are still there. When a leader gives up its epoch, its answers in flight are lost; a follower
-  that receives one later could have received it earlier.
+* A follower always has one fetch in flight. Until the leader handles the fetch, its content follows from the follower's
+  state. Fetches from an epoch that the follower has left are kept in `late_fetches` if there is room.
+* Records in a response are read from the leader's log when the follower receives the response. A leader only appends
+  while it leads, so the records are still there. When a leader gives up its epoch, its responses in flight are lost; a
+  follower that receives one later could have received it earlier.
 * An election is one step in which a smallest majority grants its votes, unless `real_votes` is on. Other possible
   voters learn of the leader later.
 * A node takes a snapshot and deletes its log up to there in one step, and fetches a snapshot in one step. The content
   of a snapshot stays in `log`.
-* A node whose leader has gone waits for the next one to announce itself.
+* A node that has lost its leader waits for an announcement from the next one.
 """
 
 from enum import IntEnum
@@ -31,7 +31,7 @@ LEADER_CHANGE = 0
 class Role(IntEnum):
     """A node's role in the quorum. Followers and observers alike fetch from `leader`, if they know it.
 
-    RESIGNED: the node has led in its epoch and no longer leads; without `check_quorum`, it is a follower without a
+    RESIGNED: the node has led in its epoch and no longer leads. Without `check_quorum`, it is a follower without a
     leader.
     """
 
@@ -50,7 +50,7 @@ class Phase(IntEnum):
 
 
 class Registration(IntEnum):
-    """The progress of a controller's registration; LOST is a request whose answer will never come."""
+    """The progress of a controller's registration. LOST is a request whose response will never arrive."""
 
     NONE = 0
     SENT = 1
@@ -82,9 +82,9 @@ class Entry(Record):
 class Fetch(Record):
     """A follower's fetch. `remaining` counts the ticks until the message arrives, or until a parked fetch times out.
 
-    In a parked or answered fetch, `high_watermark` is the leader's when the answer was made, NONE if it was unknown. In
-    an answered one, `end` is the end of the answer's records or, if `diverging`, the place where the logs diverge. An
-    answer may name a `snapshot` instead, by its end.
+    In a parked or answered fetch, `high_watermark` is the leader's when the response was built, or NONE if it was
+    unknown. In an answered one, `end` is the end of the response's records or, if `diverging`, the offset where the
+    logs diverge. Instead, a response may name a `snapshot` by its end.
     """
 
     phase: Phase
@@ -100,7 +100,7 @@ class Node(Record):
 
     A leader keeps `epoch_start`, the offset of its LeaderChange record; `known_end`, the offset of each node's last
     fetch; `sent`, the last high watermark sent to each node, if it uses that; and `flushed`, the flushed end of its
-    log, if that lags. A candidate keeps the votes `granted`. `fetched`: it has received an answer from its leader, if
+    log, if that lags. A candidate keeps the votes `granted`. `fetched`: it has received a response from its leader, if
     pre-votes depend on that. `lost`: it is an observer that has heard nothing from its leader for too long. `active`:
     its controller was notified that it leads. `registration`: the progress of that controller's registration. `failed`:
     it stopped because it had to truncate below its high watermark. `received` is the last high watermark sent to it, if
@@ -161,7 +161,8 @@ class State(Record):
 
     `removed` is the leader that a removal record in a log removes from the voters; `added` is the new voter.
     `ghost_committed` contains the records below the highest high watermark that any leader has had, as first seen.
-    `ghost_credit` counts, per node, the answers without records that it may still get immediately in this leader epoch.
+    `ghost_credit` counts, for each node, the responses without records that it may still get immediately in this leader
+    epoch.
     """
 
     node: Annotated[Array[Node], Per(Id)]
@@ -178,7 +179,7 @@ class State(Record):
 
 
 def leads(s: State, node: int) -> bool:
-    """Return whether the node believes that it leads; a leader of a later epoch may exist."""
+    """Return whether the node believes that it leads. A leader of a later epoch may exist."""
     return s.node[node].role == Role.LEADER and not s.node[node].failed
 
 
@@ -194,9 +195,7 @@ def is_everyone_connected(s: State, c: C) -> bool:
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Node 0 leads in epoch 1, elected by the first voters, and has written its LeaderChange record, which no other
-    node has read yet.
-    """
+    """Node 0 leads in epoch 1, elected by the first voters; no other node has read its LeaderChange record yet."""
     for n in s.node:
         n.leader = NONE
         n.voted = NONE

@@ -1,9 +1,8 @@
-"""Unclean recovery: which replica is elected once ISR and ELR are empty, and what is lost (KIP-966, *Unclean
-Recovery*).
+"""Unclean recovery: which replica is elected once ISR and ELR are empty, and which records are lost (KIP-966).
 
 Replication is reduced to its result: a follower copies one record in one step, every broker knows the controller's
-decisions, and a crash is noticed immediately. What remains is what a recovery rule sees: logs that end at different
-offsets and epochs, and may have lost their ends.
+decisions, and a crash is noticed immediately. What remains is what a recovery rule uses: logs that end at different
+offsets and epochs, and may have lost their last records.
 """
 
 from enum import IntEnum
@@ -35,9 +34,9 @@ class Rule(IntEnum):
     """The replica that is elected uncleanly.
 
     ANY: any active replica (unclean.leader.election.enable). LAST_LEADER: the last leader, as since 4.0. LONGEST_LOG:
-    the replica with the longest log. LATEST_EPOCH: the one with the latest epoch in its log. KIP_966: of those, the one
-    with the longest log, which is KIP-966's own rule. KNOWN_FIRST: by that rule, but members of the last known ELR
-    first.
+    the replica with the longest log. LATEST_EPOCH: the one with the latest epoch in its log. KIP_966: among those with
+    the latest epoch, the one with the longest log, as KIP-966 specifies. KNOWN_FIRST: as KIP_966, but preferring
+    members of the last known ELR.
     """
 
     ANY = 0
@@ -49,7 +48,7 @@ class Rule(IntEnum):
 
 
 class Wait(IntEnum):
-    """The brokers whose answers the controller awaits: none (Aggressive), the last known ELR (Balanced), or all."""
+    """The brokers whose responses the controller awaits: none (Aggressive), the last known ELR (Balanced), or all."""
 
     NOBODY = 0
     LAST_KNOWN = 1
@@ -108,7 +107,7 @@ class State(Record):
     """The partition. `known` is the last known ELR.
 
     Its members have left ISR or ELR since the ISR was last large enough, and are in neither. `ghost_committed` contains
-    the records that all members of a large enough ISR had, and which producers and consumers therefore know.
+    the records that all members of a large enough ISR had, and that producers and consumers can therefore know.
     """
 
     leader: MaybeBroker
@@ -126,7 +125,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Broker 0 leads, all are in the ISR, and all logs are empty."""
+    """Broker 0 leads, all brokers are in the ISR, and all logs are empty."""
     s.isr = bits.everyone(c.brokers)
     s.last_leader = NONE
     s.budget.crashes = c.crashes
@@ -161,7 +160,7 @@ def truncate(r: Replica, end: int) -> None:
 
 
 def commit(s: State, c: C) -> None:
-    """Commit the records that all members of the ISR have, if there are enough members."""
+    """Commit the records that all ISR members have, if the ISR is large enough."""
     if s.leader != NONE and bits.size(s.isr) >= c.min_isr:
         r = s.replica[s.leader]
         reached = r.end
@@ -205,9 +204,7 @@ def follower_fetches(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_joins(s: State, c: C, follower: int) -> None:
-    """A follower whose log contains everything in the leader's joins the ISR; once that is large enough, ELR and last
-    known ELR are cleared.
-    """
+    """A follower whose log contains the leader's whole log joins the ISR; a large enough ISR clears both ELRs."""
     require(s.leader != NONE)
     require(bits.contains(active(s, c), follower))
     require(not bits.contains(s.isr, follower))
@@ -228,7 +225,7 @@ def forget_eligible(s: State, c: C) -> None:
 
 
 def leave(s: State, c: C, broker: int, unclean: bool) -> None:  # noqa: FBT001
-    """Remove a broker from the ISR; while the ISR is too small, it stays eligible, unless it may have lost records."""
+    """Remove a broker from the ISR. While the ISR is too small, it stays eligible, unless it may have lost records."""
     was = s.isr | s.elr
     s.isr = bits.without(s.isr, broker)
     eligible = was & ~s.isr
@@ -261,7 +258,7 @@ def broker_is_unfenced(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker, kept=Offset)
 def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
-    """A broker crashes and keeps the first records of its log; its unclean shutdown removes it from ISR and ELR."""
+    """A broker crashes and keeps the first records of its log. Its unclean shutdown removes it from ISR and ELR."""
     require(s.budget.crashes > 0, bound=C.crashes)
     r = s.replica[broker]
     require(not r.down)
@@ -302,12 +299,12 @@ def lead(s: State, c: C, broker: int) -> None:
 
 
 def latest(r: Replica) -> int:
-    """Return the epoch of the last record, NONE for an empty log."""
+    """Return the epoch of the last record, or NONE for an empty log."""
     return r.log[r.end - 1].epoch if r.end > 0 else NONE
 
 
 def is_better(s: State, c: C, one: int, other: int) -> bool:
-    """Return whether the rule prefers the log of one broker to that of another."""
+    """Return whether the rule prefers one broker's log to the other's."""
     first, second = s.replica[one], s.replica[other]
     if c.rule == Rule.KNOWN_FIRST and bits.contains(s.known, one) != bits.contains(s.known, other):
         return bits.contains(s.known, one)
@@ -319,7 +316,7 @@ def is_better(s: State, c: C, one: int, other: int) -> bool:
 
 
 def awaited(s: State, c: C) -> int:
-    """Return the brokers whose answers an unclean election requires."""
+    """Return the brokers whose responses an unclean election requires."""
     if c.wait == Wait.EVERYONE:
         return bits.everyone(c.brokers)
     return s.known if c.wait == Wait.LAST_KNOWN else 0
@@ -327,11 +324,10 @@ def awaited(s: State, c: C) -> int:
 
 @action(broker=Broker)
 def controller_recovers(s: State, c: C, broker: int) -> None:
-    """The controller elects by the recovery rule: ISR and ELR are empty, and it has asked active replicas for their
-    logs.
+    """The controller elects by the recovery rule, after asking active replicas for their logs.
 
-    Among equal logs it may choose any. The elected replica becomes the whole ISR (UncleanRecoveryManager, KAFKA-15580,
-    not implemented as of 4.4).
+    ISR and ELR are empty. Among equal logs it may choose any. The elected replica becomes the whole ISR
+    (UncleanRecoveryManager, KAFKA-15580, not implemented as of 4.4).
     """
     candidates = active(s, c)
     require(s.leader == NONE)

@@ -1,1 +1,1 @@
-"""Registrations, heartbeats and sessions of a broker: how long a dead broker leads a partition."""
+"""Registrations, heartbeats and sessions of a broker: how long a dead broker can remain leader."""

@@ -1,11 +1,11 @@
 """A broker's registration, its heartbeats, and its session at the active controller, with time.
 
-Time is counted in ticks, eighths of broker.session.timeout.ms; a heartbeat that finds an active controller takes at
-most one tick. Modelled on BrokerLifecycleManager, BrokerHeartbeatManager, ClusterControlManager and
-ReplicationControlManager. Simplifications: There is one broker, since each has its own session. The quorum is reduced
-to a controller that is active or not, and its writes are committed immediately. A registration includes the heartbeat
-that unfences. A controlled shutdown is one step. The controller looks for expired sessions in every tick, as Kafka does
-eight times per session (maybeFenceStaleBrokerPeriodNs).
+Time is counted in ticks, each an eighth of broker.session.timeout.ms. A heartbeat that reaches an active controller
+takes at most one tick. Modelled on BrokerLifecycleManager, BrokerHeartbeatManager, ClusterControlManager and
+ReplicationControlManager. Simplifications: There is one broker, because each broker has its own session. The quorum is
+reduced to a controller that is active or not, and its writes are committed immediately. A registration includes the
+heartbeat that unfences. A controlled shutdown is one step. The controller looks for expired sessions in every tick, as
+Kafka does eight times per session (maybeFenceStaleBrokerPeriodNs).
 """
 
 from enum import IntEnum
@@ -27,7 +27,7 @@ from fencepost.model.language import (
 
 
 class Sessions(IntEnum):
-    """Which fenced brokers have a session.
+    """The fenced brokers that have a session.
 
     None (until 3.9); those that were in contact, and all fenced brokers under a new controller (4.0); or those that
     were in contact with this controller (4.1, KAFKA-19130).
@@ -78,8 +78,8 @@ class Broker(Record):
     """A broker's process, and the broker epoch that it knows.
 
     `waiting`: it has sent a heartbeat, which is `lost` if it was sent to an inactive controller. `remaining` counts the
-    ticks until it gives up that heartbeat or sends the next one. `failures` counts those since the last answer, as far
-    as they matter.
+    ticks until it gives up that heartbeat or sends the next one. `failures` counts failed heartbeats since the last
+    response, up to the number that matters.
     """
 
     running: bool
@@ -93,7 +93,7 @@ class Broker(Record):
 class Controller(Record):
     """The active controller, and the metadata log: the broker's epoch, and whether it is fenced.
 
-    `contact` counts the ticks since the broker's last contact, NONE without a session; it is not in the log.
+    `contact` counts the ticks since the broker's last contact, or is NONE without a session; it is not in the log.
     """
 
     active: bool
@@ -156,7 +156,7 @@ def has_session(s: State, c: C) -> bool:
 
 
 def fail(s: State, c: C) -> None:
-    """Schedule the next heartbeat after a failure, with or without a growing delay.
+    """Schedule the next heartbeat after a failure, with or without exponential backoff.
 
     Modelled on BrokerLifecycleManager.scheduleNextCommunicationAfterFailure.
     """
@@ -177,7 +177,7 @@ def end_process(s: State) -> None:
 
 @action()
 def broker_sends_heartbeat(s: State, c: C) -> None:
-    """A heartbeat is due; if no controller is active, it is sent to an inactive one."""
+    """A heartbeat is due. If no controller is active, it is sent to an inactive one."""
     b = s.broker
     require(b.running)
     require(not b.waiting)
@@ -189,11 +189,11 @@ def broker_sends_heartbeat(s: State, c: C) -> None:
 
 @action()
 def controller_gets_heartbeat(s: State, c: C) -> None:
-    """The active controller notes the contact, and unfences the broker if it is fenced; the broker gets the answer.
+    """The active controller records the contact, and unfences the broker if it is fenced; the broker gets a response.
 
-    ReplicationControlManager.processBrokerHeartbeat refuses an old broker epoch. In an overloaded controller's queue
-    the heartbeat expires and fails, but processExpiredBrokerHeartbeat (3.5) still notes the contact. Since 4.0 the
-    contact is noted on arrival (ClusterControlManager.trackBrokerHeartbeat).
+    ReplicationControlManager.processBrokerHeartbeat rejects an old broker epoch. In an overloaded controller's queue
+    the heartbeat expires and fails, but processExpiredBrokerHeartbeat (3.5) still records the contact. Since 4.0 the
+    contact is recorded on arrival (ClusterControlManager.trackBrokerHeartbeat).
     """
     b, k = s.broker, s.controller
     is_current = b.epoch == k.epoch
@@ -212,14 +212,14 @@ def controller_gets_heartbeat(s: State, c: C) -> None:
 
 @action()
 def heartbeat_fails(s: State, c: C) -> None:
-    """A heartbeat that was sent to an inactive controller is refused, or not answered before the request times out."""
+    """A heartbeat to an inactive controller is rejected, or its request times out."""
     require(s.broker.lost)
     fail(s, c)
 
 
 @action()
 def controller_fences_broker(s: State, c: C) -> None:
-    """The session expires: the broker is fenced, and no longer leads (maybeFenceOneStaleBroker)."""
+    """The session expires: the broker is fenced and loses leadership (maybeFenceOneStaleBroker)."""
     require(s.controller.contact > c.session)
     s.controller.contact = NONE
     s.controller.fenced = True
@@ -253,7 +253,7 @@ def controller_becomes_active(s: State, c: C) -> None:
 
 @action()
 def controller_is_overloaded(s: State, c: C) -> None:
-    """For some time, each event waits in the active controller's queue for longer than a heartbeat's timeout."""
+    """For some time, each event waits in the active controller's queue longer than a heartbeat's timeout."""
     require(s.budget.overloads > 0, bound=C.overloads)
     require(handles(s))
     s.budget.overloads -= 1
@@ -272,7 +272,7 @@ def broker_freezes(s: State, c: C) -> None:
 
 @action()
 def broker_crashes(s: State, c: C) -> None:
-    """A running broker crashes; the controller does not know this."""
+    """A running broker crashes, without the controller's knowledge."""
     require(s.budget.crashes > 0, bound=C.crashes)
     require(s.broker.running)
     s.budget.crashes -= 1
@@ -321,7 +321,7 @@ def controller_registers_broker(s: State, c: C) -> None:
 def controller_amends_registration(s: State, c: C) -> None:
     """A process registers again, as it does when its directories become known after an upgrade (KAFKA-16757).
 
-    Until 3.8, this opens a broker epoch, which the process does not know before the answer (KAFKA-16952).
+    Until 3.8, this opens a broker epoch, which the process does not know before the response (KAFKA-16952).
     """
     require(s.budget.amendments > 0, bound=C.amendments)
     require(handles(s))
@@ -334,7 +334,7 @@ def controller_amends_registration(s: State, c: C) -> None:
 
 @action()
 def broker_learns_epoch(s: State, c: C) -> None:
-    """The answer to a re-registration of the same incarnation arrives, and the broker uses its epoch from now on."""
+    """A re-registered process receives the response, and uses its broker epoch from now on."""
     require(s.broker.running)
     require(s.broker.epoch != s.controller.epoch)
     s.broker.epoch = s.controller.epoch

@@ -1,1 +1,1 @@
-"""Tiered storage: logs whose older segments are in a tier (KIP-405)."""
+"""Tiered storage: logs whose older segments are in remote storage (KIP-405)."""

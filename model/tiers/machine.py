@@ -1,9 +1,9 @@
-"""Logs whose older segments are in a tier (KIP-405).
+"""Logs whose older segments are in remote storage, called the tier (KIP-405).
 
-The model covers log start and local log start, what is copied and deleted, leader changes concurrent with tier
+The model covers log start and local log start, copied and deleted segments, leader changes concurrent with tier
 operations, and followers that rebuild their logs from the tier. Simplifications: A follower copies one record per step,
 or truncates immediately to where the logs differ. Every broker knows the controller's decisions. A segment contains
-records of one epoch. The metadata of the tier is up to date everywhere.
+records of one epoch. The tier's metadata is up to date everywhere.
 """
 
 from fencepost.model.language import NONE, Machine, Version, action, bits, require
@@ -23,7 +23,7 @@ from fencepost.model.tiers.state import (
 
 
 def parting(r: Replica, f: Replica) -> int:
-    """Return the offset at which a follower's log diverges from the leader's, or its own end if it does not."""
+    """Return the offset at which a follower's log diverges from the leader's, or its own end if it does not diverge."""
     found = min(r.end, f.end)
     for offset in range(f.end):
         if max(r.start, f.start) <= offset < min(found, r.end) and r.log[offset].epoch != f.log[offset].epoch:
@@ -32,7 +32,7 @@ def parting(r: Replica, f: Replica) -> int:
 
 
 def commit(s: State, c: C) -> None:
-    """Commit the records that all members of the ISR have (Partition.maybeIncrementLeaderHW)."""
+    """Commit the records that all ISR members have (Partition.maybeIncrementLeaderHW)."""
     if s.leader != NONE:
         r = s.replica[s.leader]
         reached = r.end
@@ -54,7 +54,7 @@ def leader_appends(s: State, c: C, leader: int) -> None:
 
 
 def agrees(s: State, follower: int) -> bool:
-    """Return whether there is a leader, and a follower's log agrees with the leader's up to the follower's end."""
+    """Return whether there is a leader whose log agrees with the follower's up to the follower's end."""
     f = s.replica[follower]
     return s.leader not in (NONE, follower) and parting(s.replica[max(s.leader, 0)], f) == f.end
 
@@ -102,9 +102,7 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_starts_over(s: State, c: C, follower: int) -> None:
-    """A follower whose log ends before the leader's starts is out of range, and starts again there
-    (fetchOffsetAndTruncate).
-    """
+    """If a follower's log ends before the leader's log start, the follower restarts there (fetchOffsetAndTruncate)."""
     require(s.leader not in (NONE, follower))
     r, f = s.replica[s.leader], s.replica[follower]
     require(f.end < r.start)
@@ -113,11 +111,10 @@ def follower_starts_over(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_rebuilds(s: State, c: C, follower: int) -> None:
-    """A follower requests an offset that is only in the tier (OFFSET_MOVED_TO_TIERED_STORAGE), and rebuilds its log
-    from the tier.
+    """A follower whose fetch offset is only in the tier rebuilds its log from the tier.
 
-    It builds log start, epochs and high watermark up to the leader's local log start (TierStateMachine). If the tier
-    has no segment up to there, it retries later.
+    The leader answers OFFSET_MOVED_TO_TIERED_STORAGE. The follower builds log start, epochs and high watermark up to
+    the leader's local log start (TierStateMachine). If the tier has no segment up to there, it retries later.
     """
     require(agrees(s, follower))
     r, f = s.replica[s.leader], s.replica[follower]

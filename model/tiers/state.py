@@ -1,6 +1,6 @@
-"""Constants and state of a partition with a tier (KIP-405).
+"""Constants and state of a partition with tiered storage (KIP-405).
 
-Records are identified by leader epoch and offset: one leader writes in an epoch, and at each offset once.
+A record is identified by leader epoch and offset: only one leader writes in an epoch, and only once at each offset.
 """
 
 from typing import Annotated
@@ -88,10 +88,10 @@ class Entry(Record):
 class Replica(Record):
     """A broker's log: `start` to `end`, of which `first` to `end` is on disk.
 
-    `local` is the local log start, from which a leader reads its disk. `tiered` is highestOffsetInRemoteStorage + 1, 0
-    if nothing is known to be in the tier. `copied` is the offset that a leader copies next, NONE if it has to look it
-    up. `copying` to `copying_end`, of epoch `copying_epoch`, is the segment being copied. If `moved`, the log has moved
-    to another directory since the copy began.
+    `local` is the local log start, from which a leader reads its disk. `tiered` is highestOffsetInRemoteStorage + 1, or
+    0 if nothing is known to be in the tier. `copied` is the offset that a leader copies next, or NONE if it has to look
+    up that offset. `copying` to `copying_end`, in epoch `copying_epoch`, is the segment being copied. `moved` is true
+    if the log has moved to another directory since the copy began.
     """
 
     log: Annotated[Array[Entry], Size(C.log_size)]
@@ -111,7 +111,7 @@ class Replica(Record):
 class Segment(Record):
     """The segments of an epoch that begin at an offset: the end of a finished copy, and the end of an abandoned one.
 
-    The value 0 means that there is no such segment.
+    0 means that there is no such segment.
     """
 
     finished: Offset
@@ -121,7 +121,7 @@ class Segment(Record):
 class Tier(Record):
     """The segments of a leader epoch, by their first offset; `highest` is the highest end of any finished copy.
 
-    `ghost_deleted` contains the records that were deleted on purpose: by retention or by a client.
+    `ghost_deleted` contains the records that were deleted on purpose, by retention or by a client.
     """
 
     segment: Annotated[Array[Segment], Size(C.log_size)]
@@ -143,8 +143,8 @@ class Budget(Record):
 class State(Record):
     """The partition and its tier.
 
-    `ghost_early`: retention has left less than retention.bytes. `ghost_low`: a leader has read the tier's metadata, or
-    deleted from the tier, and its log still starts below what remains.
+    `ghost_early`: retention has left less than retention.bytes. `ghost_low`: after a leader has read the tier's
+    metadata, or deleted from the tier, its log still starts below what remains.
     """
 
     leader: MaybeBroker
@@ -158,7 +158,7 @@ class State(Record):
 
 
 def initial(s: State, c: C) -> None:
-    """Broker 0 leads, all are in the ISR, logs and tier are empty."""
+    """Broker 0 leads, all brokers are in the ISR, logs and tier are empty."""
     s.isr = bits.everyone(c.brokers)
     for broker in range(c.brokers):
         s.replica[broker].copied = NONE
@@ -182,7 +182,7 @@ def has_epoch(r: Replica, epoch: int) -> bool:
 
 
 def end_of_epoch(r: Replica, epoch: int) -> int:
-    """Return the end of an epoch's records in a log, 0 if it has no such records."""
+    """Return the end of an epoch's records in a log, or 0 if it has no such records."""
     end = 0
     for offset in range(r.start, r.end):
         if r.log[offset].epoch == epoch:
@@ -191,7 +191,7 @@ def end_of_epoch(r: Replica, epoch: int) -> int:
 
 
 def restart_at(r: Replica, c: C, start: int, end: int) -> None:
-    """Remove all records; the log starts at `start` and the disk at `end` (UnifiedLog.truncateFullyAndStartAt)."""
+    """Remove all records. The log starts at `start` and the disk at `end` (UnifiedLog.truncateFullyAndStartAt)."""
     for offset in range(r.end):
         if offset < start or offset >= end:
             r.log[offset].epoch = 0
@@ -211,7 +211,7 @@ def move_start(r: Replica, start: int) -> None:
 
 
 def stop_copy(r: Replica) -> None:
-    """Forget a finished copy."""
+    """Clear a finished copy."""
     r.copying = NONE
     r.copying_end = 0
     r.copying_epoch = 0

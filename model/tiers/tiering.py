@@ -1,4 +1,4 @@
-"""How a leader and its followers use the tier: segments are copied, and deleted both locally and in the tier.
+"""Use of the tier by a leader and its followers: segments are copied, and deleted both locally and in the tier.
 
 Modelled on RemoteLogManager (RLMCopyTask, RLMExpirationTask, RLMFollowerTask), RemoteLogMetadataCache and UnifiedLog.
 """
@@ -20,10 +20,10 @@ from fencepost.model.tiers.state import (
 
 
 def find_tiered(s: State, c: C, r: Replica) -> int:
-    """Return the offset up to which the tier contains a log: the end of the log's latest epoch there
-    (findHighestRemoteOffset).
+    """Return the offset up to which the tier contains a log, in the log's latest tiered epoch.
 
-    Before KAFKA-15241, this is where the epoch ends in the tier, although it may end earlier in this log.
+    findHighestRemoteOffset. Before KAFKA-15241, this is where the epoch ends in the tier, although it may end earlier
+    in this log.
     """
     found = 0
     for epoch in range(c.leader_epochs):
@@ -46,7 +46,7 @@ def find_log_start(s: State, c: C, r: Replica) -> int:
 
 
 def first_in_tier(s: State, r: Replica) -> int:
-    """Return the first offset of a log whose record is in the tier, NONE if there is no such record."""
+    """Return the first offset of a log whose record is in the tier, or NONE if there is no such record."""
     found = NONE
     for offset in range(r.start, r.end):
         if found == NONE and in_tier(s, r.log[offset].epoch, offset):
@@ -77,7 +77,7 @@ def leader_looks_up_tier(s: State, c: C, leader: int) -> None:
 
 @action(follower=Broker)
 def follower_looks_up_tier(s: State, c: C, follower: int) -> None:
-    """A follower looks up what is copied, since it may delete that much from its disk."""
+    """A follower looks up what is copied, because it may delete that much from its disk."""
     r = s.replica[follower]
     require(s.leader != NONE)
     require(not leads(s, follower))
@@ -132,9 +132,7 @@ def broker_ends_copy(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def broker_fails_copy(s: State, c: C, broker: int) -> None:
-    """A copy fails. Since KAFKA-17062 the incomplete segment is deleted immediately; it stays if the deletion fails
-    too.
-    """
+    """A copy fails. Since KAFKA-17062, the incomplete segment is deleted immediately, unless the deletion fails too."""
     r = s.replica[broker]
     require(s.budget.failures > 0, bound=C.failures)
     require(r.copying != NONE)
@@ -160,7 +158,7 @@ def broker_deletes_segment(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def broker_moves_local_start(s: State, c: C, broker: int) -> None:
-    """Before KAFKA-16073: after the segment was deleted, the local log start moves."""
+    """Before KAFKA-16073, the local log start moves only after the segment was deleted."""
     r = s.replica[broker]
     require(not c.local_start_moves_first)
     require(r.local < r.first)
@@ -168,9 +166,7 @@ def broker_moves_local_start(s: State, c: C, broker: int) -> None:
 
 
 def is_valid(r: Replica, epoch: int, start: int, end: int) -> bool:
-    """Return whether a segment is in a log, or, in the log's first epoch, before the log start
-    (isRemoteSegmentWithinLeaderEpochs).
-    """
+    """Return whether a segment is in a log or, in the log's first epoch, before the log start."""
     valid = end <= r.end and end_of_epoch(r, epoch) >= end
     for offset in range(max(start, r.start), end):
         valid = valid and r.log[offset].epoch == epoch
@@ -178,9 +174,7 @@ def is_valid(r: Replica, epoch: int, start: int, end: int) -> bool:
 
 
 def known_tiered(s: State, c: C, r: Replica) -> int:
-    """Return the offset up to which retention assumes that a log is in the tier; since KAFKA-20732 it looks up an
-    unknown one.
-    """
+    """Return the offset up to which retention assumes that a log is in the tier (looked up since KAFKA-20732)."""
     return find_tiered(s, c, r) if c.expiry_seeds and r.tiered == 0 else r.tiered
 
 
@@ -204,7 +198,7 @@ def is_below(r: Replica, epoch: int, end: int) -> bool:
 
 
 def number(c: C, epoch: int, offset: int, begun: int) -> int:
-    """Return a segment's number in the order of epochs and offsets; an unfinished copy follows a finished one."""
+    """Return a segment's number in the order of epochs and offsets. An unfinished copy follows a finished one."""
     return (epoch * c.log_size + offset) * 2 + begun
 
 
@@ -250,8 +244,8 @@ def start_after(s: State, c: C, r: Replica, expired: int, monotonic: bool) -> in
 def leader_expires_segments(s: State, c: C, leader: int) -> None:
     """A leader deletes segments in the tier, and moves its log start to their end.
 
-    RLMExpirationTask.cleanupExpiredRemoteLogSegments: it first deletes those below the log start, then further ones
-    while the log is too large.
+    RLMExpirationTask.cleanupExpiredRemoteLogSegments: it first deletes the segments below the log start, then further
+    ones while the log is too large.
     """
     r = s.replica[leader]
     require(leads(s, leader))
@@ -284,7 +278,7 @@ def leader_expires_segments(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker, offset=Offset)
 def leader_deletes_records(s: State, c: C, leader: int, offset: int) -> None:
-    """A client deletes the records below an offset (DeleteRecords, KIP-107); those in the tier are deleted later."""
+    """A client deletes the records below an offset (DeleteRecords, KIP-107). Records in the tier are deleted later."""
     r = s.replica[leader]
     require(s.budget.deletions > 0, bound=C.deletions)
     require(leads(s, leader))
@@ -299,7 +293,7 @@ def leader_deletes_records(s: State, c: C, leader: int, offset: int) -> None:
 
 @action(leader=Broker)
 def leader_moves_directory(s: State, c: C, leader: int) -> None:
-    """A leader's future replica replaces its log (KIP-113); it does not know what is in the tier."""
+    """A leader's future replica replaces its log (KIP-113). The new log does not know what is in the tier."""
     r = s.replica[leader]
     require(s.budget.moves > 0, bound=C.moves)
     require(leads(s, leader))

@@ -1,1 +1,1 @@
-"""Topics that are created, deleted and recreated, as a broker learns of it."""
+"""Topics that are created, deleted and recreated, as replayed by a broker."""

@@ -1,9 +1,9 @@
-"""Topics that are created, deleted and recreated, as a broker replays them: records in deltas, deltas on an image.
+"""Topics that are created, deleted and recreated, as replayed by a broker: records in deltas, deltas on an image.
 
 Modelled on TopicsDelta and TopicsImage, and AssignmentsManager (KIP-858). A record is replayed into the broker's delta
 when the controller writes it; the broker publishes the delta after any number of records, as MetadataLoader does.
-Simplifications: There is one name; each topic of that name has its own id and one replica, on this broker. ELRs have no
-members here, because only the effect of a ClearElrRecord on the delta matters. A request about directories has one
+Simplifications: There is one name; each topic with that name has its own id and one replica, on this broker. ELRs are
+always empty, because only the effect of a ClearElrRecord on the delta matters. A request about directories contains one
 replica.
 """
 
@@ -50,7 +50,7 @@ class Delta(Record):
     """The records since the last image.
 
     They are: the topics that the delta changes, including new ones; those that it deletes from the image; and the topic
-    that it lists as created under the name. Kafka cannot apply a `broken` delta, which then changes no topic.
+    that it lists as created under the name. Kafka cannot apply a `broken` delta, so it changes no topic.
     """
 
     changed: Topics
@@ -60,7 +60,7 @@ class Delta(Record):
 
 
 class State(Record):
-    """The topic of the name in the metadata log, and the number of topics so far; the broker's image and delta.
+    """The topic with the name in the metadata log, and the number of topics so far; the broker's image and delta.
 
     `unassigned` contains replicas whose directories the broker has yet to report to the controller.
     """
@@ -75,7 +75,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """There is no topic, and the broker knows it."""
+    """There is no topic, and the broker knows this."""
     s.topic = NONE
     s.delta.created = NONE
     s.clears = c.clears
@@ -96,8 +96,8 @@ def controller_creates_topic(s: State, c: C) -> None:
 def controller_deletes_topic(s: State, c: C) -> None:
     """The controller deletes the topic (RemoveTopicRecord).
 
-    If the delta has created the topic, it no longer mentions it; before KAFKA-19497, the topic stays among those
-    created.
+    If the delta has created the topic, the delta no longer contains it; before KAFKA-19497, the topic stays among the
+    created ones.
     """
     require(s.topic != NONE)
     s.delta.changed = bits.without(s.delta.changed, s.topic)
@@ -148,7 +148,7 @@ def broker_publishes(s: State, c: C) -> None:
 def broker_assigns_directory(s: State, c: C, topic: int) -> None:
     """The broker reports the directory of a replica, or drops the replica of a topic that is no longer in its image.
 
-    The controller refuses a report for a topic that does not exist; until 3.8.0, the broker keeps repeating the report.
+    The controller rejects a report for a topic that does not exist; until 3.8.0, the broker keeps repeating the report.
     """
     require(bits.contains(s.unassigned, topic))
     require(topic == s.topic or (c.assignments_need_topics and not bits.contains(s.image, topic)))
