@@ -19,6 +19,7 @@ from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.symmetry import Symmetry
 from fencepost.model.lineage.base import Replica
 
+from tests.helpers.parameters import few
 from tests.helpers.symmetry import distinguished
 from tests.random_machines.engines import load
 from tests.random_machines.symmetric import (
@@ -73,21 +74,21 @@ def test_random_machines_that_are_shown_symmetric_are_and_searches_agree(seed: i
     assert found == "" or found.startswith("refused: ")
 
 
-def test_a_violation_found_with_symmetry_is_a_history_of_the_machine_itself() -> None:
+@pytest.mark.parametrize("engine", few(["native", "plain"], 2))
+def test_a_violation_found_with_symmetry_is_a_history_of_the_machine_itself(engine: str) -> None:
     machine = replace(PROTOCOLS["kip101"].machine, interchangeable=Replica)
     properties = PROTOCOLS["kip101"].properties
-    for engine in ("native", "plain"):
-        asked: dict[str, Any] = {"replicas": 2, "only": ["weak-isr"], "engine": engine, "stop_on_violation": True}
-        full, found = (api.check(machine, properties, **asked, symmetry=on) for on in (False, True))
-        path = found.violated[0].path
-        assert path is not None
-        assert full.violated[0].path is not None
-        assert (path.length, full.violated[0].path.length) == (12, 12)
-        exact = Interpreter(machine, machine.set_constants({"replicas": 2}))
-        assert path.start in exact.initial_states()
-        for (before, after), step in zip(pairwise(path.states), path.steps, strict=True):
-            assert exact.apply(before, step).after == after
-        assert not exact.holds(next(item for item in properties if item.name == "weak-isr"), path.states[-1])
+    asked: dict[str, Any] = {"replicas": 2, "only": ["weak-isr"], "engine": engine, "stop_on_violation": True}
+    full, found = (api.check(machine, properties, **asked, symmetry=on) for on in (False, True))
+    path = found.violated[0].path
+    assert path is not None
+    assert full.violated[0].path is not None
+    assert (path.length, full.violated[0].path.length) == (12, 12)
+    exact = Interpreter(machine, machine.set_constants({"replicas": 2}))
+    assert path.start in exact.initial_states()
+    for (before, after), step in zip(pairwise(path.states), path.steps, strict=True):
+        assert exact.apply(before, step).after == after
+    assert not exact.holds(next(item for item in properties if item.name == "weak-isr"), path.states[-1])
 
 
 # -- refused

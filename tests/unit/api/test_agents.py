@@ -13,7 +13,7 @@ from fencepost.api.calls.agents import MOST_STEPS, TOOLS, answer
 from tests.helpers.audits import unpack
 from tests.helpers.commands import refused
 
-library = pytest.importorskip("mcp", reason="pip install 'fencepost[mcp]'")
+needs_mcp = pytest.mark.skipif(find_spec("mcp") is None, reason="pip install 'fencepost[mcp]'")
 needs_audit = pytest.mark.skipif(find_spec("pyarrow") is None, reason="pip install 'fencepost[audit]'")
 SMALL = {"brokers": 2, "min_isr": 2}
 Question = tuple[str, str, dict[str, Any]]
@@ -68,12 +68,13 @@ def right(question: str, said: Any) -> bool:
 def asked(calls: Sequence[tuple[str, dict[str, Any]]]) -> tuple[list[str], list[dict[str, Any]]]:
     """Return the tools of a started server, and its answers, from a session over the standard streams."""
     import anyio
+    import mcp
     from mcp.client.stdio import stdio_client
 
-    server = library.StdioServerParameters(command=sys.executable, args=["-m", "fencepost", "mcp"])
+    server = mcp.StdioServerParameters(command=sys.executable, args=["-m", "fencepost", "mcp"])
 
     async def session() -> tuple[list[str], list[dict[str, Any]]]:
-        async with stdio_client(server) as streams, library.ClientSession(*streams) as client:
+        async with stdio_client(server) as streams, mcp.ClientSession(*streams) as client:
             await client.initialize()
             tools = [tool.name for tool in (await client.list_tools()).tools]
             found = [await client.call_tool(name, given) for name, given in calls]
@@ -82,6 +83,7 @@ def asked(calls: Sequence[tuple[str, dict[str, Any]]]) -> tuple[list[str], list[
     return anyio.run(session)
 
 
+@needs_mcp
 def test_an_agent_answers_ten_questions_rightly() -> None:
     tools, answers = asked(
         [*((tool, given) for tool, _, given in QUESTIONS.values()), ("advise", {"replicas": "three"})]

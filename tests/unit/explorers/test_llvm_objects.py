@@ -275,9 +275,9 @@ def test_code_stays_in_memory_as_long_as_a_call_of_it_runs() -> None:
         try:
             while not rounds[0] and not future.done():
                 time.sleep(0.001)
+            gc.collect()
             for other in others:
                 Library(other)
-                gc.collect()
             assert not future.done()
         finally:
             stop[0] = 1

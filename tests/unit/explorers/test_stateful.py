@@ -53,9 +53,9 @@ def test_hypothesis_finds_a_known_bug_that_shrinks_to_its_shortest_trace(
 
 
 def test_what_holds_is_not_violated_in_all_examples() -> None:
-    tried, shrunk = explore(PROTOCOLS["kip320"], {"replicas": 2}, chosen=Profile("test", 50, fixed=True))
+    tried, shrunk = explore(PROTOCOLS["kip320"], {"replicas": 2}, chosen=Profile("test", 20, fixed=True))
     assert (tried.failure, shrunk) == (None, None)
-    assert tried.schedules == 50 * FIXED.schedules
+    assert tried.schedules == 20 * FIXED.schedules
     assert tried.steps > 5 * tried.schedules
 
 
@@ -76,8 +76,8 @@ def test_most_schedules_are_different(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.extend(schedules[at : at + size] for at in range(0, len(schedules), size))
 
     monkeypatch.setattr(Driver, "run", listen)
-    try_schedules(Walker(PROTOCOLS["kip320"].machine, SMALL, ()), Profile("test", 60, fixed=True))
-    assert len(seen) == 60 * FIXED.schedules
+    try_schedules(Walker(PROTOCOLS["kip320"].machine, SMALL, ()), Profile("test", 25, fixed=True))
+    assert len(seen) == 25 * FIXED.schedules
     assert len(set(seen)) > 0.4 * len(seen)
 
 

@@ -150,6 +150,7 @@ def test_unasked_metadata_reaches_the_same_verdicts() -> None:
     assert broken_with(asks_for_metadata=0) == broken_with() != frozenset()
 
 
+@pytest.mark.long
 def test_merged_answers_hide_a_false_truncation_that_takes_an_old_answer_after_an_error() -> None:
     assert broken_with() - broken_with(answers_in_flight=0) == {"spurious-errors-are-recognized"}
 
