@@ -1,4 +1,4 @@
-"""Broken twins: published models with one rule removed, on which a proof must fail."""
+"""Broken twins: published models with one rule removed, for which a proof must fail."""
 
 from fencepost.model.language import Machine, action, bits, require
 from fencepost.model.lineage import base, kip320
@@ -7,7 +7,7 @@ from fencepost.model.lineage.base import C, Epoch, Replica, State
 
 @action(leader=Replica, epoch=Epoch)
 def become_leader(s: State, c: C, leader: int, epoch: int) -> None:
-    """A replica considers itself leader because of a decision that may name another one."""
+    """A replica considers itself leader because of a decision that may name another replica."""
     require(epoch < s.next_leader_epoch)
     require(epoch > s.replica[leader].leader_epoch)
     r = s.replica[leader]

@@ -1,6 +1,4 @@
-"""Promises about sessions: a live broker stays unfenced, a dead one is fenced in time, and a new process is
-registered.
-"""
+"""Properties of sessions: live brokers stay unfenced, dead ones are fenced in time, new processes are registered."""
 
 from fencepost.model.language import always, at_most, sometimes, weak
 from fencepost.model.language.actions import properties_in
@@ -22,18 +20,18 @@ def live_brokers_stay_unfenced(s: State, c: C) -> bool:
 
 @always
 def processes_know_their_broker_epoch(s: State, c: C) -> bool:
-    """BS-S2: a process that is registered knows its broker epoch, which its requests must carry."""
+    """BS-S2: a registered process knows its broker epoch, which its requests must contain."""
     return not s.broker.running or s.broker.epoch == s.controller.epoch
 
 
 def is_refused(s: State, c: C) -> bool:
-    """Return whether a new process would be refused because of its predecessor's session."""
+    """Return whether a new process would be rejected because of its predecessor's session."""
     return not s.broker.running and s.controller.active and has_session(s, c)
 
 
 @always
 def clean_restarts_are_not_refused(s: State, c: C) -> bool:
-    """BS-S3: a new process is not refused because of a predecessor that has completed a controlled shutdown."""
+    """BS-S3: a new process is not rejected because of a predecessor that has completed a controlled shutdown."""
     return not (s.ghost_clean and is_refused(s, c))
 
 
@@ -45,7 +43,7 @@ def new_controllers_refuse_no_clean_restart(s: State, c: C) -> bool:
 
 @sometimes
 def registration_is_refused(s: State, c: C) -> bool:
-    """A new process is refused because the session of its crashed predecessor has not expired."""
+    """A new process is rejected because the session of its crashed predecessor has not expired."""
     return is_refused(s, c) and not s.ghost_clean
 
 
@@ -59,7 +57,7 @@ PROPERTIES = properties_in(globals())
 
 
 def is_dead(s: State, c: C) -> bool:
-    """Return whether the registered process is not running but still leads in the metadata."""
+    """Return whether the registered process has died but still leads according to the metadata."""
     return not s.broker.running and not s.controller.fenced
 
 

@@ -1,13 +1,13 @@
-"""The catalogue: what is promised, where that is written, and the runs that give a verdict on it.
+"""The catalogue: guarantees with their sources, and the runs that decide them.
 
 A run explores one protocol under given constants. Its results are compared with pinned figures: distinct states, depth,
 and the length of the shortest trace of each property that must fail. Guarantees, bugs, hypotheses, questions and claims
-are entries; each names the runs that settle it. Runs and entries are data, in `runs/` and `claims/`. The docstrings of
-the modules `run_files` and `claim_files` describe their schemas.
+are entries; each entry names the runs that settle it. Runs and entries are data, in `runs/` and `claims/`. The
+docstrings of the modules `run_files` and `claim_files` describe their schemas.
 
-`figures/reached.json` lists the bounds that each run reached, within which its verdicts are valid: the constants whose
-bounds cut off an otherwise possible step, in order. A budget of 0 counts if it excludes a step. `fencepost check
---profile ci --pin` writes the file.
+`figures/reached.json` lists the bounds that each run reached, within which its verdicts are valid: the constants that
+disabled an otherwise possible step, in order. A budget of 0 is listed if it disables a step. `fencepost check --profile
+ci --pin` writes the file.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def runs() -> tuple[Run, ...]:
 
 
 def runs_of(*names: str) -> tuple[Run, ...]:
-    """Return the runs of these protocols."""
+    """Return the runs of the given protocols."""
     return tuple(run for run in runs() if run.protocol in names)
 
 
@@ -95,7 +95,7 @@ def file_of(run: Run) -> Path:
 
 @cache
 def evidence() -> dict[str, Evidence]:
-    """Return the evidence by entry."""
+    """Return the evidence for each entry."""
     return settle(_claims(), _runs())
 
 
@@ -132,7 +132,7 @@ NAME = "reached"
 
 
 def reached_by(run: Run) -> dict[str, int] | None:
-    """Return the bounds that a run reached, with their values; None if not recorded."""
+    """Return the bounds that a run reached, with their values, or None if they were not recorded."""
     names = next(
         (row["bounds"] for row in store.load(NAME).get(run.protocol, ()) if row["run"] == run.short_name), None
     )
@@ -143,7 +143,7 @@ def reached_by(run: Run) -> dict[str, int] | None:
 
 
 def with_reached(runs: Iterable[Run], found: Mapping[str, Sequence[str]]) -> dict[str, list[dict[str, str]]]:
-    """Return the figures updated with the results of runs, without those of runs that no longer exist."""
+    """Return the figures updated with the results of these runs, without runs that no longer exist."""
     tables: dict[str, list[dict[str, str]]] = {}
     for run in runs:
         before = reached_by(run)

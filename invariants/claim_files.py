@@ -1,9 +1,9 @@
 """Entries of the catalogue, read from TOML files in `invariants/claims/`. This is the complete schema.
 
-    [texts]                              # texts shared by entries, which write {rule}
+    [texts]                              # texts that entries share and refer to as {rule}
     rule = "A rule that the model follows: nothing is left to judge."
 
-    [[section]]                          # a heading of the catalogue; its entries have its `kind` and so on
+    [[section]]                          # a heading of the catalogue; its `kind` and other keys apply to its entries
     title = "KIP-903: stale broker epochs"
     kind = "step"
     protocol = "replication"
@@ -16,40 +16,39 @@
     by = "KIP903-S2, KIP903-S2b"
     runs.replication = ["2 brokers, KIP-903", "2 brokers, B09: KIP903-S2"]
 
-The keys of an entry; all except `sentence` are optional:
+An entry has the following keys, of which only `sentence` is required:
 
-    kind       always, step, leads-to, bound: a property; bug: a historic bug or hazard to find again; hypothesis: a
-               conjecture of this project; question: two readings of a KIP; claim: a statement of a KIP itself
-    protocol   where it is checked; cross: in several
-    sentence   what is promised, suspected or asked
+    kind       always, step, leads-to, bound: a property; bug: a historic bug or hazard to reproduce; hypothesis: a
+               conjecture of this project; question: two readings of a KIP; claim: a statement in a KIP
+    protocol   the protocol on which it is checked, or `cross` for several
+    sentence   the guarantee, conjecture or question
     source     the KIP and its section, the Kafka issue, pull request or specification
-    reference  (bugs) where it was reported or repaired
-    switch     (bugs, hypotheses) the constants that bring it back: "," joins those needed together, ";" separates
-               alternatives
+    reference  (bugs) the report or the fix
+    switch     (bugs, hypotheses) the constants that reintroduce it: "," joins constants that are needed together, ";"
+               separates alternatives
     depends    constants, and ids of other entries, that it refers to
     same_as    (claims) the entries that decide it: the claim is that entry, or a part of it
-    verdict    broken: the protocol does not keep it; confirmed or refuted: of a hypothesis
-    answer     what was found, in words
-    gap        why it is not decided, or only in part
-    avoid      (hypotheses) what an operator does until it is repaired
-    by         the properties that its runs are asked about, as the protocol's file of runs calls them; without it the
-               entry's own id
-    runs       the runs that decide it, by protocol. "kafka-4.0|kafka-4.1 3 brokers: G-S7" names two, in both versions;
-               what follows the colon is what these are asked about instead
-    classes    what Kafka's classes and schemas must say, release by release: "not built: 3.9.2, 4.0.2; holds: 4.1.2"
-    releases   (hypotheses that were seen on Kafka before a model had them) the releases: "4.0, 4.1, 4.2"
-    driven     (the same) the patches whose classes did it in histories that are not archived: "4.1.2, 4.4.0"
-    harm       (the same) what it does, as `reproduce` says it: lost, out, leaderless
-    without_elr  (the same) what it does without eligible leader replicas, if that is something else
-    repair     (the same) what repairs it
-    as         the entry whose runs, verdict and answer it has
-    about      a table of any of these, for what is short:
+    verdict    broken: the protocol violates it; for a hypothesis: confirmed or refuted
+    answer     the result in words
+    gap        the reason why it is not decided, or only partly
+    avoid      (hypotheses) the workaround for operators until it is fixed
+    by         the properties that its runs judge, named as in the protocol's file of runs; by default the entry's id
+    runs       the runs that decide it, by protocol. "kafka-4.0|kafka-4.1 3 brokers: G-S7" names two runs, one for each
+               version; the properties after the colon replace `by`
+    classes    the expected verdicts on Kafka's classes and schemas: "not built: 3.9.2, 4.0.2; holds: 4.1.2"
+    releases   (hypotheses observed on Kafka before they were modelled) the affected releases: "4.0, 4.1, 4.2"
+    driven     (likewise) the patch releases whose classes showed it in histories that are not archived: "4.1.2, 4.4.0"
+    harm       (likewise) the effect, as named by `reproduce`: lost, out, leaderless
+    without_elr  (likewise) the effect without eligible leader replicas, if it differs
+    repair     (likewise) the fix
+    as         the entry whose runs, verdict and answer apply
+    about      a table with any of these keys, for brevity:
                about = {source="KIP-903, Controller", depends=["alter_partition_version"]}
 
 Besides the runs that it lists, a bug or a hypothesis includes every run whose title names it, such as "2 brokers, B09",
-and the twin of each of its runs: the run with the same constants except for the switch. `alone = true` leaves both out.
+and the twin of each of its runs: the run with the same constants except for the switch. `alone = true` excludes both.
 
-The verdict of each run, the lengths of traces and the counts of states are read from the runs.
+The verdicts, the lengths of traces and the counts of states are read from the runs.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ class Claim:
 
 
 def read_claims(name: str, text: str) -> Iterator[Claim]:
-    """Yield the entries of a file in its order; raise UsageError, which names the entry, for invalid input."""
+    """Yield the entries of a file in order; raise UsageError with the entry's name for invalid input."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -141,7 +140,7 @@ def _put(texts: Mapping[str, str], text: str) -> str:
 
 
 def settle(claims: Mapping[str, Claim], runs: Runs) -> dict[str, Evidence]:
-    """Return the evidence by entry; raise UsageError if an entry names something unknown or a run decides nothing."""
+    """Return the evidence for each entry; raise UsageError for an unknown name in an entry, and for a useless run."""
     found = {}
     for item, claim in claims.items():
         try:

@@ -1,7 +1,7 @@
 """Properties across a failover of the active controller: its log, brokers' metadata, and the partition's records.
 
 The ids are the catalogue's: G-S12, G-S1, G-S1b, G-S5, G-S8, G-L5, B15, KR-S4. G-L5, about a leader whose request was
-refused, is checked on request, because it needs the whole state graph.
+rejected, is checked only on request, because it needs the whole state graph.
 """
 
 from fencepost.model.controllers.brokers import broker_applies_metadata, leads, maximal_isr
@@ -23,7 +23,7 @@ def leader_epoch_at(records: Array[Change], end: int) -> int:
 
 
 def leader_at(records: Array[Change], end: int) -> int:
-    """Return the last leader that the first `end` records name; initially broker 0 leads."""
+    """Return the last leader that the first `end` records name. Initially broker 0 leads."""
     found = 0
     for offset in range(end):
         if records[offset].elects:
@@ -41,7 +41,7 @@ def isr_at(records: Array[Change], end: int, c: C) -> int:
 
 
 def is_fenced_at(records: Array[Change], end: int, broker: int) -> bool:
-    """Return whether the last of the first `end` records that fences or unfences a broker fences it."""
+    """Return whether a broker is fenced according to the last of the first `end` records that changes this."""
     found = False
     for offset in range(end):
         if bits.contains(records[offset].subject, broker):
@@ -50,7 +50,7 @@ def is_fenced_at(records: Array[Change], end: int, broker: int) -> bool:
 
 
 def is_image_of(image: Image, records: Array[Change], end: int, c: C) -> bool:
-    """Return whether the first `end` records give this image, computed from the records without replaying them."""
+    """Return whether the first `end` records result in this image, computed without replaying them."""
     return (
         image.partition_epoch == partition_epoch_at(records, end)
         and image.leader_epoch == leader_epoch_at(records, end)
@@ -75,7 +75,7 @@ def brokers_apply_a_prefix(s: State, c: C) -> bool:
 
 @always
 def committed_metadata_is_the_same_everywhere(s: State, c: C) -> bool:
-    """KR-S4: below its high watermark every controller has the records that were first committed."""
+    """KR-S4: below its high watermark, every controller has the records that were first committed."""
     return all(
         n.high_watermark <= s.ghost_end
         and all(n.log[offset].epoch == s.ghost_log[offset].epoch for offset in range(n.high_watermark))
@@ -102,7 +102,7 @@ def leader_has_what_is_acknowledged(s: State, c: C) -> bool:
 
 @always
 def isr_has_what_is_acknowledged(s: State, c: C) -> bool:
-    """G-S1b: every member of the committed ISR has every acknowledged record, so any elected leader has them."""
+    """G-S1b: every member of the committed ISR has every acknowledged record, so every elected leader has them."""
     return all(has_committed(s, s.broker[b]) for b in range(c.brokers) if bits.contains(s.ghost_image.isr, b))
 
 
@@ -131,9 +131,7 @@ def one_leader_per_leader_epoch(s: State, c: C) -> bool:
 
 @always
 def success_is_committed(s: State, c: C) -> bool:
-    """A controller answers that an AlterPartition request was applied only if its ISR is committed, under the next
-    partition epoch.
-    """
+    """An AlterPartition request succeeds only if its ISR is committed, under the next partition epoch."""
     return all(
         b.request.status != Status.ANSWERED
         or b.request.reply != Reply.APPLIED
@@ -172,14 +170,14 @@ def late_decisions_never_take_effect(s: State, c: C) -> bool:
     """A decision that a controller makes after another one was elected is never committed in its epoch.
 
     It can be committed in a later epoch: if the same controller is elected again before its log is truncated, its log
-    still has the decision.
+    still contains the decision.
     """
     return all(not s.ghost_log[offset].ghost_is_late for offset in range(s.ghost_end))
 
 
 @step()
 def epochs_never_go_back(before: State, after: State, c: C) -> bool:
-    """The leader epoch and the partition epoch, of a broker's metadata and of a leader, never decrease."""
+    """The leader epoch and the partition epoch of a broker's metadata, and those of a leader, never decrease."""
     return all(
         after.broker[b].metadata.leader_epoch >= before.broker[b].metadata.leader_epoch
         and after.broker[b].metadata.partition_epoch >= before.broker[b].metadata.partition_epoch
@@ -195,7 +193,7 @@ def deposed_controller_decides(s: State, c: C) -> bool:
 
 @sometimes
 def controller_takes_back_what_it_decided(before: State, after: State, c: C) -> bool:
-    """A controller that is deposed reverts a change of the partition in its memory."""
+    """A deposed controller reverts a change of the partition in its memory."""
     return any(
         before.node[node].memory.partition_epoch
         > partition_epoch_at(before.node[node].log, before.node[node].high_watermark)
@@ -230,9 +228,7 @@ def late_decision_is_brought_along(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def deposed_controller_calls_a_member_ineligible(s: State, c: C) -> bool:
-    """A leader's request is refused because of an ineligible member, which it knows from committed metadata to be
-    unfenced.
-    """
+    """A leader's request is rejected because of a member that is unfenced in the leader's committed metadata."""
     return any(
         b.request.status == Status.ANSWERED
         and b.request.reply == Reply.INELIGIBLE
@@ -243,7 +239,7 @@ def deposed_controller_calls_a_member_ineligible(s: State, c: C) -> bool:
 
 @sometimes
 def leader_waits_for_metadata(s: State, c: C) -> bool:
-    """A leader's request is refused because its epochs are old, and the leader waits for metadata."""
+    """A leader's request is rejected because its epochs are old, and the leader waits for metadata."""
     return any(b.request.status == Status.ANSWERED and b.request.reply == Reply.REFUSED for b in s.broker)
 
 
@@ -265,13 +261,13 @@ PROPERTIES = tuple(item for item in properties_in(globals()) if item not in ON_R
 
 
 def is_refused(s: State, c: C, leader: int) -> bool:
-    """Return whether a leader's request was refused because of old epochs, and the leader waits for metadata."""
+    """Return whether a leader's request was rejected because of old epochs, and the leader waits for metadata."""
     request = s.broker[leader].request
     return request.status == Status.ANSWERED and request.reply == Reply.REFUSED
 
 
 def is_not_refused(s: State, c: C, leader: int) -> bool:
-    """Return whether a leader waits for no metadata, or has received some."""
+    """Return whether a leader does not wait for metadata, or has received some."""
     return not is_refused(s, c, leader)
 
 

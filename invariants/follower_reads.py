@@ -1,4 +1,4 @@
-"""The promises of KIP-392 to consumers that fetch from followers, and their witnesses.
+"""Properties of KIP-392 for consumers that fetch from followers, and their witnesses.
 
 The ids are the catalogue's: K392-S1 to K392-S7, K392-Q2, G-S9, G-S9b.
 """
@@ -18,10 +18,10 @@ from fencepost.model.language.actions import properties_in
 
 
 def is_on(s: State, r: Replica) -> bool:
-    """Return whether the consumer's position is on a replica's log, as far as the logs still show.
+    """Return whether the consumer's position is on a replica's log, as far as the log still shows this.
 
-    The record before the position must equal the record before it on the log that gave the position, by a read or a
-    reset. If retention has dropped it, the first remaining record decides, since epochs never decrease along a log.
+    The record before the position must have the epoch that it had when a read or a reset gave the position. If
+    retention has deleted that record, the first remaining record decides, because epochs never decrease along a log.
     """
     position, epoch = s.consumer.position, s.consumer.ghost_before
     if position > r.end:
@@ -32,7 +32,7 @@ def is_on(s: State, r: Replica) -> bool:
 
 
 def is_kept(s: State, offset: int) -> bool:
-    """Return whether the newest leader still has the record at the offset, and it is committed."""
+    """Return whether the record at the offset is committed, and the newest leader still has it."""
     l = newest_leader(s)
     return l.start <= offset < l.end and bits.contains(s.ghost_committed[offset], l.log[offset])
 
@@ -43,9 +43,7 @@ def jumps_over_records(before: State, after: State) -> bool:
 
 
 def gives_up_position(before: State, after: State) -> bool:
-    """Return whether the consumer applies its reset policy, raises an error, or moves back because of an answer about
-    epochs.
-    """
+    """Return whether the consumer resets, raises an error, or moves back because of a response about epochs."""
     doing = before.consumer.doing
     if doing not in (Doing.FETCHING, Doing.VALIDATING, Doing.CHECKING):
         return False
@@ -80,8 +78,10 @@ def nothing_is_skipped(before: State, after: State, c: C) -> bool:
 
 @step()
 def spurious_errors_are_recognized(before: State, after: State, c: C) -> bool:
-    """K392-S3: an error at an offset that the newest leader has and that is not beyond what is committed causes no
-    reset, exception or move back if the epoch is known: neither immediately nor after the check with the leader.
+    """K392-S3: a spurious error never resets, moves back or stops a consumer that knows its epoch.
+
+    An error is spurious if the newest leader has the offset, and it is not beyond the committed end. The consumer stays
+    where it is, both immediately and after the check with the leader.
     """
     consumer, l = before.consumer, newest_leader(before)
     is_error = consumer.doing == Doing.CHECKING or consumer.position > before.replica[target(before)].end
@@ -91,9 +91,7 @@ def spurious_errors_are_recognized(before: State, after: State, c: C) -> bool:
 
 
 def cases_that_fit(c: C, r: Replica, offset: int) -> int:
-    """Return how many of the six cases an offset matches, each by its own definition (KIP-392, Out of range
-    handling).
-    """
+    """Return how many of the six cases an offset matches, by their definitions (KIP-392, Out of range handling)."""
     received = max(r.end, r.received) if keeps_received(c) else r.end
     first_uncommitted = r.high_watermark if c.tail_is_uncommitted else r.high_watermark + 1
     return (
@@ -114,9 +112,7 @@ def cases_are_exclusive(s: State, c: C) -> bool:
 
 @always
 def unavailable_offsets_exist(s: State, c: C) -> bool:
-    """K392-S4: OFFSET_NOT_AVAILABLE is returned only at offsets up to which records exist, and never if all of them can
-    be read.
-    """
+    """K392-S4: OFFSET_NOT_AVAILABLE means that records exist up to the offset, not all of them readable."""
     return all(
         reply_to(c, s.replica[replica], believes_to_lead(s, replica), offset) != Reply.OFFSET_NOT_AVAILABLE
         or (
@@ -165,7 +161,7 @@ def resets_have_a_cause(before: State, after: State, c: C) -> bool:
 
 @step()
 def leaders_cause_resets(before: State, after: State, c: C) -> bool:
-    """K392-Q2: a position is given up only if the leader that the consumer knows has deleted it or does not have it.
+    """K392-Q2: a position is abandoned only if the leader that the consumer knows has deleted it or does not have it.
 
     That leader may have been replaced by one that still has the position.
     """
@@ -174,9 +170,7 @@ def leaders_cause_resets(before: State, after: State, c: C) -> bool:
 
 @always
 def empty_answers_expose_nothing(s: State, c: C) -> bool:
-    """Q43: the consumer gets an answer without records and without an error only at an offset up to which everything is
-    committed.
-    """
+    """Q43: an empty response without an error is sent only for an offset up to which everything is committed."""
     consumer = s.consumer
     return (
         consumer.doing != Doing.FETCHING
@@ -206,7 +200,7 @@ def everything_is_read(s: State, c: C) -> bool:
 
 @sometimes
 def follower_lags_behind_the_consumer(s: State, c: C) -> bool:
-    """The consumer reaches a follower whose log ends before its position."""
+    """The consumer fetches from a follower whose log ends before its position."""
     consumer = s.consumer
     return consumer.preferred != NONE and s.replica[target(s)].end < consumer.position
 
@@ -225,7 +219,7 @@ def consumer_is_reset(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def high_watermark_is_behind(s: State, c: C) -> bool:
-    """A new leader's high watermark is below what is committed."""
+    """A new leader's high watermark is below the committed end."""
     return has_leader(s) and newest_leader(s).high_watermark < s.ghost_committed_end
 
 
@@ -247,7 +241,7 @@ def truncation_is_found(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def unavailable_case_is_met(s: State, c: C) -> bool:
-    """Q42: the consumer reaches a replica that lacks its offset, and knows that the offset is committed (case 2)."""
+    """Q42: the consumer fetches a committed offset from a replica that lacks it (case 2)."""
     consumer = s.consumer
     return (
         consumer.doing == Doing.FETCHING

@@ -1,4 +1,4 @@
-"""The outcome for a consumer in each of KIP-392's four cases, and single sentences of the KIP: checked on request."""
+"""The outcome for a consumer in each of KIP-392's four cases, and single sentences of the KIP, checked on request."""
 
 from fencepost.invariants.follower_reads import jumps_over_records, leaders_know_first
 from fencepost.model.consumers.answers import Reply, case_of
@@ -11,7 +11,7 @@ from fencepost.model.language import NONE, always, bits, sometimes
 
 @always
 def members_have_what_is_committed(s: State, c: C) -> bool:
-    """SEED-392-20: the log of every ISR member contains everything that is committed."""
+    """SEED-392-20: the log of every ISR member contains all committed records."""
     return all(
         s.replica[member].end >= s.ghost_committed_end for member in range(c.replicas) if bits.contains(s.isr, member)
     )
@@ -69,7 +69,7 @@ def records_come_later(s: State, c: C) -> bool:
 
 @sometimes
 def log_end_is_told(s: State, c: C) -> bool:
-    """SEED-392-61: OffsetsForLeaderEpoch returns to a consumer an end above the leader's high watermark."""
+    """SEED-392-61: OffsetsForLeaderEpoch gives a consumer an end offset above the leader's high watermark."""
     l = s.replica[believed_leader(s)]
     return (
         asks_epoch_end(s)
@@ -96,7 +96,7 @@ def moves(before: State, after: State) -> bool:
 
 @sometimes
 def case_waits(s: State, c: C) -> bool:
-    """In the watched case, the consumer waits: it gets no records and no error, or OFFSET_NOT_AVAILABLE."""
+    """In the watched case, the consumer waits: it gets neither records nor an error, or OFFSET_NOT_AVAILABLE."""
     return (
         s.consumer.doing == Doing.FETCHING
         and is_served(s, c)
@@ -117,9 +117,7 @@ def case_continues(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def case_resets(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case, the consumer is reset, to its position or past records that the leader does
-    not have.
-    """
+    """After an error in the watched case, the consumer resets to its position or past records that the leader lacks."""
     return (
         moves(before, after)
         and after.consumer.position >= before.consumer.position
@@ -135,7 +133,7 @@ def case_skips(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def case_replays(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case, the consumer is moved back, and reads records again."""
+    """After an error in the watched case, the consumer is moved back and reads records again."""
     return moves(before, after) and after.consumer.position < before.consumer.position
 
 

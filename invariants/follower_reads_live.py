@@ -1,4 +1,4 @@
-"""Liveness of a consumer of KIP-392 (K392-L1, L2, Q3): on request, because it needs the whole state graph."""
+"""Liveness of a consumer of KIP-392 (K392-L1, L2, Q3), checked on request because it needs the whole state graph."""
 
 from fencepost.model.consumers.answers import Reply
 from fencepost.model.consumers.constants import C
@@ -68,7 +68,7 @@ TIMERS = (metadata_expires, preference_expires)
 
 
 def is_resetting(s: State, c: C) -> bool:
-    """Return whether the consumer applies its reset policy."""
+    """Return whether the consumer is applying its reset policy."""
     return s.consumer.doing == Doing.RESETTING
 
 
@@ -81,9 +81,7 @@ def fetches_without_error(s: State, c: C) -> bool:
 
 
 def lacks_data(s: State, c: C, offset: int) -> bool:
-    """Return whether the consumer waits at `offset` on a replica outside the ISR, while the newest leader has a
-    committed record there.
-    """
+    """Return whether the consumer waits at `offset` on an out-of-sync replica for a record committed at the leader."""
     consumer = s.consumer
     return (
         consumer.doing == Doing.FETCHING
@@ -97,7 +95,7 @@ def lacks_data(s: State, c: C, offset: int) -> bool:
 
 
 def has_data_or_all_are_in_sync(s: State, c: C, offset: int) -> bool:
-    """Return whether the consumer has moved on, or no replica is out of sync."""
+    """Return whether the consumer has moved on, or all replicas are in sync."""
     return has_moved_on(s, c, offset) or s.isr == bits.everyone(c.replicas)
 
 
@@ -107,7 +105,7 @@ def has_moved_on(s: State, c: C, offset: int) -> bool:
 
 
 def meets_error(s: State, c: C, offset: int) -> bool:
-    """Return whether a preferred replica answers the consumer's fetch at `offset` with an error, or does not answer."""
+    """Return whether a preferred replica answers the consumer's fetch at `offset` with an error, or not at all."""
     consumer = s.consumer
     return (
         consumer.doing == Doing.FETCHING
@@ -127,17 +125,17 @@ def has_left(s: State, c: C, offset: int) -> bool:
 
 
 def is_behind(s: State, c: C) -> bool:
-    """Return whether a new leader's high watermark is below what is committed."""
+    """Return whether a new leader's high watermark is below the committed end."""
     return has_leader(s) and newest_leader(s).high_watermark < s.ghost_committed_end
 
 
 def is_not_behind(s: State, c: C) -> bool:
-    """Return whether the newest leader knows of everything that is committed, or does not know yet that it leads."""
+    """Return whether the newest leader knows of everything committed, or does not know yet that it leads."""
     return not is_behind(s, c)
 
 
 def has_not_heard(s: State, c: C, follower: int) -> bool:
-    """Return whether an ISR member has committed records above its high watermark, and the leader knows that."""
+    """Return whether an ISR member has committed records above its high watermark, and the leader knows this."""
     f = s.replica[follower]
     return (
         f.is_up

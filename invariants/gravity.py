@@ -1,4 +1,4 @@
-"""The gravity of properties: a violation of one of these loses or corrupts data; the first is the gravest.
+"""The gravity of properties. A violation of a listed property loses or corrupts data; the first is the gravest.
 
 All other properties describe how the protocol works internally: a violation matters because of its possible
 consequences.
@@ -50,7 +50,5 @@ _RANKS = {prop: rank for rank, prop in enumerate(CONSEQUENCES)}
 
 
 def gravity(prop: Property) -> int:
-    """Return the rank of a property by the gravity of its violation: 0 is the gravest; properties not listed share the
-    last.
-    """
+    """Return a property's rank by the gravity of its violation, from 0. Properties not listed share the last rank."""
     return _RANKS.get(prop, len(_RANKS))

@@ -1,8 +1,8 @@
-"""Promises of sessions with consistency tokens about KIP-951's leader hints, and vice versa: question Q53.
+"""Properties of KIP-951's leader hints and consistency tokens in the same session: question Q53.
 
-An offset of the metadata log stands for a leader in an epoch of one incarnation of the topic, so a lower offset is an
+An offset of the metadata log represents a leader in an epoch of one incarnation of the topic, so a lower offset is an
 older leader. The property that the client finds the leader is checked on request, because it needs the whole state
-graph. Fairness: brokers eventually get metadata and answer, and the client eventually asks each of them.
+graph. Fairness: brokers eventually get metadata and respond, and the client eventually asks each of them.
 """
 
 from fencepost.model.clients.joint.brokers import (
@@ -38,9 +38,7 @@ def metadata_is_as_new_as_hints(before: State, after: State, c: C) -> bool:
 
 @step(on=client_applies_metadata)
 def late_metadata_is_as_new_as_hints(before: State, after: State, c: C) -> bool:
-    """Q53, in order of delivery: metadata shows no older leader than any hint that the client accepted before it
-    arrived.
-    """
+    """Q53, by order of delivery: metadata shows no older leader than any hint accepted before the metadata arrived."""
     return before.refresh.body >= before.ghost_hinted
 
 
@@ -52,9 +50,7 @@ def accepted_hints_are_as_new_as_metadata(before: State, after: State, c: C) -> 
 
 @step()
 def leader_never_goes_back(before: State, after: State, c: C) -> bool:
-    """The leader that a client uses is never replaced by one from an earlier decision of the controller, or from a
-    deleted topic.
-    """
+    """The leader in use is never replaced by one from an earlier controller decision, or from a deleted topic."""
     return after.known.ghost_offset >= before.known.ghost_offset
 
 
@@ -66,9 +62,7 @@ def hint_is_accepted(s: State, c: C) -> bool:
 
 @sometimes
 def hint_makes_metadata_stale(before: State, after: State, c: C) -> bool:
-    """A metadata request is refused because of a token that came with a hint; no metadata has shown the client that
-    offset.
-    """
+    """A metadata request is rejected because of a token from a hint whose offset no metadata response has reached."""
     is_refused = before.refresh.stage == Stage.SENT and after.refresh.stage == Stage.NONE
     return is_refused and before.refresh.sent > before.ghost_read
 

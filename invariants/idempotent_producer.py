@@ -1,4 +1,4 @@
-"""Idempotence: the log contains each batch once and in order, and every acknowledged batch."""
+"""Idempotence: the log contains each batch at most once and in order, and every acknowledged batch."""
 
 from fencepost.model.idempotence.machine import (
     Answer,
@@ -52,19 +52,19 @@ def batches_are_written_in_order(s: State, c: C) -> bool:
 
 @sometimes
 def retry_is_recognized(s: State, c: C) -> bool:
-    """A batch whose answer was lost is resent, recognized as a duplicate, and acknowledged."""
+    """A batch whose response was lost is resent, recognized as a duplicate, and acknowledged."""
     return s.budget.disconnects < c.disconnects and s.batch[0].stage == Stage.WRITTEN and s.end == 1
 
 
 @sometimes
 def batches_are_in_flight_to_both_brokers(s: State, c: C) -> bool:
-    """After a change of leader, batches are in flight to the old leader and to the new one."""
+    """After a leader change, batches are in flight to the old leader and to the new one."""
     return len(s.connection[0]) > 0 and len(s.connection[1]) > 0
 
 
 @sometimes
 def batch_is_out_of_order(s: State, c: C) -> bool:
-    """A leader refuses a batch that does not follow the one before."""
+    """A leader rejects a batch that does not follow the previous one."""
     return any(s.batch[number].answer == Answer.OUT_OF_ORDER for number in range(c.batches))
 
 

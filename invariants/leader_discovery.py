@@ -1,7 +1,7 @@
-"""The promises of KIP-951 about leader discovery, with their witnesses, liveness, and lemmas.
+"""Properties of KIP-951's leader discovery, with their witnesses, liveness, and lemmas.
 
 The ids are the catalogue's: K951-S1 to K951-S6, and K951-L1, S4 and Q1, which are checked on request because they need
-the whole state graph. Fairness: brokers eventually get metadata, answer, and are asked; batches are eventually sent.
+the whole state graph. Fairness: brokers eventually get metadata, respond, and are asked; batches are eventually sent.
 """
 
 from fencepost.model.clients.discovery.brokers import (
@@ -36,7 +36,7 @@ from fencepost.model.language.actions import properties_in
 
 
 def was_chosen(s: State, partition: int, topic: int, leader: int, epoch: int) -> bool:
-    """Return whether the controller ever made this broker leader in this epoch of this incarnation of the topic."""
+    """Return whether the controller ever made this broker leader in this epoch of this topic incarnation."""
     return any(
         s.image[image].partition[partition].topic == topic
         and s.image[image].partition[partition].leader == leader
@@ -46,9 +46,7 @@ def was_chosen(s: State, partition: int, topic: int, leader: int, epoch: int) ->
 
 
 def is_older_than_known(s: State, partition: int) -> bool:
-    """Return whether the metadata response that has arrived has an older leader epoch of the same topic than the
-    client's.
-    """
+    """Return whether the metadata response has an older leader epoch of the same topic than the client's."""
     known, told = s.known[partition], s.image[s.refresh.image].partition[partition]
     return (
         bits.contains(s.refresh.partitions, partition)
@@ -97,9 +95,7 @@ def hints_bring_newer_endpoints(before: State, after: State, c: C) -> bool:
 
 @step(on=client_applies_metadata)
 def metadata_brings_newer_endpoints(before: State, after: State, c: C) -> bool:
-    """K951-S3, for metadata: a metadata response's endpoint never replaces one from a later registration of the same
-    broker.
-    """
+    """K951-S3, for metadata: its endpoint never replaces one from a later registration of the same broker."""
     return all(
         after.endpoint[broker] >= before.endpoint[broker]
         for broker in range(c.brokers)
@@ -121,7 +117,7 @@ def immediate_retries_go_to_newer_epochs(before: State, after: State, c: C, brok
 
 @always
 def hints_are_true(s: State, c: C) -> bool:
-    """K951-S5: the leader of a hint was the controller's choice for its epoch."""
+    """K951-S5: the leader in a hint was the controller's choice for its epoch."""
     return all(
         s.request.stage != Stage.ANSWERED
         or not bits.contains(s.request.hinted, partition)
@@ -132,9 +128,7 @@ def hints_are_true(s: State, c: C) -> bool:
 
 @always
 def known_epochs_exist(s: State, c: C) -> bool:
-    """HYP-6, as visible in a state: a client that knows the topic's current id knows no leader epoch later than the
-    controller's.
-    """
+    """HYP-6, on states: a client with the current topic id knows no leader epoch later than the controller's."""
     return all(
         s.known[partition].topic != newest(s).partition[partition].topic
         or s.known[partition].epoch <= newest(s).partition[partition].epoch
@@ -165,7 +159,7 @@ def hint_is_accepted(s: State, c: C) -> bool:
 
 @sometimes
 def metadata_is_stale(s: State, c: C) -> bool:
-    """A metadata response older than what the client knows has arrived."""
+    """A metadata response has arrived that is older than what the client knows."""
     return s.refresh.stage == Stage.ANSWERED and any(
         is_older_than_known(s, partition) for partition in range(c.partitions)
     )
@@ -236,7 +230,7 @@ FAIR = (
 
 
 def is_misled(s: State, c: C, partition: int) -> bool:
-    """Return whether the client uses a leader other than the controller's, or an epoch that the leader refuses."""
+    """Return whether the client uses a leader other than the controller's, or an epoch that the leader rejects."""
     known, told = s.known[partition], newest(s).partition[partition]
     return known.leader != told.leader or (c.consumer and known.epoch not in (NONE, told.epoch))
 
@@ -280,7 +274,7 @@ def is_told(s: State, c: C) -> bool:
 
 
 def has_succeeded(s: State, c: C) -> bool:
-    """Return whether the batch of partition 0 is done."""
+    """Return whether partition 0's batch is complete."""
     return s.known[0].work == Work.DONE
 
 

@@ -1,4 +1,4 @@
-"""The promises of the published models, and witnesses for them.
+"""Properties of the published models, and witnesses for them.
 
 The first two and the last are from hachikuji/kafka-specification: WeakIsr, StrongIsr and LeaderInIsr.
 """
@@ -39,8 +39,8 @@ def weak_isr(s: State, c: C) -> bool:
 def strong_isr(s: State, c: C) -> bool:
     """A replica that presumes to lead shares all records below its high watermark with the members of the quorum's ISR.
 
-    So every record that consumers can read is on every replica that can be elected. Does not apply to a replica that
-    does not believe that it leads, nor while the quorum's ISR is empty.
+    Therefore every record that consumers can read is on every replica that can be elected. Does not apply to a replica
+    that does not believe that it leads, nor while the quorum's ISR is empty.
     """
     return all(
         share_committed(s, leader, s.quorum.isr)
@@ -86,7 +86,7 @@ def leader_changes(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def isr_grows_back(before: State, after: State, c: C) -> bool:
-    """A replica rejoins the quorum's ISR. Initially all replicas are in it, so the replica was removed before."""
+    """A replica rejoins the quorum's ISR. Initially all replicas are members, so the replica was removed before."""
     return bits.size(after.quorum.isr) > bits.size(before.quorum.isr)
 
 

@@ -1,4 +1,4 @@
-"""Lemmas that make the promises of the published models inductive; each states one fact of the protocol."""
+"""Lemmas that make the properties of the published models inductive; each states one fact of the protocol."""
 
 from fencepost.model.language import NONE, always, bits
 from fencepost.model.language.actions import properties_in
@@ -14,7 +14,7 @@ def high_watermark_is_in_the_log(s: State, c: C) -> bool:
 
 @always
 def quorum_is_the_last_decision(s: State, c: C) -> bool:
-    """The controller's leader and epoch are those of its last decision; before the first one there is no leader."""
+    """The controller's leader and epoch are those of its last decision. Before the first one, there is no leader."""
     return (
         s.quorum_epoch == s.next_leader_epoch - 1
         and (s.quorum_epoch >= 0 or s.quorum.leader == NONE)
@@ -92,7 +92,7 @@ def believers_know_an_isr_with_the_leader(s: State, c: C) -> bool:
 
 @always
 def log_epochs_grow(s: State, c: C) -> bool:
-    """Leader epochs never decrease along a log, and are at most the epoch of its replica."""
+    """Leader epochs never decrease along a log, and are at most the replica's epoch."""
     return all(
         r.log[offset].epoch <= r.leader_epoch and (offset == 0 or r.log[offset - 1].epoch <= r.log[offset].epoch)
         for r in s.replica
@@ -107,7 +107,7 @@ def same_up_to(a: ReplicaState, b: ReplicaState, end: int) -> bool:
 
 @always
 def logs_match(s: State, c: C) -> bool:
-    """Two logs with a record of the same leader epoch at the same offset are equal up to it."""
+    """If two logs have a record of the same leader epoch at the same offset, they are equal up to that record."""
     return all(
         same_up_to(a, b, offset + 1)
         for a in s.replica
@@ -132,7 +132,7 @@ def records_come_from_the_leader(s: State, c: C) -> bool:
 
 @always
 def nobody_writes_before_the_leader_leads(s: State, c: C) -> bool:
-    """No log contains a record of an epoch that the epoch's leader has not learned of."""
+    """No log contains a record of an epoch whose leader has not learned that it leads."""
     return all(
         s.replica[leader].leader_epoch >= r.log[offset].epoch
         for r in s.replica
@@ -192,7 +192,7 @@ def leaders_wait_for_later_members(s: State, c: C) -> bool:
 
 
 def is_pending(s: State, epoch: int) -> bool:
-    """Return whether the leader that was chosen for an epoch may still learn of it."""
+    """Return whether the leader that was chosen for an epoch may still learn that it leads."""
     leader = s.request[epoch].leader
     return any(leader == replica and s.replica[replica].leader_epoch < epoch for replica in range(len(s.replica)))
 
@@ -220,9 +220,7 @@ def isr_has_committed(s: State, c: C) -> bool:
 
 
 def is_ahead_of_a_member(s: State, epoch: int) -> bool:
-    """Return whether a member of the quorum's ISR is in an earlier epoch, so that it may still follow this epoch's
-    leader.
-    """
+    """Return whether a member of the quorum's ISR is in an earlier epoch, so that it may still follow this leader."""
     return any(
         bits.contains(s.quorum.isr, member) and s.replica[member].leader_epoch < epoch
         for member in range(len(s.replica))

@@ -1,4 +1,4 @@
-"""The promises of consistency tokens about metadata reads, with their witnesses, liveness, and a lemma.
+"""Properties of metadata reads with consistency tokens, with their witnesses, liveness, and a lemma.
 
 The ids are the catalogue's: TOK-S1 to TOK-S10, the questions Q16, Q21 and Q53, and the claim SEED-TOKEN-21. Liveness is
 checked on request, because it needs the whole state graph. Fairness: connected servers eventually get metadata,
@@ -52,25 +52,25 @@ def deliveries_are_monotonic(before: State, after: State, c: C, client: int) -> 
 
 @always
 def token_covers_body(s: State, c: C) -> bool:
-    """TOK-S2: the token of a response is at least every offset at which its body was read."""
+    """TOK-S2: a response's token is at least every offset at which its body was read."""
     return all(call.token >= call.newest for call in s.call if is_answered_read(call))
 
 
 @always
 def token_is_exact(s: State, c: C) -> bool:
-    """TOK-S2b: the token of a response is the offset at which its whole body was read."""
+    """TOK-S2b: a response's token is the offset at which its whole body was read."""
     return all(call.oldest == call.token and call.newest == call.token for call in s.call if is_answered_read(call))
 
 
 @always
 def body_is_one_snapshot(s: State, c: C) -> bool:
-    """TOK-S3: the body of a response is the metadata at one offset."""
+    """TOK-S3: a response's body is the metadata at one offset."""
     return all(call.oldest == call.newest for call in s.call if is_answered_read(call))
 
 
 @always
 def token_is_committed(s: State, c: C) -> bool:
-    """TOK-S4: no response carries a token above the committed offset."""
+    """TOK-S4: no response contains a token above the committed offset."""
     return all(call.token <= s.committed for call in s.call if call.status == Status.ANSWERED)
 
 
@@ -83,7 +83,7 @@ def own_writes_are_read(before: State, after: State, c: C, client: int) -> bool:
 
 @step(on=controller_commits_write)
 def writes_take_effect_in_order(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S6: a write is committed after the writes and the reads of its session that came before it."""
+    """TOK-S6: a write is committed after the earlier writes and reads of its session."""
     call = before.call[client]
     return after.committed > max(call.ghost_written, call.ghost_read)
 
@@ -96,7 +96,7 @@ def foreign_requests_change_nothing(before: State, after: State, c: C, client: i
 
 @step()
 def stores_only_grow(before: State, after: State, c: C) -> bool:
-    """TOK-S8: the token of a store never decreases, and its cluster id never changes once it is set."""
+    """TOK-S8: the token in a store never decreases, and its cluster id never changes once it is set."""
     return all(
         is_unknown(before.store[client].latest.cluster)
         or (
@@ -109,10 +109,9 @@ def stores_only_grow(before: State, after: State, c: C) -> bool:
 
 @step(on=client_delivers_answer)
 def imported_contexts_are_honoured(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S9: a read shows nothing older than what another process knew when it exported the context that was imported
-    here.
+    """TOK-S9: a read shows nothing older than what the exporter of an imported context knew at that time.
 
-    That process knew what it had read, its completed writes, and what it had imported itself.
+    The exporting process knew what it had read, its completed writes, and what it had imported itself.
     """
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= call.ghost_imported
@@ -120,16 +119,14 @@ def imported_contexts_are_honoured(before: State, after: State, c: C, client: in
 
 @step(on=server_reports_stale_metadata)
 def stale_servers_lag(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S10: a server returns STALE_METADATA only while its cache is below the token of the request."""
+    """TOK-S10: a server returns STALE_METADATA only while its cache is below the request's token."""
     call = before.call[client]
     return before.server[call.node].cache < call.sent.token
 
 
 @step(on=server_reports_stale_metadata)
 def stale_servers_lag_behind_what_was_seen(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S10, beyond the draft: a server returns STALE_METADATA only if its answer would show less than the session
-    knows.
-    """
+    """TOK-S10, beyond the draft: STALE_METADATA means that a response would show less than the session knows."""
     call, store = before.call[client], before.store[store_of(c, client)]
     known = max(store.ghost_read, store.ghost_written, store.ghost_imported, store.ghost_hinted)
     return shown(before, call.node, call.operation) < known
@@ -144,18 +141,14 @@ def storing_errors_never_throws(before: State, after: State, c: C, client: int) 
 
 @step(on=client_delivers_answer)
 def tokens_never_fall(before: State, after: State, c: C, client: int) -> bool:
-    """SEED-TOKEN-21: the token of a response is at least the latest that the client has seen, as its field's
-    description says.
-    """
+    """SEED-TOKEN-21: a response's token is at least the latest that the client has seen (as its description says)."""
     call, latest = before.call[client], before.store[store_of(c, client)].latest
     return call.token == NONE or call.merged or is_unknown(latest.cluster) or call.token >= latest.token
 
 
 @step(on=client_delivers_answer)
 def unlisted_requests_agree(before: State, after: State, c: C, client: int) -> bool:
-    """Q21: a request that the draft does not list is answered from metadata that contains everything its session has
-    read and written.
-    """
+    """Q21: a request that the draft does not list is answered from metadata with everything its session has seen."""
     call = before.call[client]
     return call.operation != Operation.UNLISTED or call.oldest >= max(call.ghost_read, call.ghost_written)
 
@@ -189,7 +182,7 @@ def read_is_stale(s: State, c: C) -> bool:
 
 @sometimes
 def server_is_behind_client(s: State, c: C) -> bool:
-    """A server returns less than a client has already read."""
+    """A server's response shows less than the client has already read."""
     return any(
         s.server[node].cache < s.store[client].ghost_read for node in range(c.nodes) for client in range(c.clients)
     )
@@ -225,7 +218,7 @@ def two_answers_are_on_their_way(s: State, c: C) -> bool:
 
 @sometimes
 def write_is_acknowledged(s: State, c: C) -> bool:
-    """A client learns that its write is done."""
+    """A client learns that its write is complete."""
     return any(store.ghost_written > 0 for store in s.store)
 
 
@@ -308,7 +301,7 @@ def is_of_other_cluster(s: State, c: C, client: int) -> bool:
 
 
 def is_of_this_cluster(s: State, c: C, client: int) -> bool:
-    """Return whether the client's store contains no such context."""
+    """Return whether the client's store does not contain such a context."""
     return not is_of_other_cluster(s, c, client)
 
 
@@ -355,7 +348,7 @@ waits = at_most(
 
 
 def cost_of_retry(before: State, after: State, c: C) -> int:
-    """Return 1 for a step in which client 0 resends its request; other clients' retries do not count."""
+    """Return 1 for a step in which client 0 resends its request, otherwise 0."""
     is_sent = before.call[0].status != Status.SENT and after.call[0].status == Status.SENT
     return 1 if is_sent and before.call[0].status != Status.IDLE else 0
 

@@ -38,7 +38,8 @@ from fencepost.model.protocols import MACHINES
 class Protocol:
     """A machine and its properties.
 
-    Properties `on_request` are checked only if named: they need the whole state graph, or apply to unusual constants.
+    Properties in `on_request` are checked only if named: they need the whole state graph, or apply to unusual
+    constants.
     """
 
     machine: Machine
@@ -53,23 +54,23 @@ class Protocol:
 
     @property
     def name(self) -> str:
-        """The machine's name, as on the command line."""
+        """Return the machine's name, as on the command line."""
         return self.machine.name
 
     @property
     def every_property(self) -> tuple[Property, ...]:
-        """All properties; those that are checked only on request come last."""
+        """Return all properties. Those that are checked only on request come last."""
         return (*self.properties, *self.on_request)
 
     def compiled_with(self, asked: tuple[Property, ...]) -> tuple[Property, ...]:
-        """Return the properties to compile for these.
+        """Return the properties to compile for the requested ones.
 
-        The usual properties are included, so that naming one of them needs no new compilation.
+        The usual properties are included, so that requesting one of them later needs no new compilation.
         """
         return (*self.properties, *(item for item in asked if item not in self.properties))
 
     def select(self, names: tuple[str, ...]) -> tuple[Property, ...]:
-        """Return the properties of these names, by default all except those on request.
+        """Return the properties with these names, by default all except those on request.
 
         Raise UsageError for an unknown name.
         """
@@ -130,6 +131,6 @@ LINEAGE = tuple(machine.name for machine in MACHINES if machine.state is base.St
 
 
 def protocol(name: str) -> Protocol:
-    """Return the protocol of this name; raise UsageError if it does not exist."""
+    """Return the protocol with this name; raise UsageError if it does not exist."""
     require_known((name,), PROTOCOLS, "there is no protocol", "Protocols are")
     return PROTOCOLS[name]

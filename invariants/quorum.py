@@ -1,4 +1,4 @@
-"""The promises of the replicated metadata log, and their witnesses.
+"""Properties of the replicated metadata log, and their witnesses.
 
 Ids that begin with KR are about Raft as KRaft implements it, those that begin with K1166 about KIP-1166.
 """
@@ -22,7 +22,7 @@ from fencepost.model.quorum.state import Node, Phase, Role, State, leads
 
 
 def holds_committed(s: State, n: Node, end: int) -> bool:
-    """Return whether the log contains, below `end`, the records that were first committed there."""
+    """Return whether the log has, below `end`, the records that were first committed there."""
     return all(
         offset < n.end
         and n.log[offset].record == s.ghost_committed[offset].record
@@ -37,7 +37,7 @@ def is_latest(s: State, node: int) -> bool:
 
 
 def is_parked_without_field(s: State, c: C, node: int) -> bool:
-    """Return whether a replica's parked fetch has no field HighWatermark for its leader."""
+    """Return whether a replica's parked fetch lacks the field HighWatermark, as its leader reads it."""
     return (
         s.node[node].fetch.phase == Phase.PARKED
         and not is_consumer(c, node)
@@ -46,7 +46,7 @@ def is_parked_without_field(s: State, c: C, node: int) -> bool:
 
 
 def reaching(s: State, c: C, leader: int) -> int:
-    """Return the number of voters with logs that reach the leader's high watermark."""
+    """Return the number of voters whose logs reach the leader's high watermark."""
     l = s.node[leader]
     voters = voters_below(s, c, l, l.high_watermark)
     return sum(bits.contains(voters, node) and s.node[node].end >= l.high_watermark for node in range(c.nodes))
@@ -56,7 +56,7 @@ def reaching(s: State, c: C, leader: int) -> int:
 def one_leader_per_epoch(s: State, c: C) -> bool:
     """KR-S1: no two nodes lead in the same epoch.
 
-    In different epochs they may, until the older leader learns of the newer one.
+    Two nodes may lead in different epochs until the older leader learns of the newer one.
     """
     return not any(
         leads(s, one) and leads(s, other) and s.node[one].epoch == s.node[other].epoch
@@ -92,13 +92,13 @@ def majority_holds_committed(s: State, c: C) -> bool:
 
 @always
 def committed_is_the_same_everywhere(s: State, c: C) -> bool:
-    """KR-S4: below its high watermark every node has the records that were first committed there."""
+    """KR-S4: below its high watermark, every node has the records that were first committed there."""
     return all(holds_committed(s, n, n.high_watermark) for n in s.node)
 
 
 @always
 def snapshots_hold_what_is_committed(s: State, c: C) -> bool:
-    """KR-S9: every snapshot contains only committed records, and all of them up to its end. Only with `snapshots`."""
+    """KR-S9: every snapshot contains exactly the committed records up to its end. Only with `snapshots`."""
     return all(n.start <= s.ghost_committed_end and holds_committed(s, n, n.start) for n in s.node)
 
 
@@ -128,23 +128,19 @@ def records_are_unique(s: State, c: C) -> bool:
 
 @always
 def nobody_fails(s: State, c: C) -> bool:
-    """No node is directed to truncate below its high watermark, which would stop it. Does not apply when disks are
-    lost.
-    """
+    """No node is directed to truncate below its high watermark and thus stops. Does not apply when disks are lost."""
     return not any(n.failed for n in s.node)
 
 
 def is_alone(s: State, c: C, leader: int) -> bool:
-    """Return whether the voters among the leader and its followers are not a majority."""
+    """Return whether a leader and its followers are not a majority of the voters."""
     voters = voters_of(s, c, s.node[leader])
     return bits.size(voters & (followers_of(s, c, leader) | bits.only(leader))) <= bits.size(voters) // 2
 
 
 @step()
 def majority_keeps_its_leader(before: State, after: State, c: C) -> bool:
-    """KR-S7: no node enters a later epoch while a majority follows the leader of the latest one. Only with
-    `check_quorum`.
-    """
+    """KR-S7: no node enters a later epoch while a majority follows the latest leader. Only with `check_quorum`."""
     kept = c.check_quorum and any(is_latest(before, node) and not is_alone(before, c, node) for node in range(c.nodes))
     return not kept or all(n.epoch <= highest_epoch(before, c, bits.everyone(c.nodes)) for n in after.node)
 
@@ -167,9 +163,7 @@ def parked_replicas_know_the_high_watermark(s: State, c: C) -> bool:
 
 @step(on=leader_handles_fetch)
 def fetches_without_field_wait(before: State, after: State, c: C, leader: int, follower: int) -> bool:
-    """K1166-S2: a replica's fetch without the field is parked if it is empty, and no new high watermark completes
-    it.
-    """
+    """K1166-S2: a replica's empty fetch without the field is parked, and no new high watermark completes it."""
     is_empty = (
         reported_high_watermark(before, c, follower) == absent(before)
         and not is_consumer(c, follower)
@@ -191,7 +185,7 @@ def high_watermarks_are_true(s: State, c: C) -> bool:
 
 @step()
 def high_watermarks_never_fall(before: State, after: State, c: C) -> bool:
-    """K1166-S3: a node's high watermark never decreases, but it may be forgotten at a restart, and by a new leader."""
+    """K1166-S3: a node's high watermark never decreases, but a restart or a new leader may reset it to unknown."""
     return all(
         after.node[node].high_watermark
         in (NONE, max(after.node[node].high_watermark, before.node[node].high_watermark))
@@ -207,7 +201,7 @@ def brokers_apply_what_is_committed(s: State, c: C) -> bool:
 
 @always
 def divergence_is_told_at_once(s: State, c: C) -> bool:
-    """B37: a follower that must truncate is answered immediately: such an answer is never parked."""
+    """B37: a follower that must truncate is answered immediately: its fetch is never parked."""
     return not any(n.fetch.phase == Phase.PARKED and n.fetch.diverging for n in s.node)
 
 
@@ -239,13 +233,13 @@ def new_leader_commits(s: State, c: C) -> bool:
 
 @sometimes
 def two_nodes_lead(s: State, c: C) -> bool:
-    """A deposed leader does not know it yet while its successor leads."""
+    """A deposed leader does not know that it was deposed, while its successor leads."""
     return any(leads(s, one) and leads(s, other) for one in range(c.nodes) for other in range(one))
 
 
 @sometimes
 def deposed_leader_commits(before: State, after: State, c: C) -> bool:
-    """A leader moves its high watermark after its successor was elected."""
+    """A leader advances its high watermark after its successor was elected."""
     return any(
         leads(after, node)
         and not is_latest(before, node)
@@ -264,7 +258,7 @@ def follower_cuts_its_log(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def replica_is_ahead_of_its_leader(s: State, c: C) -> bool:
-    """A fetch whose sender knows a higher high watermark than its leader is parked."""
+    """A fetch is parked although its sender knows a higher high watermark than the leader."""
     return any(
         n.fetch.phase == Phase.PARKED and n.high_watermark > s.node[max(n.leader, 0)].high_watermark for n in s.node
     )
@@ -272,13 +266,13 @@ def replica_is_ahead_of_its_leader(s: State, c: C) -> bool:
 
 @sometimes
 def fetch_without_field_is_parked(s: State, c: C) -> bool:
-    """The fetch of a replica that does not report its high watermark is parked."""
+    """A fetch that does not report the replica's high watermark is parked."""
     return any(is_parked_without_field(s, c, node) for node in range(c.nodes))
 
 
 @sometimes
 def high_watermark_is_sent_alone(s: State, c: C) -> bool:
-    """An answer carries no records, but a high watermark that its receiver does not know."""
+    """A response contains no records, but a high watermark that its receiver does not know."""
     return any(
         n.fetch.phase == Phase.ANSWERED
         and not n.fetch.diverging
@@ -315,13 +309,13 @@ def added_voter_counts(s: State, c: C) -> bool:
 
 @sometimes
 def snapshot_is_loaded(before: State, after: State, c: C) -> bool:
-    """A follower that lacks records its leader has deleted starts from its leader's snapshot. Only with `snapshots`."""
+    """A follower whose leader has deleted the records that it needs starts from a snapshot. Only with `snapshots`."""
     return any(after.node[node].start > before.node[node].end for node in range(c.nodes))
 
 
 @sometimes
 def log_is_replaced(before: State, after: State, c: C) -> bool:
-    """A follower whose log diverges from its leader's drops all of it for a snapshot. Only with `snapshots`."""
+    """A follower whose log diverges from its leader's replaces it by a snapshot. Only with `snapshots`."""
     return any(
         after.node[node].start > before.node[node].start
         and any(

@@ -1,7 +1,7 @@
-"""The parking rule of KIP-1166 for every number: how a leader in any state reads the field HighWatermark.
+"""KIP-1166's parking rule for arbitrary numbers: how a leader in any state interprets the field HighWatermark.
 
 The states need not be reachable. Offsets and high watermarks are any numbers that a log can have, up to 2**63 - 2. A
-missing field counts as more than all of them, and as 2**63 - 1 if logs are that long.
+missing field is greater than all of them: it counts as 2**63 - 1 if logs are that long.
 """
 
 from fencepost.model.language import NONE, always
@@ -23,9 +23,7 @@ def has_offsets_of_a_log(s: State) -> bool:
 
 @always
 def without_field_nothing_is_new(s: State, c: C) -> bool:
-    """A fetch without the field, or to a leader before version 18, is parked exactly as before the KIP: it is never
-    behind.
-    """
+    """A fetch without the field, or to a leader before version 18, is parked exactly as before the KIP."""
     return not has_offsets_of_a_log(s) or not any(
         is_behind(s, c, leader, follower)
         for leader in range(c.nodes)
@@ -49,7 +47,7 @@ def stale_replicas_are_answered(s: State, c: C) -> bool:
 
 @always
 def current_replicas_are_parked(s: State, c: C) -> bool:
-    """A replica that reports the leader's high watermark, or more, is not behind: it has nothing to learn."""
+    """A replica that reports at least the leader's high watermark is not behind: it has nothing to learn."""
     return not any(
         is_behind(s, c, leader, follower)
         for leader in range(c.nodes)
@@ -60,7 +58,7 @@ def current_replicas_are_parked(s: State, c: C) -> bool:
 
 @always
 def unknown_is_behind_everything_known(s: State, c: C) -> bool:
-    """A replica that reports -1 is behind any leader that knows its high watermark, and not behind any other."""
+    """A replica that reports -1 is behind any leader that knows its high watermark, and not behind any other leader."""
     return all(
         is_behind(s, c, leader, follower) == (s.node[leader].high_watermark >= 0)
         for leader in range(c.nodes)
@@ -71,7 +69,7 @@ def unknown_is_behind_everything_known(s: State, c: C) -> bool:
 
 @always
 def both_statements_of_the_rule_agree(s: State, c: C) -> bool:
-    """The KIP's "local high watermark <= remote" and "remote high watermark >= leader's" mean the same: not behind."""
+    """The KIP's "local high watermark <= remote" and "remote high watermark >= leader's" both mean: not behind."""
     return all(
         (not is_behind(s, c, leader, follower))
         == (s.node[leader].high_watermark <= reported_high_watermark(s, c, follower))
@@ -84,9 +82,7 @@ def both_statements_of_the_rule_agree(s: State, c: C) -> bool:
 
 @always
 def old_versions_get_no_early_answer(s: State, c: C) -> bool:
-    """A replica's fetch without the field, whose log does not diverge, is answered immediately only if there are
-    records for it.
-    """
+    """A fetch without the field, from a replica whose log does not diverge, is answered at once only with records."""
     return not has_offsets_of_a_log(s) or all(
         (has_records(s, c, leader, follower) or is_behind(s, c, leader, follower))
         == (s.node[follower].end < s.node[leader].end)
@@ -98,8 +94,9 @@ def old_versions_get_no_early_answer(s: State, c: C) -> bool:
 
 @always
 def ends_of_64_bits_are_told_apart(s: State, c: C) -> bool:
-    """A leader at the last offset, 2**63 - 2, parks only fetches that report exactly that offset, or that lack the
-    field, which counts as 2**63 - 1.
+    """A leader at the last offset, 2**63 - 2, parks only fetches that report this offset or lack the field.
+
+    A missing field counts as 2**63 - 1.
     """
     return absent(s) != 2 * HALF + 1 or all(
         is_behind(s, c, leader, follower)

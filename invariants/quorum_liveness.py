@@ -1,8 +1,8 @@
 """Liveness of a replica of the metadata log, and the delay before it learns of a commit.
 
-All properties apply after the last fault: no election, no restart, no lost answer. K1166-L1 and L2 allow timeouts; the
-purpose of KIP-1166 must be met without them. The delay, in ticks, is measured on machines with a clock. SEED-1166-3 is
-about the content of the answers in today's Kafka.
+All properties apply after the last fault: no election, no restart, no lost response. K1166-L1 and L2 allow timeouts;
+the purpose of KIP-1166 must be met without them. The delay, in ticks, is measured on machines with a clock. SEED-1166-3
+is about the content of responses in today's Kafka.
 """
 
 from fencepost.invariants.quorum import is_alone
@@ -102,7 +102,7 @@ def is_not_ahead(s: State, c: C, node: int) -> bool:
 
 
 def is_divergent(s: State, c: C, node: int) -> bool:
-    """Return whether the node follows a leader from whose log its own diverges."""
+    """Return whether the node's log diverges from its leader's."""
     return is_connected(s, node) and departs(s, max(s.node[node].leader, 0), node)
 
 
@@ -112,24 +112,24 @@ def is_not_divergent(s: State, c: C, node: int) -> bool:
 
 
 def has_nothing_to_fetch(s: State, c: C, node: int) -> bool:
-    """Return whether the node follows a leader and has everything that it could fetch from it."""
+    """Return whether the node follows a leader and has fetched everything that it can fetch from it."""
     leader = max(s.node[node].leader, 0)
     return is_connected(s, node) and not departs(s, leader, node) and s.node[node].end >= readable(s, c, node)
 
 
 def readable(s: State, c: C, node: int) -> int:
-    """Return the end of what the node exposes: consumers read only committed records."""
+    """Return the end of the node's readable records: consumers read only committed records."""
     l = s.node[max(s.node[node].leader, 0)]
     return max(l.high_watermark, 0) if c.consumer and node == c.nodes - 1 else l.end
 
 
 def rests(s: State, c: C, node: int) -> bool:
-    """Return whether the node's fetch is parked, or has something to fetch again."""
+    """Return whether the node's fetch is parked, or there is something to fetch."""
     return s.node[node].fetch.phase == Phase.PARKED or not has_nothing_to_fetch(s, c, node)
 
 
 def does_not_know_commit(s: State, c: C, node: int) -> bool:
-    """Return whether the node follows a leader that has committed the first record, and does not know that."""
+    """Return whether the node follows a leader that has committed the first record, and does not know this."""
     if not is_connected(s, node):
         return False
     l = s.node[max(s.node[node].leader, 0)]
@@ -138,12 +138,12 @@ def does_not_know_commit(s: State, c: C, node: int) -> bool:
 
 
 def somebody_does_not_know(s: State, c: C) -> bool:
-    """Return whether the first record is committed, and a connected node does not know it."""
+    """Return whether the first record is committed, and a connected node does not know this."""
     return any(does_not_know_commit(s, c, node) for node in range(c.nodes))
 
 
 def everybody_knows(s: State, c: C) -> bool:
-    """Return whether every connected node knows whether the first record is committed."""
+    """Return whether every connected node knows that the first record is committed, if it is."""
     return not somebody_does_not_know(s, c)
 
 
@@ -153,7 +153,7 @@ def some_broker_lacks_commit(s: State, c: C) -> bool:
 
 
 def lacks_commit(s: State, c: C, node: int) -> bool:
-    """Return whether the broker follows a leader that has committed the first record, and has not applied it."""
+    """Return whether the broker has not applied the first record, although its leader has committed it."""
     if not is_connected(s, node):
         return False
     l = s.node[max(s.node[node].leader, 0)]
@@ -264,7 +264,7 @@ commit_is_visible_in_time = at_most(
 
 @step()
 def answers_show_the_latest_high_watermark(before: State, after: State, c: C) -> bool:
-    """SEED-1166-3: every answer that a leader sends carries the high watermark that it knows at that time."""
+    """SEED-1166-3: every response contains the high watermark that the leader knows when it sends the response."""
     return all(
         before.node[node].fetch.phase == Phase.ANSWERED
         or after.node[node].fetch.phase != Phase.ANSWERED
@@ -335,7 +335,7 @@ def removed_voters_stay_out(s: State, c: C) -> bool:
 
 
 def can_be_elected(s: State, c: C, candidate: int, down: int) -> bool:
-    """Return whether a majority would elect a candidate while another node is down, and can reach that candidate."""
+    """Return whether a majority can reach and would elect a candidate while another node is down."""
     n = s.node[candidate]
     voters = voters_of(s, c, n)
     electors = sum(
@@ -352,9 +352,7 @@ def can_be_elected(s: State, c: C, candidate: int, down: int) -> bool:
 
 @always
 def voters_can_elect(s: State, c: C) -> bool:
-    """KR-S12: if one of three voters is down, the others can elect a leader that they can reach; two voters always
-    can.
-    """
+    """KR-S12: two voters, or three of which one is down, can always elect a leader that they can reach."""
     return all(
         any(can_be_elected(s, c, candidate, down) for candidate in range(c.nodes) if candidate != down)
         for down in range(c.nodes)
@@ -364,7 +362,7 @@ def voters_can_elect(s: State, c: C) -> bool:
 
 @sometimes
 def lost_observer_asks_another(before: State, after: State, c: C) -> bool:
-    """An observer that has lost its leader follows one that is not among its configured nodes."""
+    """An observer that has lost its leader follows a node that is not among its configured nodes."""
     return any(
         before.node[node].lost > 0
         and after.node[node].leader != NONE

@@ -1,6 +1,4 @@
-"""Committed records that an unclean recovery keeps: all records, those on brokers that answered, or those on any
-broker.
-"""
+"""Committed records that an unclean recovery keeps: all, those on brokers that responded, or those on any broker."""
 
 from fencepost.model.language import NONE, always, bits, sometimes, step
 from fencepost.model.language.actions import properties_in

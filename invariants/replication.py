@@ -1,4 +1,4 @@
-"""The promises of Kafka's replication, and their witnesses.
+"""Properties of Kafka's replication, and their witnesses.
 
 The ids are the catalogue's: G-S1 to G-S16 for the whole protocol, KIP903-S1 to S4 for broker epochs.
 """
@@ -44,9 +44,7 @@ def is_deleted(s: State, record: int) -> bool:
 
 
 def has_committed(s: State, r: Replica) -> bool:
-    """Return whether the log has all records that were ever below a leader's high watermark and have not been
-    deleted.
-    """
+    """Return whether the log has all records that were ever below a leader's high watermark and are not deleted."""
     return all(
         holds_committed(s, r, offset) or is_deleted(s, s.ghost_committed[offset])
         for offset in range(s.ghost_committed_end)
@@ -66,9 +64,7 @@ def has_record(r: Replica, record: int) -> bool:
 
 
 def agree_up_to(one: Replica, other: Replica, end: int) -> bool:
-    """Return whether two logs contain the same records below `end`, ignoring offsets that either of them has
-    deleted.
-    """
+    """Return whether two logs have the same records below `end`, ignoring offsets that either has deleted."""
     return all(
         one.log[offset].record == other.log[offset].record and one.log[offset].epoch == other.log[offset].epoch
         for offset in range(max(one.start, other.start), end)
@@ -88,7 +84,7 @@ def leader_has_committed(s: State, c: C) -> bool:
 def candidates_have_committed(s: State, c: C) -> bool:
     """G-S1b: every running member of the ISR and of the ELR has every record that was ever committed.
 
-    So electing any of these brokers cleanly loses nothing. Does not apply to members whose process is down.
+    Therefore electing any of these brokers cleanly loses nothing. Does not apply to members whose process is down.
     """
     return all(
         has_committed(s, s.replica[broker])
@@ -100,9 +96,7 @@ def candidates_have_committed(s: State, c: C) -> bool:
 
 @always
 def leader_has_acknowledged(s: State, c: C) -> bool:
-    """G-S2: the controller's leader, once it knows that it leads, has every record that was acknowledged to a
-    producer.
-    """
+    """G-S2: the controller's leader, once it knows that it leads, has every acknowledged record."""
     return not has_current_leader(s) or all(
         has_record(s.replica[newest(s).leader], record)
         for record in range(1, c.max_records + 1)
@@ -112,7 +106,7 @@ def leader_has_acknowledged(s: State, c: C) -> bool:
 
 @always
 def acknowledged_survives(s: State, c: C) -> bool:
-    """G-S2b: a record that was acknowledged is in some log, either of a running broker or of one that is down."""
+    """G-S2b: a record that was acknowledged is in some log, of a broker that is running or down."""
     return all(
         any(has_record(r, record) for r in s.replica)
         for record in range(1, c.max_records + 1)
@@ -122,7 +116,7 @@ def acknowledged_survives(s: State, c: C) -> bool:
 
 @always
 def logs_match_below_high_watermark(s: State, c: C) -> bool:
-    """G-S3: two replicas hold the same records below both their high watermarks."""
+    """G-S3: two replicas have the same records below both of their high watermarks."""
     return all(
         agree_up_to(one, other, min(one.high_watermark, other.high_watermark))
         for one in s.replica
@@ -132,9 +126,7 @@ def logs_match_below_high_watermark(s: State, c: C) -> bool:
 
 @always
 def logs_match(s: State, c: C) -> bool:
-    """G-S3b: if two replicas have a record of the same leader epoch at the same offset, their logs are equal up to
-    it.
-    """
+    """G-S3b: if two replicas have a record of the same epoch at the same offset, their logs are equal up to it."""
     return all(
         agree_up_to(one, other, offset + 1)
         for one in s.replica
@@ -164,7 +156,7 @@ def leader_high_watermark_never_falls(before: State, after: State, c: C) -> bool
 def one_leader_per_epoch(s: State, c: C) -> bool:
     """Part of G-S5: no two brokers lead in the same leader epoch.
 
-    They may lead in different epochs while metadata is on its way.
+    Two brokers may lead in different epochs while metadata is on its way.
     """
     return all(
         not leads(s, one) or not leads(s, other) or local(s, one).leader_epoch != local(s, other).leader_epoch
@@ -193,7 +185,7 @@ def leaders_have_their_epoch(s: State, c: C) -> bool:
 def isr_is_sane(s: State, c: C) -> bool:
     """G-S6: leader, ISR and ELR are consistent, and no member of the ISR is fenced, shutting down or without a replica.
 
-    Without ELR the last member of the ISR stays there when it is fenced.
+    Without ELR, the last member of the ISR stays there when it is fenced.
     """
     image = newest(s)
     is_on = has_elr(s, c)
@@ -220,8 +212,7 @@ def eligible_leaders_have_replicas(s: State, c: C) -> bool:
 
 @always
 def isr_members_are_current(s: State, c: C) -> bool:
-    """G-S7: no ISR member joined through a request that named an earlier incarnation of it, or stayed through a
-    re-registration.
+    """G-S7: no ISR member joined by a request with an earlier broker epoch, or stayed through a re-registration.
 
     KIP903-S2 covers what an incarnation has fetched under its own epoch. Does not apply to the last member, which,
     without ELR, stays in the ISR when it is fenced and registers again.
@@ -246,10 +237,9 @@ def maximal_isr_covers_isr(s: State, c: C) -> bool:
 
 @always
 def maximal_isr_covers_requests(s: State, c: C) -> bool:
-    """KIP903-S3, as visible in a state: the current leader counts the members of every request of its own that the
-    controller may still apply.
+    """KIP903-S3, on states: the current leader counts the members of each of its requests that may still be applied.
 
-    So a leader that reverted to the committed ISR was right: its request was not applied and never will be.
+    Therefore a leader that reverted to the committed ISR was right: its request was not applied and never will be.
     """
     return not has_current_leader(s) or all(
         not is_sent(m)
@@ -261,15 +251,16 @@ def maximal_isr_covers_requests(s: State, c: C) -> bool:
 
 @always
 def leaders_show_committed(s: State, c: C) -> bool:
-    """G-S9: a leader serves below its high watermark only the records that were first committed there, so no consumer
-    reads two versions.
+    """G-S9: below its high watermark, a leader serves only the records that were first committed there.
+
+    So no consumer reads two versions of a record.
     """
     return all(shows_committed(s, s.replica[broker]) for broker in range(c.brokers) if leads(s, broker))
 
 
 @always
 def replicas_show_committed(s: State, c: C) -> bool:
-    """G-S9 for KIP-392: any running replica serves below its high watermark only what was committed there."""
+    """G-S9 for KIP-392: below its high watermark, any running replica serves only what was committed there."""
     return all(shows_committed(s, s.replica[broker]) for broker in range(c.brokers) if is_running(s, broker))
 
 
@@ -281,11 +272,10 @@ def log_starts_are_committed(s: State, c: C) -> bool:
 
 @always
 def deleted_records_stay_deleted(s: State, c: C) -> bool:
-    """G-S15: the controller's leader, once it knows that it leads, serves no record that a client knows to be deleted
-    (KIP-107).
+    """G-S15: the controller's leader, once it knows that it leads, serves no record that is known to be deleted.
 
-    A DeleteRecords request is answered once the low watermark has passed the offset: all live replicas have deleted the
-    record.
+    A client knows this when its DeleteRecords request succeeds (KIP-107), after the low watermark has passed the
+    offset: all live replicas have deleted the record.
     """
     if not has_current_leader(s):
         return True
@@ -309,9 +299,9 @@ def applied_requests_are_current(before: State, after: State, c: C, m: AlterPart
 
 @step(on=controller_applies_alter_partition)
 def joining_epoch_is_registered(before: State, after: State, c: C, m: AlterPartition) -> bool:
-    """KIP903-S1: a broker that joins the ISR is registered under the broker epoch that the request names for it.
+    """KIP903-S1: a broker that joins the ISR is registered with the broker epoch in the request.
 
-    Does not apply to members for which the leader names no epoch, as was usual before Fetch version 15.
+    Does not apply to members for which the request contains no epoch, as was usual before Fetch version 15.
     """
     joined = m.isr & ~newest(before).isr
     return all(
@@ -350,9 +340,7 @@ def joining_replica_covers_epoch_start(before: State, after: State, c: C, m: Alt
 
 @step(on=controller_applies_alter_partition)
 def members_without_epoch_are_current(before: State, after: State, c: C, m: AlterPartition) -> bool:
-    """KIP903-S4: a member that stays in the ISR, and whose broker epoch the request does not name, has not restarted
-    since it joined.
-    """
+    """KIP903-S4: a member that stays in the ISR by a request without its epoch has not restarted since it joined."""
     stayed = m.isr & newest(before).isr & before.ghost_stale
     return all(m.member_epoch[broker] != NONE or not bits.contains(stayed, broker) for broker in range(c.brokers))
 
@@ -380,7 +368,7 @@ def restarted_broker_is_in_sync(s: State, c: C) -> bool:
 
 @sometimes
 def request_names_ineligible_replica(s: State, c: C) -> bool:
-    """A request with current epochs reaches the controller while a member that it names is not eligible."""
+    """A request with current epochs reaches the controller while a member that it names is ineligible."""
     return any(
         is_sent(m) and passes_epoch_checks(c, newest(s), m) and not is_eligible(s, c, m) for m in s.alter_partitions
     )
@@ -394,7 +382,7 @@ def leader_moves(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def two_brokers_lead(s: State, c: C) -> bool:
-    """A deposed leader does not know it yet while its successor leads."""
+    """A deposed leader does not know that it was deposed, while its successor leads."""
     return any(leads(s, one) and leads(s, other) for one in range(c.brokers) for other in range(one))
 
 
@@ -409,7 +397,7 @@ def follower_cuts_its_log(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def leader_is_reelected_unaware(before: State, after: State, c: C) -> bool:
-    """A leader applies metadata that makes it lead in a later epoch, without having seen that it was deposed."""
+    """A leader applies metadata that makes it lead in a later epoch, without noticing that it was deposed."""
     return any(
         leads(before, broker)
         and leads(after, broker)

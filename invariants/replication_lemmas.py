@@ -1,4 +1,4 @@
-"""Lemmas that make the promises of replication inductive; each states one fact of the protocol."""
+"""Lemmas that make the properties of replication inductive; each states one fact of the protocol."""
 
 from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.state import Answer, State, has_process, leads
@@ -7,16 +7,15 @@ from fencepost.model.language import always, bits, step
 
 @always
 def applied_images_exist(s: State, c: C) -> bool:
-    """The metadata that a running broker has applied is in the controller's log; a broker that is down has no
-    metadata.
-    """
+    """The metadata that a running broker has applied is in the controller's log; stopped brokers have no metadata."""
     return all(s.replica[b].applied <= (s.newest if has_process(s, b) else 0) for b in range(c.brokers))
 
 
 @always
 def leader_epochs_have_one_leader(s: State, c: C) -> bool:
-    """Along the controller's log leader epochs never decrease, and a change of leader, also to none, opens a new
-    epoch.
+    """Along the controller's log, leader epochs never decrease, and each change of leader opens a new epoch.
+
+    A change to no leader counts as a change.
     """
     return all(
         s.image[earlier].leader_epoch <= s.image[later].leader_epoch
@@ -32,9 +31,7 @@ def leader_epochs_have_one_leader(s: State, c: C) -> bool:
 
 @always
 def partition_epochs_tell_changes(s: State, c: C) -> bool:
-    """Along the controller's log partition epochs never decrease, and a change of leader or ISR comes with a new
-    one.
-    """
+    """Along the controller's log, partition epochs never decrease, and each change of leader or ISR opens a new one."""
     return all(
         s.image[earlier].partition_epoch <= s.image[later].partition_epoch
         and (
@@ -49,16 +46,15 @@ def partition_epochs_tell_changes(s: State, c: C) -> bool:
 
 @always
 def leaders_wait_for_no_answer(s: State, c: C) -> bool:
-    """No answer to a fetch is on its way to a broker that leads."""
+    """No fetch response is in flight to a broker that leads."""
     return all(s.replica[broker].answer.kind == Answer.NONE for broker in range(c.brokers) if leads(s, broker))
 
 
 @step()
 def high_watermark_is_held_when_it_rises(before: State, after: State, c: C) -> bool:
-    """G-S4: a leader raises its high watermark at most to its own log end, and at most to the offset that each member
-    of its maximal ISR has fetched.
+    """G-S4: a leader advances its high watermark at most to what each member of its maximal ISR has fetched.
 
-    The maximal ISR consists of the ISR and the members that a pending request may add.
+    Its own log end is a limit too. The maximal ISR consists of the ISR and the members that a pending request may add.
     """
     return all(
         after.replica[leader].high_watermark <= after.replica[leader].end

@@ -1,10 +1,10 @@
-"""Liveness of the replication protocol: the promises that it keeps eventually, if messages arrive and brokers return.
+"""Liveness of the replication protocol, provided that messages arrive and brokers return.
 
-Fairness: every broker applies metadata, fetches, and acts on the answers that it gets. The controller answers every
+Fairness: every broker applies metadata, fetches, and acts on the responses that it gets. The controller answers every
 leader, and unfences brokers that may be unfenced. A broker whose process is down is started again; a shutdown ends.
 Faults, timeouts and operators' actions need not happen: fencing, crashes, ISR shrinks, elections, the return of a
-failed directory. Only `normalize` makes a leader ignore an answer that it no longer waits for. Without it, such an
-answer stays in flight forever, and the leader, which has one request in flight at a time, sends no other.
+failed directory. Only `normalize` makes a leader ignore a response that it no longer waits for. Without it, such a
+response stays in flight forever, and the leader, which has one request in flight at a time, sends no other.
 """
 
 from fencepost.invariants.replication import has_record
@@ -94,12 +94,12 @@ fenced_broker_is_unfenced = leads_to(
 
 
 def waits(s: State, c: C, leader: int, record: int) -> bool:
-    """A producer waits for the answer to this write."""
+    """A producer waits for the acknowledgement of this write."""
     return record != 0 and any(s.replica[leader].waiting[offset] == record for offset in range(c.max_records))
 
 
 def waits_no_more(s: State, c: C, leader: int, record: int) -> bool:
-    """No producer waits for the answer to this write."""
+    """No producer waits for the acknowledgement of this write."""
     return not waits(s, c, leader, record)
 
 
@@ -158,7 +158,7 @@ def has_pending_change(s: State, c: C, leader: int) -> bool:
 
 
 def has_no_pending_change(s: State, c: C, leader: int) -> bool:
-    """The broker waits for no ISR change, or no longer leads."""
+    """The broker does not wait for an ISR change, or no longer leads."""
     return not has_pending_change(s, c, leader)
 
 
@@ -259,7 +259,7 @@ def leads_no_more(s: State, c: C, broker: int) -> bool:
 
 
 def knows_who_leads(s: State, c: C, broker: int) -> bool:
-    """The broker leads, or does not believe that it does."""
+    """The broker leads, or does not believe that it leads."""
     return not leads_no_more(s, c, broker)
 
 
@@ -276,7 +276,7 @@ deposed_leader_steps_down = leads_to(
 
 
 def is_unaware(s: State, c: C, leader: int, follower: int) -> bool:
-    """The leader serves the follower, which has committed records and does not know that they are committed."""
+    """The follower does not know that some of its records are committed, although the leader serves it."""
     r, f = s.replica[leader], s.replica[follower]
     return serves(s, c, leader, follower) and f.high_watermark < min(r.high_watermark, f.end)
 

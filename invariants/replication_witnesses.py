@@ -1,7 +1,7 @@
 """Witnesses on replication, checked on request: each operator's change and each of its effects is possible.
 
-They cover min ISR and ELR, reassignments, processes that follow before registration, late answers, log directories, and
-log starts.
+They cover min ISR and ELR, reassignments, processes that follow before registration, late responses, log directories,
+and log starts.
 """
 
 from fencepost.model.cluster.constants import C
@@ -41,7 +41,7 @@ def change_clears_the_elr(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def configs_are_published_apart(s: State, c: C) -> bool:
-    """A broker acts on the min ISR of a different image from the partition's."""
+    """A broker acts on a min ISR and a partition from different images."""
     return any(
         is_running(s, broker) and s.replica[broker].raised != local(s, broker).raised for broker in range(c.brokers)
     )
@@ -80,7 +80,7 @@ def loses_its_replica(before: State, after: State, broker: int) -> bool:
 
 
 def gets_a_replica(before: State, after: State, broker: int) -> bool:
-    """Return whether a running broker learns in this step that it has a replica now."""
+    """Return whether a running broker learns in this step that it now has a replica."""
     return (
         is_running(before, broker)
         and is_running(after, broker)
@@ -117,7 +117,7 @@ def removed_replica_deletes_records(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def added_replica_starts_empty(before: State, after: State, c: C) -> bool:
-    """A broker without a replica learns that it has one, and starts with an empty log."""
+    """A broker without a replica learns that it now has one, and starts with an empty log."""
     return any(gets_a_replica(before, after, broker) for broker in range(c.brokers))
 
 
@@ -139,7 +139,7 @@ def fetch_without_epoch_counts(s: State, c: C) -> bool:
 
 @sometimes
 def unregistered_process_joins(before: State, after: State, c: C) -> bool:
-    """A replica whose process is not registered joins the ISR: the registration is its predecessor's."""
+    """A replica whose process is not registered joins the ISR, because its predecessor is still registered."""
     joined = newest(after).isr & ~newest(before).isr
     return any(bits.contains(joined, broker) and before.replica[broker].early != 0 for broker in range(c.brokers))
 
@@ -148,7 +148,7 @@ def unregistered_process_joins(before: State, after: State, c: C) -> bool:
 
 
 def takes_late_answer(before: State, after: State, broker: int) -> bool:
-    """Return whether a broker handles an answer from an earlier leader epoch in this step."""
+    """Return whether a broker handles a response from an earlier leader epoch in this step."""
     return (
         is_running(before, broker)
         and is_running(after, broker)
@@ -159,7 +159,7 @@ def takes_late_answer(before: State, after: State, broker: int) -> bool:
 
 @sometimes
 def late_answer_cuts_a_log(before: State, after: State, c: C) -> bool:
-    """A follower truncates its log because of an answer from an earlier leader epoch."""
+    """A follower truncates its log because of a response from an earlier leader epoch."""
     return any(
         takes_late_answer(before, after, broker) and after.replica[broker].end < before.replica[broker].end
         for broker in range(c.brokers)
@@ -168,7 +168,7 @@ def late_answer_cuts_a_log(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def late_answer_brings_a_record(before: State, after: State, c: C) -> bool:
-    """A follower appends the record of an answer from an earlier leader epoch."""
+    """A follower appends the record from a response of an earlier leader epoch."""
     return any(
         takes_late_answer(before, after, broker) and after.replica[broker].end > before.replica[broker].end
         for broker in range(c.brokers)
@@ -177,7 +177,7 @@ def late_answer_brings_a_record(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def late_answer_is_ignored(before: State, after: State, c: C) -> bool:
-    """A follower follows a leader again, and ignores that leader's late answer from an earlier leader epoch."""
+    """A follower follows a leader again, and ignores that leader's late response from an earlier leader epoch."""
     return any(
         takes_late_answer(before, after, m.follower)
         and local(before, m.follower).leader == m.leader
@@ -188,7 +188,7 @@ def late_answer_is_ignored(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def record_is_skipped(before: State, after: State, c: C) -> bool:
-    """A follower skips a record that its leader can only have received after it answered."""
+    """A follower skips a record that its leader can only have received after sending the response."""
     return any(
         before.replica[broker].answer.record != 0
         and before.replica[broker].answer.epoch > local(before, broker).leader_epoch
@@ -210,9 +210,7 @@ def offline_replica_leaves_the_isr(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def new_directory_is_assigned(before: State, after: State, c: C) -> bool:
-    """A broker that has registered without its replica's directory reports the directory of the new log to the
-    controller.
-    """
+    """A broker that has registered without its replica's directory reports the directory of its new log."""
     assigned = before.offline & ~after.offline
     return any(is_running(before, broker) and bits.contains(assigned, broker) for broker in range(c.brokers))
 
@@ -222,7 +220,7 @@ def new_directory_is_assigned(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def follower_begins_at_the_log_start(before: State, after: State, c: C) -> bool:
-    """A follower drops a log that ends below its leader's log start, and starts again there."""
+    """A follower drops a log that ends below its leader's log start, and restarts there."""
     return any(
         after.replica[broker].start > before.replica[broker].end and is_running(before, broker)
         for broker in range(c.brokers)

@@ -1,4 +1,4 @@
-"""The parts of the catalogue: runs, and the entries that they decide."""
+"""The elements of the catalogue: runs, and the entries that they decide."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Profile(StrEnum):
-    """How much of the catalogue is run; each level includes the ones before it."""
+    """The part of the catalogue to run. Each level includes the previous ones."""
 
     QUICK = "quick"
     """A selection that shows every protocol: minutes."""
@@ -20,9 +20,9 @@ class Profile(StrEnum):
 
 @dataclass(frozen=True)
 class Run:
-    """One exploration and its expected results.
+    """An exploration and its expected results.
 
-    `violated` gives the length of the shortest trace for each property that must be violated; every other property must
+    `violated` gives the length of the shortest trace for each property that must be violated. Every other property must
     hold, and every other witness must be reached, except those in `unreached`. Figures that are None are not pinned.
     """
 
@@ -49,18 +49,18 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The run in a few words, unique in the catalogue: `kip320 3/2/2/2`, `replication 2 brokers, B09`."""
+        """Return a short, unique description of the run: `kip320 3/2/2/2`, `replication 2 brokers, B09`."""
         return f"{self.protocol} {self.short_name}"
 
     @property
     def short_name(self) -> str:
-        """The name without the protocol's: version and title, by which entries refer to the run."""
+        """Return the name without the protocol's: version and title, by which entries refer to the run."""
         values = self.title or "/".join(str(value) for value in self.constants.values())
         return " ".join(part for part in (self.version, values) if part)
 
     @property
     def traces(self) -> dict[str, str]:
-        """The archived trace of each property that must be violated, by file name; not every run has one."""
+        """Return the file name of each violated property's archived trace. Some runs do not have one."""
         return {name: self.trace.get(name, f"{self.protocol}-{name}.trace") for name in self.violated}
 
 
@@ -73,19 +73,19 @@ class Case:
 
     @property
     def expect(self) -> str:
-        """The verdict expected for the property in this run."""
+        """Return the verdict expected for the property in this run."""
         if self.prop in self.run.violated:
             return "violated"
         return "unreached" if self.prop in self.run.unreached else "holds"
 
     @property
     def worst(self) -> int | str | None:
-        """The greatest cost, if pinned."""
+        """Return the greatest cost, if pinned."""
         return self.run.worst.get(self.prop)
 
     @property
     def length(self) -> int | None:
-        """The length of the shortest trace, if the property must be violated."""
+        """Return the length of the shortest trace, if the property must be violated."""
         return self.run.violated.get(self.prop)
 
 

@@ -1,8 +1,8 @@
 """The runs of the catalogue, one TOML file per protocol in `invariants/runs/`. This is the complete schema.
 
-    protocol = "follower-reads"          # the machine; without it each key names the machine, before the version
-    sizes = "replicas log_size"          # the key is the values of these constants: "3/2"
-    [ids]                                # short names of properties, those that claims use too
+    protocol = "follower-reads"          # the machine; without this key, each run's key names it before the version
+    sizes = "replicas log_size"          # the key consists of the values of these constants: "3/2"
+    [ids]                                # short names of properties, which claims use too
     S2 = "nothing-is-skipped"
     [lists]                              # several ids under one name
     live = "L1, L2"
@@ -11,29 +11,29 @@
     [never]                              # witnesses that no run can reach under these constants; ";" means "or"
     "position-is-validated" = "position_epochs=off; records<2"
 
-    [[group]]                            # runs that have something in common; a row has the last word
-    set = "replicas=2 records=2"         # constants; a row's `set` goes on top of it
-    title = "2 replicas"                 # with it the keys are versions ("" for none), without it a version and a title
-    version = "kafka-4.1"                # with it the keys are titles
+    [[group]]                            # runs with common values, which a row can override
+    set = "replicas=2 records=2"         # constants; a row's `set` is added
+    title = "2 replicas"                 # then the keys are versions ("" for none); otherwise a version and a title
+    version = "kafka-4.1"                # then the keys are titles
     run."kafka-4.1" = {pin=[22_123, 25], fails="S2 7, Q2 8", profile="quick", trace="Q2 replaced", never="lags, found"}
 
-A row that does not fit on one line is an array of such tables over several lines. The keys of a row or its group:
+A row that does not fit on one line is an array of such tables over several lines. A row or its group has these keys:
 
-    set      constants as `name=value`, the last one of a name; a word alone is one of `sets`
+    set      constants as `name=value`, of which the last one for a name counts; or names from `sets`
     pin      distinct states and depth
-    fails    properties that must fail, each with the states of its shortest trace; every other property must hold
-    never    witnesses that are not reached; every other witness must be. A row's come on top of its group's
+    fails    properties that must fail, each with the number of states in its shortest trace; all others must hold
+    never    witnesses that are not reached; all others must be. A row's witnesses are added to its group's
     reaches  instead of `never`: the only witnesses that are reached
-    judges   the properties to judge, where not all of the usual ones are
+    judges   the properties to judge, if they differ from the usual ones
     worst    the greatest cost of an at-most property: a number, `unbounded` or `never`
     trace    archived traces: `Q2 slug` is the file PROTOCOL-slug.trace
-    profile  quick, ci (if nothing is written) or full
-    why      why something fails that one would like to hold
-    compact  true: keep hashes of states only
-    serves   what the run is for, where no entry names it
+    profile  quick, ci (the default) or full
+    why      the reason for an undesired failure
+    compact  true: store only hashes of states
+    serves   the purpose of a run that no entry names
 
-To add a run, write its row with `pin=[0, 0]` (and 0 for lengths that are not known), name it in the entry of
-`invariants/claims/` that it decides, and let `fencepost check PROTOCOL --profile ci --pin` write the figures.
+To add a run, write its row with `pin=[0, 0]` (and 0 for unknown lengths), name it in the entry of `invariants/claims/`
+that it decides, and let `fencepost check PROTOCOL --profile ci --pin` write the figures.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Runs:
         self.all.append(run)
 
     def names(self, name: str, text: str) -> tuple[str, ...]:
-        """Return the properties of a protocol named as in its file; raise UsageError for an unknown one."""
+        """Return the properties of a protocol by their names in its file; raise UsageError for an unknown one."""
         names = tuple(self._files[name].names(text))
         protocol(name).select(names)
         return names

@@ -1,4 +1,4 @@
-"""One file of runs, read from its tables and checked. The schema is in the docstring of `run_files`."""
+"""A file of runs, read from its tables and validated. The docstring of `run_files` describes the schema."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ADDED = ("set", "never")
 
 
 def pairs(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of a text such as `TOK-S1 14, no timeouts 5`: the text before the last word, and that word."""
+    """Yield the pairs in a text such as `TOK-S1 14, no timeouts 5`: the text before the last word, and that word."""
     for item in words(text):
         first, _, last = item.rpartition(" ")
         if not first:
@@ -36,7 +36,7 @@ def pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def words(text: str) -> list[str]:
-    """Return the items between commas, without the line breaks."""
+    """Return the items between commas, without line breaks."""
     return [" ".join(item.split()) for item in text.split(",") if item.strip()]
 
 
@@ -87,14 +87,14 @@ class RunFile:
                 yield run
 
     def names(self, text: str) -> list[str]:
-        """Return the properties named by a text: by id, by name, or as a list."""
+        """Return the properties that a text names by id, by name, or as a list."""
         return [name for item in words(text) for name in self._names(item)]
 
     def _names(self, item: str) -> list[str]:
         return self.names(self.lists[item]) if item in self.lists else [self.ids.get(item, item)]
 
     def constants(self, text: str, declared: Mapping[str, Constant[Any]]) -> dict[str, int]:
-        """Return the constants of `name=value` words and named sets, the last value of each name."""
+        """Return the constants in `name=value` words and named sets. For a repeated name, the last value counts."""
         found: dict[str, int] = {}
         for word in text.split():
             name, equals, value = word.partition("=")
@@ -109,7 +109,7 @@ class RunFile:
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a file, with the values of its group."""
+    """A row of a file, with the values of its group."""
 
     file: RunFile
     key: str
@@ -118,7 +118,7 @@ class Row:
 
     @cached_property
     def said(self) -> Mapping[str, Any]:
-        """The values of the row or, if missing, of its group."""
+        """Return the values of the row, with those of its group for missing keys."""
         joined = {
             name: f"{self.group.get(name, '')}{mark}{self.row.get(name, '')}"
             for name, mark in zip(_ADDED, " ,", strict=True)
@@ -127,7 +127,7 @@ class Row:
 
     @cached_property
     def named(self) -> tuple[str, str, str]:
-        """The protocol, the version and the title."""
+        """Return the protocol, the version and the title."""
         key, name = self.key, self.file.protocol
         if not name:
             name, _, key = key.partition(" ")

@@ -1,7 +1,7 @@
-"""Theorems: properties proved by induction, with lemmas, and a broken twin on which the proof must fail.
+"""Theorems: properties proved by induction, with lemmas, and a broken twin for which the proof must fail.
 
-A lemma is a predicate over states that the protocol satisfies and that makes a conjunction inductive. It is not one of
-Kafka's promises, so `check` does not evaluate it; `prove` finds it by its name.
+A lemma is a predicate over states that the protocol satisfies and that makes a conjunction inductive. A lemma is not
+one of Kafka's guarantees, so `check` does not evaluate it; `prove` finds it by its name.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ WIDEST = (1 << 63) - 1
 class Twin:
     """The same theorem with one rule removed: a step of `action` must then violate the induction.
 
-    Constants or a modified machine remove the rule. For a theorem about every state, `action` is the property that is
-    violated.
+    Constants or a modified machine remove the rule. For a theorem about every state, `action` is the violated property.
     """
 
     rule: str
@@ -45,7 +44,7 @@ class Twin:
 
 @dataclass(frozen=True)
 class Theorem:
-    """A proof of the catalogue: `goals` follow by induction, together with `lemmas`, for every value of `unbounded`.
+    """A proof in the catalogue: `goals` follow by induction, together with `lemmas`, for every value of `unbounded`.
 
     `everywhere`: the theorem is about every state of the domains, without any step. `havoc_loops`: loops that
     `unbounded` makes unbounded may write any value.
@@ -67,12 +66,12 @@ class Theorem:
 
     @property
     def found(self) -> Protocol:
-        """The protocol."""
+        """Return the protocol."""
         return OWN.get(self.protocol) or protocol(self.protocol)
 
     @property
     def properties(self) -> tuple[Property, ...]:
-        """Goals and lemmas."""
+        """Return the goals and the lemmas."""
         return select(self.found, self.goals + self.lemmas)
 
 
@@ -286,7 +285,7 @@ def provable(found: Protocol) -> tuple[Property, ...]:
 
 
 def select(found: Protocol, names: tuple[str, ...]) -> tuple[Property, ...]:
-    """Return the properties and lemmas of these names (default: all properties); raise UsageError if unknown."""
+    """Return the properties and lemmas with these names (default: all properties); raise UsageError if unknown."""
     if not names:
         return tuple(item for item in found.properties if item.kind.must_hold)
     known = {item.name: item for item in (*found.every_property, *provable(found))}
@@ -295,7 +294,7 @@ def select(found: Protocol, names: tuple[str, ...]) -> tuple[Property, ...]:
 
 
 def theorem(name: str) -> Theorem:
-    """Return the theorem of this name; raise UsageError if it does not exist."""
+    """Return the theorem with this name; raise UsageError if it does not exist."""
     known = {item.name: item for item in THEOREMS}
     require_known((name,), known, "there is no proof", "Proofs are")
     return known[name]

@@ -1,4 +1,4 @@
-"""Promises of a log with a tier: all retained records can be read, and retention deletes no more than it should."""
+"""Properties of tiered storage: all retained records can be read, and retention deletes no more than it should."""
 
 from fencepost.model.language import NONE, always, bits, leads_to, sometimes, weak
 from fencepost.model.language.actions import properties_in
@@ -17,7 +17,7 @@ def is_kept(s: State, r: Replica, offset: int) -> bool:
 
 
 def is_read(s: State, r: Replica, offset: int) -> bool:
-    """Return whether a reader gets a record: from disk, from the local log start on, or from the tier below it."""
+    """Return whether a record can be read: on disk from the local log start on, in the tier below it."""
     return offset >= r.first if offset >= r.local else in_tier(s, r.log[offset].epoch, offset)
 
 
@@ -32,7 +32,7 @@ def committed_records_are_kept(s: State, c: C) -> bool:
 
 @always
 def readers_get_what_is_kept(s: State, c: C) -> bool:
-    """TS-S2: a reader of the leader gets each committed record that is retained, and is not out of range."""
+    """TS-S2: a reader gets each retained, committed record from the leader, and no out-of-range error."""
     if s.leader == NONE:
         return True
     r = s.replica[s.leader]
@@ -50,7 +50,7 @@ def retention_keeps_its_size(s: State, c: C) -> bool:
 
 @always
 def log_starts_follow_deletions(s: State, c: C) -> bool:
-    """TS-S4: every offset below the leader's log start was deleted on purpose."""
+    """TS-S4: every record below the leader's log start was deleted on purpose."""
     if s.leader == NONE:
         return True
     deleted = 0
@@ -61,9 +61,7 @@ def log_starts_follow_deletions(s: State, c: C) -> bool:
 
 @always
 def log_starts_are_looked_up(s: State, c: C) -> bool:
-    """TS-S5: a leader that has read the tier's metadata, or deleted from the tier, starts its log at what remains in
-    it.
-    """
+    """TS-S5: once a leader has read the tier's metadata or deleted from the tier, its log starts at what remains."""
     return not s.ghost_low
 
 
@@ -115,13 +113,13 @@ PROPERTIES = properties_in(globals())
 
 
 def has_forgotten(s: State, c: C, broker: int) -> bool:
-    """Return whether the leader does not know of segments of its log in the tier, so that its disk fills."""
+    """Return whether the leader does not know some segments of its log in the tier, so that its disk fills up."""
     r = s.replica[broker]
     return leads(s, broker) and r.tiered < find_tiered(s, c, r)
 
 
 def has_not_forgotten(s: State, c: C, broker: int) -> bool:
-    """Return whether the leader knows of all segments of its log in the tier, or no longer leads."""
+    """Return whether the leader knows all segments of its log in the tier, or no longer leads."""
     return not has_forgotten(s, c, broker)
 
 

@@ -1,4 +1,4 @@
-"""The promises of the token store alone, on which the clients' reads rely."""
+"""Properties of the token store alone, on which the clients' reads rely."""
 
 from fencepost.model.clients.tokens.alone import C, State, agree, is_same
 from fencepost.model.clients.tokens.store import clashes, is_unknown, later
@@ -8,7 +8,7 @@ from fencepost.model.language.actions import properties_in
 
 @always
 def order_means_nothing(s: State, c: C) -> bool:
-    """Contexts that do not conflict give the same store in any order: `later` is associative and commutative."""
+    """Contexts that do not conflict result in the same store in any order: `later` is associative and commutative."""
     return not agree(s) or is_same(s.in_order, s.in_other_order)
 
 
@@ -20,7 +20,7 @@ def repetition_means_nothing(s: State, c: C) -> bool:
 
 @always
 def store_is_the_latest(s: State, c: C) -> bool:
-    """The store contains one of the known contexts, and no context of its cluster with a greater offset was given."""
+    """The store contains one of the known contexts, and no given context of its cluster has a greater offset."""
     return all(
         is_unknown(one.cluster)
         or (s.in_order.cluster != NONE and (clashes(one.cluster, s.in_order.cluster) or s.in_order.token >= one.token))
@@ -30,16 +30,14 @@ def store_is_the_latest(s: State, c: C) -> bool:
 
 @always
 def unknown_is_the_unit(s: State, c: C) -> bool:
-    """Unknown contexts change nothing, and an unknown store takes the first known context; the same holds for `later`
-    of offsets.
-    """
+    """Unknown contexts change nothing, and an unknown store takes the first known one; likewise `later` of offsets."""
     only_first = is_unknown(s.given[1].cluster) and is_unknown(s.given[2].cluster)
     return not only_first or is_same(s.in_order, s.given[0])
 
 
 @always
 def cluster_is_that_of_the_first(s: State, c: C) -> bool:
-    """The cluster id of a store is that of the first known context, whatever comes later."""
+    """A store's cluster id is that of the first known context, whatever comes later."""
     return is_unknown(s.given[0].cluster) or s.in_order.cluster == s.given[0].cluster
 
 

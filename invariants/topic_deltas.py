@@ -1,4 +1,4 @@
-"""Images of topics: whatever the deltas, an image agrees with the log; and each directory is assigned or dropped."""
+"""Topic images: an image agrees with the log, whatever the deltas, and each directory is assigned or dropped."""
 
 from fencepost.model.language import NONE, always, bits, leads_to, sometimes, weak
 from fencepost.model.language.actions import properties_in
@@ -7,14 +7,14 @@ from fencepost.model.topics.machine import C, State, Topic, broker_assigns_direc
 
 @always
 def images_follow_the_log(s: State, c: C) -> bool:
-    """TD-S1: the broker's image with its delta contains the topic that the metadata log contains, and no other."""
+    """TD-S1: the broker's image with its delta contains exactly the topic that the metadata log contains."""
     applied = s.image if s.delta.broken else (s.image & ~s.delta.deleted) | s.delta.changed
     return applied == (0 if s.topic == NONE else bits.only(s.topic))
 
 
 @always
 def created_topics_exist(s: State, c: C) -> bool:
-    """TD-S2: a topic that a delta lists as created exists after it."""
+    """TD-S2: a topic that a delta lists as created exists after the delta."""
     return s.delta.created in (NONE, s.topic)
 
 

@@ -7,27 +7,27 @@ from fencepost.model.lineage import base
 
 
 def leader(s: State, c: C) -> int:
-    """The leader in the controller's latest decision."""
+    """Return the leader in the controller's latest decision."""
     return newest(s).leader
 
 
 def leader_epoch(s: State, c: C) -> int:
-    """The leader epoch in the controller's latest decision."""
+    """Return the leader epoch in the controller's latest decision."""
     return newest(s).leader_epoch
 
 
 def isr(s: State, c: C) -> int:
-    """The in-sync replicas in the controller's latest decision."""
+    """Return the in-sync replicas in the controller's latest decision."""
     return newest(s).isr
 
 
 def acknowledged(s: State, c: C) -> int:
-    """The records that producers know to be written."""
+    """Return the records that producers know to be written."""
     return s.ghost_acknowledged
 
 
 def readable(s: State, c: C) -> int:
-    """The records that the leader shows to consumers, in order; empty while no leader knows that it leads."""
+    """Return the records that the leader serves to consumers, in order; none while no leader knows that it leads."""
     if not has_current_leader(s):
         return NONE
     r = s.replica[newest(s).leader]
@@ -41,17 +41,17 @@ REPLICATION = (leader, leader_epoch, isr, acknowledged, readable)
 
 
 def quorum_leader(s: base.State, c: base.C) -> int:
-    """The leader in the controller's latest decision."""
+    """Return the leader in the controller's latest decision."""
     return s.quorum.leader
 
 
 def quorum_isr(s: base.State, c: base.C) -> int:
-    """The in-sync replicas."""
+    """Return the in-sync replicas."""
     return s.quorum.isr
 
 
 def leader_shows(s: base.State, c: base.C) -> int:
-    """The records that the leader shows to consumers, in order; empty while it does not know that it leads."""
+    """Return the records that the leader serves to consumers, in order; none while it does not know that it leads."""
     if s.quorum.leader == NONE or not base.is_true_leader(s, s.quorum.leader):
         return NONE
     r = s.replica[s.quorum.leader]

@@ -1,4 +1,4 @@
-"""The delay and the cost of a high watermark: K392-Q1, K392-Q1b, and whether a follower is ever ahead.
+"""The delay and the cost of propagating a high watermark: K392-Q1, K392-Q1b, and whether a follower is ever ahead.
 
 A maximum wait is replica.fetch.wait.max.ms, or a consumer's fetch.max.wait.ms; two messages make a round trip.
 """
@@ -53,7 +53,7 @@ def committed_record_is_hidden(s: State, c: C) -> bool:
 
 
 def is_committed(s: State, c: C, offset: int) -> bool:
-    """Return whether the leader knows that the record at `offset` is committed, and the follower does not."""
+    """Return whether the leader knows that the record at `offset` is committed, and the follower does not know this."""
     return s.high_watermark <= offset < s.leader_high_watermark
 
 
@@ -73,7 +73,7 @@ def is_read(s: State, c: C, offset: int) -> bool:
 
 
 def has_just_begun(s: State, c: C) -> bool:
-    """Return whether nothing was appended, and the first fetch is on its way."""
+    """Return whether nothing was appended, and the first fetch is in flight."""
     return s.leader_end == 0 and s.fetch.phase == Phase.SENT
 
 

@@ -1,7 +1,6 @@
-"""Measured figures: they take minutes to hours to measure, so they are committed; pages and `fencepost vacuity` read
-them.
+"""Measured figures, which pages and `fencepost vacuity` read.
 
-`matrices/` has a file for each protocol whose guards were removed one by one; `faults.json` has fault tables,
-`proofs.json`, `replication.json` and `spark.json` the cost of proofs, of searches and of searches on Spark. `tox -e
-figures` measures them again.
+They are committed because measuring them takes minutes to hours; `tox -e figures` measures them again. `matrices/` has
+a file for each protocol whose guards were removed one by one. `faults.json` has fault tables; `proofs.json`,
+`replication.json` and `spark.json` have the cost of proofs, of searches and of searches on Spark.
 """

@@ -1,4 +1,4 @@
-"""Reading and writing figures: JSON with one row per line, so that a change is a small diff."""
+"""Reading and writing figures as JSON with one row per line, so that a change is a small diff."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ FOLDER = Path(__file__).parent
 
 
 def file_of(name: str) -> Path:
-    """Return the file of the figures of this name."""
+    """Return the file of the figures with this name."""
     return FOLDER / f"{name}.json"
 
 
 @cache
 def load(name: str) -> dict[str, Any]:
-    """Return the figures of this name; empty if nothing was measured. They are shared: do not change them."""
+    """Return the figures with this name, or an empty dict if they were not measured.
+
+    Do not modify them: they are cached.
+    """
     file = file_of(name)
     found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     return found
 
 
 def save(name: str, figures: dict[str, Any]) -> None:
-    """Replace the figures of this name, and forget the cached ones."""
+    """Replace the figures with this name, and clear their cache."""
     file = file_of(name)
     file.parent.mkdir(exist_ok=True)
     file.write_text(text_of(figures) + "\n", "utf-8")
@@ -32,7 +35,7 @@ def save(name: str, figures: dict[str, Any]) -> None:
 
 
 def text_of(value: Any, inset: str = "") -> str:
-    """Return a value as JSON: each row on its own line, everything else on one line."""
+    """Return a value as JSON, with each row on its own line and everything else on one line."""
     if not _has_rows(value):
         return json.dumps(value, ensure_ascii=False)
     deeper = inset + " "
