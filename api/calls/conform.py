@@ -161,6 +161,7 @@ def conform_changes(
 def conform_clients(
     clients: Iterable[str],
     *,
+    protocol: str = "leader-discovery",
     walks: int | None = None,
     depth: int | None = None,
     seed: int = 1,
@@ -174,7 +175,8 @@ def conform_clients(
     KIP-320.
 
     The histories come from `traces` and `stories`, or are random `walks` of up to `depth` steps; by default, they are
-    walks that take every transition of a small state graph. For a range such as "librdkafka==2.4.0..2.8.0", the first
+    walks that take every transition of a small state graph. With protocol `idempotent-producer`, they are walks (by
+    default 100), played to idempotent producers. For a range such as "librdkafka==2.4.0..2.8.0", the first
     and the last release are tested, and each rule that only one of them breaks is bisected. `budget` is in seconds for
     each client. One failure per rule is written to the folder `output`.
     """
@@ -183,7 +185,7 @@ def conform_clients(
     from fencepost.kafka.clients.report import conform_clients as play
 
     plan = ClientPlan(
-        walks or 0, depth or DEPTH, seed, tuple(map(Path, traces)), tuple(stories), budget, _folder(output)
+        walks or 0, depth or DEPTH, seed, tuple(map(Path, traces)), tuple(stories), budget, _folder(output), protocol
     )
     return ConformResult.of(*play(tuple(clients), plan, watched(progress).note))
 

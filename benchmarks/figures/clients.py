@@ -1,7 +1,7 @@
 """Measurement of real clients against the scripted cluster: many histories each, twice; the stories of
 `docs/kafka/clients.md`; and mutants of our own client.
 
-python -m benchmarks.figures.clients [walks CLIENT ...] [stories [NAME ...]] [mutants [NAME ...]]
+python -m benchmarks.figures.clients [walks CLIENT ...] [producers CLIENT ...] [stories [NAME ...]] [mutants [NAME ...]]
 
 Rows go to invariants/figures/clients.json; clients with earlier measurements are measured again.
 """
@@ -16,8 +16,18 @@ from typing import Any
 
 from fencepost.invariants.figures.store import load, save
 from fencepost.kafka.clients.duties import NAMES
-from fencepost.kafka.clients.history import APPLICATION, COVERED, DEPTH, FOLLOWERS, Source, Story, of_archive, settings
-from fencepost.kafka.clients.install import NEWEST, OWN, install_client
+from fencepost.kafka.clients.history import (
+    APPLICATION,
+    COVERED,
+    DEPTH,
+    FOLLOWERS,
+    Source,
+    Story,
+    of_archive,
+    producer_walks,
+    settings,
+)
+from fencepost.kafka.clients.install import NEWEST, OWN, PRODUCERS, install_client
 from fencepost.kafka.clients.play import Times
 from fencepost.kafka.clients.report import ClientOutcome, Pool, run
 from fencepost.kafka.clients.rules import Judge
@@ -87,6 +97,15 @@ def walks(asked: str, number: int = WALKS) -> None:
         rows(table, found, **key)
 
 
+def producers(asked: str, number: int = 300) -> None:
+    client = install_client(asked)
+    outcome = run(client, list(producer_walks(number, DEPTH, SEED)), seconds=SECONDS)
+    print(client.title, outcome.histories, dict(outcome.broken), flush=True)
+    of_producers = [*NAMES[NAMES.index("retries-keep-their-sequence") : NAMES.index("stays-alive")], "recovers"]
+    key = {"client": client.title}
+    rows("producers", [{**key, **outcome.row(name)} for name in of_producers], **key)
+
+
 def _changed(first: ClientOutcome, second: ClientOutcome) -> int:
     sets: list[dict[str, set[str]]] = []
     for outcome in (first, second):
@@ -145,6 +164,9 @@ def main(words: list[str]) -> None:
         mutants(names)
     if kind in ("", "stories"):
         stories(names)
+    if kind in ("", "producers"):
+        for asked in names or PRODUCERS:
+            producers(asked)
     if kind in ("", "walks"):
         for asked in names or NEWEST:
             walks(asked)

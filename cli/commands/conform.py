@@ -27,7 +27,7 @@ WORDS = {
 }
 ROWS = 16
 COLOURS = {"conforms": "bold green", "differs": "bold red", "undetermined": "bold yellow"}
-PROTOCOL_OF_CLIENTS = "leader-discovery"
+PROTOCOLS_OF_CLIENTS = ("leader-discovery", "idempotent-producer")
 BROKERS = "brokers"
 OWN = ("traces", "walks", "settings", "with_", "without")
 
@@ -128,9 +128,10 @@ def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformR
         return _ask_brokers(protocol, given, display)
     clients = given["clients"]
     if clients:
-        if protocol != PROTOCOL_OF_CLIENTS:
+        if protocol not in PROTOCOLS_OF_CLIENTS:
             raise UsageError(
-                f"--client needs protocol `{PROTOCOL_OF_CLIENTS}`, not {protocol!r}: real clients play its histories."
+                f"--client needs protocol {' or '.join(f'`{name}`' for name in PROTOCOLS_OF_CLIENTS)}, not "
+                f"{protocol!r}: real clients play their histories."
             )
         others = ("kafka", "jars", "settings", "with_", "without", "ablate", "refusals", "changes", "lines")
         _refuse(
@@ -140,7 +141,7 @@ def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformR
             "because its histories come from fixed machines. Leave out the others.",
         )
         chosen = _taken(given, "walks", "depth", "seed", "traces", "stories", "budget", "output")
-        return conform_clients(clients, progress=display, **chosen)
+        return conform_clients(clients, protocol=protocol, progress=display, **chosen)
     if given["stories"]:
         raise UsageError(
             "--story needs --client, because stories are played to real clients: add a client, such as --client java."

@@ -79,8 +79,8 @@ def _played(table: str) -> list[Figures]:
     return found
 
 
-def client_rules() -> Table:
-    found = {(row["rule"], row["client"]): row for row in _played("rules")}
+def client_rules(table: str = "rules") -> Table:
+    found = {(row["rule"], row["client"]): row for row in _played(table)}
     clients = dict.fromkeys(client for _, client in found)
     names = dict.fromkeys(rule for rule, _ in found)
     rows = ([f"`{name}`", *(_broken(found[name, client]) for client in clients)] for name in names)

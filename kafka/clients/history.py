@@ -38,7 +38,7 @@ COVERED = (
 )
 """Constants that `benchmarks/clients.py` covers: SMALL and larger ones."""
 DEPTH = 30
-NAME = re.compile(r"(walk|errors|follower|cover) (\d+)\.(\d+)\Z")
+NAME = re.compile(r"(walk|errors|follower|producer|cover) (\d+)\.(\d+)\Z")
 
 
 BESIDES = {
@@ -78,6 +78,17 @@ PRODUCERS = {
     "producers_expire": "brokers forget all producers that have written so far",
     "sequence_is_refused": "the broker refuses the next batch for the partition as out of order",
 }
+IDEMPOTENT = "idempotent-producer"
+OF_PRODUCER = {
+    "producer_sends_batch": "client-has-more 0",
+    "broker_handles_request": "client-sends-request 0; broker-answers-request",
+    "producer_receives_answer": "client-receives-response",
+    "producer_learns_leader": "client-refreshes 0; broker-answers-refresh; client-applies-metadata",
+    "connection_ends": "connections-end {0}",
+    "controller_elects_leader": "controller-elects-leader 0 {other}; broker-learns 0 {image}; broker-learns 1 {image}",
+    "broker_restarts": "broker-keeps-last-batch {other}",
+}
+"""The moves that play each action of the model of idempotent producers; `other` is the broker that does not lead."""
 APPLICATION = {
     "client_commits": "the application commits its position with the leader epoch of the previous record",
     "client_commits_without_epoch": "the application commits its position without a leader epoch",
@@ -239,6 +250,34 @@ class Source:
         return History(history.constants, tuple(moves), history.name)
 
 
+def producer_walks(number: int, depth: int, seed: int) -> Iterator[History]:
+    """Yield random walks of the model of idempotent producers, as histories of a partition on two brokers.
+
+    Before a connection ends, its broker stops answering, from the first request on whose answer is lost.
+    """
+    machine = named_protocol(IDEMPOTENT).machine
+    values = {"batches": 4, "log_size": 6, "elections": 2, "disconnects": 2, "restarts": 1}
+    plain = Interpreter(machine, machine.set_constants(values))
+    small = {"brokers": 2, "partitions": 1, "changes": 2, "elections": 2}
+    for place, walk in enumerate(model_walks(plain, number, depth, seed)):
+        image, moves = 0, [["client-is-idempotent", "producers-expire"]]
+        unanswered: tuple[list[int], list[int]] = ([], [])
+        for step in (item.step for item in walk):
+            name, broker, other = step.action.name, int((*step.args, 0)[0]) % 2, 1 - image % 2
+            image += name == "controller_elects_leader"
+            text = OF_PRODUCER.get(name, "").format(broker, other=other, image=image)
+            moves.append([item for item in text.split("; ") if item])
+            if name == "broker_handles_request":
+                unanswered[broker].append(len(moves) - 1)
+            elif name == "producer_receives_answer":
+                unanswered[broker].pop(0)
+            elif name == "connection_ends" and unanswered[broker]:
+                moves[unanswered[broker][0]].insert(0, f"answers-are-lost {broker}")
+                unanswered[broker].clear()
+        constants = named_protocol(PROTOCOL).machine.set_constants(small)
+        yield History(constants, tuple(_move(item) for items in moves for item in items), f"producer {seed}.{place}")
+
+
 def settings(role: str | None = None) -> tuple[dict[str, int], ...]:
     small = {"brokers": 3, "partitions": 1, "changes": 2}
     each = (
@@ -260,6 +299,8 @@ def by_name(name: str) -> History | None:
     if found is None:
         return None
     first, number = int(found[2]), int(found[3])
+    if found[1] == "producer":
+        return next(islice(producer_walks(number + 1, DEPTH, first), number, None))
     if found[1] != "cover":
         source = Source(settings(), first, errors=float(found[1] == "errors"), followers=float(found[1] == "follower"))
         return next(islice(source.walks(number + 1, DEPTH), number, None))

@@ -35,6 +35,8 @@ NEWEST = {
     "kafka-python": "3.0.12",
     "aiokafka": "0.14.0",
 }
+PRODUCERS = ("java", "librdkafka", "kafka-python")
+"""The clients whose idempotent producers are tested."""
 OWN = "fencepost"
 """Our own small client, which needs no installation."""
 SECONDS = 300

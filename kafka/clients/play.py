@@ -230,6 +230,8 @@ class Player:
             await self._apply(move)
         elif move.name == "client_has_more":
             self._more(*move.args)
+            if self.play.is_idempotent:  # each batch is sent by itself
+                await self._let_through()
         elif move.name in ("client_sends_request", "client_refreshes", "client_refreshes_one_topic"):
             is_data = move.name == "client_sends_request"
             self.play.wanted += 1
@@ -246,6 +248,13 @@ class Player:
                 self._release(is_data=is_data)
             elif request is not None:
                 request.build()
+
+    async def _let_through(self) -> None:
+        """Hold the next data request, or let it arrive behind the held one."""
+        if self.held[True] is None:
+            self.held[True] = await self._wanted(is_data=True)
+        else:
+            await asyncio.sleep(self.times.grace)
 
     async def _apply(self, move: Move) -> None:
         """Make the application act, after releasing answers that would block it."""

@@ -14,6 +14,7 @@ from fencepost.kafka.clients.duties import NAMES
 from fencepost.kafka.clients.events import Play
 from fencepost.kafka.clients.history import (
     DEPTH,
+    IDEMPOTENT,
     PROTOCOL,
     SMALL,
     History,
@@ -22,10 +23,19 @@ from fencepost.kafka.clients.history import (
     load,
     of_archive,
     page,
+    producer_walks,
     settings,
     text_of,
 )
-from fencepost.kafka.clients.install import OWN, Installed, ends_of, install_client, releases_between
+from fencepost.kafka.clients.install import (
+    OWN,
+    PRODUCERS,
+    Installed,
+    ends_of,
+    install_client,
+    parse_client,
+    releases_between,
+)
 from fencepost.kafka.clients.play import Player, Session, Times
 from fencepost.kafka.clients.rules import BrokenRule, Judge
 from fencepost.kafka.clients.sessions import ClientProcess, OwnClient
@@ -259,7 +269,7 @@ def run(
 
 
 FORMAT = 1
-PLAYS = 10
+PLAYS, WALKS = 10, 100
 
 
 @dataclass(frozen=True)
@@ -273,6 +283,7 @@ class ClientPlan:
     stories: tuple[str, ...] = ()
     seconds: float | None = None
     output: Path | None = None
+    protocol: str = PROTOCOL
 
     def histories(self) -> Iterator[History]:
         """Yield the histories, the same ones on every call."""
@@ -280,6 +291,8 @@ class ClientPlan:
             yield from map(load, self.files)
             for name in self.stories:
                 yield from _named(name)
+        elif self.protocol == IDEMPOTENT:
+            yield from producer_walks(self.walks or WALKS, self.depth, self.seed)
         elif self.walks:
             yield from Source(settings(), self.seed).walks(self.walks, self.depth)
         else:
@@ -393,6 +406,12 @@ def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[
     """
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it names each connection that a client has closed
     ranges = [ends_of(asked) for asked in clients]
+    others = [asked for asked in clients if parse_client(asked)[0].split("/")[0] not in (*PRODUCERS, OWN)]
+    if request.protocol == IDEMPOTENT and others:
+        raise UsageError(
+            f"`clients=` was given {others[0]!r}, which is not tested as an idempotent producer: write one of "
+            f"{', '.join(PRODUCERS)}."
+        )
     given = list(request.histories()) if request.files or request.stories else []
     kio()
     reports = []

@@ -10,8 +10,8 @@ from fencepost.kafka.clients.rules import BrokenRule
 
 SHOWN = 4
 """Maximum number of events per side in a story, counted from the end."""
-UNTIL_THE_END = ("recovers", "finds-a-new-topic")
-"""Rules whose event is a record that never arrives, so that the story includes what follows."""
+UNTIL_THE_END = ("recovers", "finds-a-new-topic", "acknowledged-records-are-written")
+"""Rules whose event is a record that never arrives, or its last request, so that the story includes what follows."""
 MOVES = {
     "controller_elects_leader": "broker {1} becomes the leader of partition {0}",
     "topic_is_recreated": "the topic of partition {0} is recreated, and broker {1} is its leader",

@@ -347,7 +347,7 @@ def test_walks_and_covers_are_the_same_each_time() -> None:
 
 
 def test_a_history_has_the_name_that_finds_it() -> None:
-    names = ("walk 951.5", "cover 0.7", "errors 951.5")
+    names = ("walk 951.5", "cover 0.7", "errors 951.5", "producer 1.3")
     found = [by_name(name) for name in names]
     assert [one.name if one else "" for one in found] == list(names)
     assert found[0] == list(Source(settings(), seed=951, errors=0).walks(9, DEPTH))[5]
