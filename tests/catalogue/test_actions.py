@@ -1,12 +1,14 @@
-"""Every action of data replication, of the quorum and of recovery matters: a violating history takes it, or needs one
-of its guards.
+"""Every action of data replication, of the quorum and of recovery matters; every cell of fetching from followers has a
+history; each violating run of fail-over has a twin that holds.
 """
 
 import pytest
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.invariants.catalogue import runs_of
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
+from fencepost.site.tables import every_cell
 
 UNCAUGHT: dict[str, dict[str, str]] = {
     "replication": {
@@ -52,3 +54,26 @@ def test_every_action_is_part_of_a_violation_or_keeps_a_property(name: str) -> N
     actions = {item.name.replace("_", "-") for item in protocol(name).machine.actions}
     caught = in_violations(name) | in_matrices(name)
     assert actions - caught == set(UNCAUGHT[name])
+
+
+def test_every_cell_says_what_may_happen_and_has_a_history_of_the_worst() -> None:
+    cells = every_cell()
+    asked = {(cell.version, cell.policy, cell.case, cell.epochs) for cell in cells}
+    assert len(asked) == len(cells) == 4 * 3 * 3 + 2 * 3 * 3
+    for cell in cells:
+        assert list(cell.run.trace) == [f"case-{cell.outcomes[0]}"]
+
+
+RUNS = runs_of("controller-failover")
+
+
+def test_every_run_that_fails_has_a_twin_that_holds_but_for_its_switch() -> None:
+    switches = {"answers_after_commit", "brokers_apply", "catches_up_before_deciding", "reverts_uncommitted"}
+    switches |= {"commits_beyond_epoch_start", "fences_deposed_controllers", "refuses_unknown_epochs"}
+    switches |= {"channel_never_goes_back", "asks_again_after_failover"}
+    sound = [dict(run.constants) for run in RUNS if not run.violated]
+    broken = [dict(run.constants) for run in RUNS if run.violated and "HYP-8" not in run.title]
+    assert {name for constants in broken for name in constants} >= switches
+    for constants in broken:
+        assert len(switches & constants.keys()) == 1, constants
+        assert {name: value for name, value in constants.items() if name not in switches} in sound, constants

@@ -1,6 +1,8 @@
-"""`fencepost.api`: the page's examples run, results are typed and say what the command says, and a caller can end what
-he began."""
+"""`fencepost.api`: the page's examples run, results are typed and say what the command says, a caller can end what he
+began, and states are built by hand.
+"""
 
+import copy
 import doctest
 import json
 import threading
@@ -9,8 +11,11 @@ from pathlib import Path
 
 import fencepost.api as f
 import pytest
+from fencepost.api import in_hand
+from fencepost.api.calls.first_model import MACHINE, PROPERTIES, Kind, Phase
 from fencepost.api.calls.new import new
 from fencepost.explorers.verdict import Cause
+from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import data_of, fencepost, fixed
 from tests.helpers.places import MACHINES, ROOT
@@ -136,3 +141,129 @@ def test_without_spark_it_is_named_with_how_to_install_it(
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(f.UsageError, match=r'Spark is not installed: run `pip install "fencepost\[spark\]"`'):
         ask()
+
+
+LOCK = in_hand(MACHINE, PROPERTIES, clients=2)
+
+
+def test_a_state_is_built_by_name_and_reads_as_in_a_trace() -> None:
+    state = LOCK.state(holder=0, session={0: {"phase": "holding"}}, messages=[{"client": 1, "kind": Kind.ASK}])
+    assert (state.holder, state.session[0].phase, len(state.messages)) == (0, Phase.HOLDING, 1)
+    assert repr(state).splitlines() == [
+        "holder 0, messages {client=1,kind=ask}, crashes_left 1",
+        "session[0]: phase holding",
+        "session[1]: phase idle",
+    ]
+    assert state == LOCK.state(state)
+    assert state != LOCK.state(state, holder="none")
+    assert hash(state) == hash(LOCK.state(state))
+
+
+def test_a_state_in_hand_can_be_copied() -> None:
+    [state] = LOCK.initial()
+    for other in (copy.copy(state), copy.deepcopy(state), copy.deepcopy([state])[0]):
+        assert (other == state, repr(other), other is state) == (True, repr(state), False)
+    assert LOCK.take(copy.deepcopy(state), "client_asks", client=1) == LOCK.take(state, "client_asks", client=1)
+
+
+def test_an_action_leads_to_another_state_and_says_what_changed() -> None:
+    [start] = LOCK.initial()
+    asked = LOCK.take(start, "client_asks", client=1)
+    granted = LOCK.take(asked, "server-grants", m={"kind": "ask"})
+    assert start.changes_to(asked) == ["messages + {client=1,kind=ask}", "session[1].phase idle -> waiting"]
+    assert granted.holder == 1
+    assert LOCK.steps(asked) == [
+        "client-asks client=0",
+        "server-grants m={client=1,kind=ask}",
+        "client-crashes client=1",
+    ]
+    assert LOCK.take(asked, "server-grants", m=asked.messages._items[0]) == granted
+    assert LOCK.take(asked, "server-grants m={client=1,kind=ask}") == granted
+
+
+def test_what_refuses_an_action_is_named() -> None:
+    [start] = LOCK.initial()
+    assert (
+        LOCK.why_not(start, "client-releases", client=0)
+        == "`require(s.session[client].phase == Phase.HOLDING)` refuses"
+    )
+    assert LOCK.why_not(start, "client-asks", client=0) == ""
+    with pytest.raises(UsageError) as caught:
+        LOCK.take(start, "client-releases", client=0)
+    assert str(caught.value).startswith("client-releases client=0 is not possible here: `require(")
+
+
+def test_a_property_is_asked_about_one_state() -> None:
+    both = LOCK.state(session=[{"phase": "holding"}, {"phase": "holding"}])
+    assert not LOCK.holds(both, "one-holds")
+    assert not LOCK.holds(both, "the_server_knows")
+    assert LOCK.holds(LOCK.initial()[0], "one_holds")
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda _: LOCK.state(holdr=0), "record State has no field 'holdr'. Did you mean 'holder'?"),
+        (
+            lambda _: LOCK.state(session={0: {"phase": "busy"}}),
+            "Session.phase cannot be 'busy': write a number, or one of: idle",
+        ),
+        (lambda s: LOCK.take(s, "client-asks"), "action 'client-asks' needs a value for 'client': write client=..."),
+        (
+            lambda s: LOCK.take(s, "client-asks", clinet=0),
+            "action 'client-asks' has no parameter 'clinet'. Did you mean 'client'?",
+        ),
+        (
+            lambda s: LOCK.take(s, "server-grants", m={"kind": "ask"}),
+            "messages contains no message {'kind': 'ask'}: name the fields",
+        ),
+        (
+            lambda s: LOCK.take(s, "client-asks", client=2),
+            "2 is not in the domain of parameter 'client' of action 'client-asks': write a number from 0 to 1.",
+        ),
+        (
+            lambda s: LOCK.why_not(s, "client-asks", client=-1),
+            "-1 is not in the domain of parameter 'client' of action 'client-asks'",
+        ),
+        (lambda s: LOCK.take(s, "client-asks", client=0.5), "parameter 'client' cannot be 0.5: write a whole number."),
+        (
+            lambda s: LOCK.take(s, "server-grants", m=1),
+            "parameter 'm' cannot be 1: write a dictionary of fields of a message in flight.",
+        ),
+        (lambda s: LOCK.take(s, "server-grants", m={0: 0}), "record Message has no field 0. Fields are: client, kind."),
+        (lambda _: LOCK.state(session={"first": {}}), "an index cannot be 'first': write a whole number."),
+        (lambda _: LOCK.state(holder=None), "State.holder cannot be None: write a whole number."),
+        (lambda _: LOCK.state(session=1), "an array cannot be 1: write a list, or a dictionary by index."),
+        (lambda _: LOCK.state(messages=1), "what is in flight cannot be 1: write a list of messages."),
+        (lambda _: LOCK.state(messages=["ask"]), "record Message cannot be 'ask': write a dictionary of its fields."),
+        (lambda s: LOCK.holds(s, "one-hold"), "protocol 'lock' has no property 'one-hold'. Did you mean 'one-holds'?"),
+        (lambda s: LOCK.holds(s, "who-waits-gets-it"), "property 'who-waits-gets-it' concerns more than one state"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(ask: object, says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        ask(LOCK.initial()[0])
+    assert str(caught.value).startswith(says)
+
+
+TABLES = """
+class Message(Record):
+    number: Annotated[int, Range(0, 3)]
+    sender: Annotated[int, Index(2, none=True)]
+
+class State(Record):
+    table: Annotated[Array[Annotated[Array[Annotated[int, Range(0, 3)]], Size(2)]], Size(2)]
+    channel: Annotated[Array[Annotated[Channel[Message], Size(2)]], Size(2)]
+
+@action(to=Index(2))
+def cuts(s, c, to):
+    require(len(s.channel[to]) > 0)
+    s.channel[to].clear()
+"""
+
+
+def test_arrays_of_arrays_and_channels_are_filled_too() -> None:
+    hand = in_hand(*machine_of(TABLES))
+    state = hand.state(table=[[0, 1], [2, 0]], channel={1: [{"number": 2, "sender": "none"}]})
+    assert (state.table[1][0], state.channel[1][0].number, len(state.channel[0])) == (2, 2, 0)
+    assert hand.take(state, "cuts", to=1) == hand.state(state, channel={1: []})

@@ -1,11 +1,21 @@
-"""`fencepost check`, `replay` and `show`: their output, their words, and their exit status."""
+"""`fencepost check`, `replay`, `show`, `graph` and `new`: their output, their words, and their exit status."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import networkx as nx
 import pytest
+from fencepost.api.asking.model_files import load_protocol
+from fencepost.api.calls.new import new, pytest_command
+from fencepost.explorers.plain import search
+from fencepost.model.language.errors import UsageError
 
-from tests.helpers.commands import KIP101, KIP320, VARIABLE, data_of, fencepost
+from tests.helpers.commands import KIP101, KIP320, VARIABLE, data_of, fencepost, refused
+from tests.helpers.places import DOCS, MACHINES, ROOT
 from tests.helpers.written import file_of
+from tests.machines.lamps import MACHINE
 
 LIGHTS = str(
     file_of(
@@ -171,3 +181,150 @@ def test_a_deadlock_is_shown_if_asked_for() -> None:
 )
 def test_the_exit_status_says_whether_the_verdict_is_as_expected(arguments: str, status: int) -> None:
     assert fencepost("check", *arguments.split()).exit_code == status
+
+
+PLANTED = (MACHINES / "planted.py").read_text()
+
+
+def test_a_name_without_its_ending_points_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "there is no protocol 'vote'. Protocols are" in refused("check", "vote")
+    (tmp_path / "vote.py").write_text(PLANTED)
+    assert "but a file vote.py in this folder: write vote.py" in refused("check", "vote")
+
+
+@pytest.mark.parametrize("name", ["ballots", "./ballots", "ballots.txt"])
+def test_a_file_that_is_not_called_python_is_told_so(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(PLANTED)
+    assert f"{Path(name)} does not end in .py: " in refused("check", f"./{name}")
+    assert "with a name such as ballots.py." in refused("check", f"./{name}")
+
+
+def test_a_null_byte_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "vote.py").write_text("x = 1\n\0\n")
+    assert refused("check", "vote.py").startswith("fencepost: vote.py: source code string cannot contain null bytes")
+
+
+def test_a_default_out_of_its_range_is_told_as_what_the_file_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "vote.py").write_text(PLANTED.replace("bound(2, low=1", "bound(1, low=2"))
+    assert (
+        "vote.py:11: constant 'seats' has the default 1, which is outside its range: write a default from 2 to 9, or "
+        "change the range."
+    ) in refused("check", "vote.py")
+
+
+ROOMS, COSTS = str(MACHINES / "rooms.py"), str(DOCS / "examples" / "cookbook" / "worst_case.py")
+
+
+def test_json_tells_loop_values_and_costs() -> None:
+    empty, lasting = data_of(fencepost("check", ROOMS, "--json", "--quiet"))["properties"]
+    assert (empty["kind"], empty["verdict"], empty["loop"], empty["steps"]) == ("leads-to", "violated", 0, [])
+    assert (lasting["for"], lasting["loop"], lasting["length"], len(lasting["steps"])) == ({"room": 0}, 1, 4, 3)
+    cost = data_of(fencepost("check", COSTS, "--json", "--quiet"))["properties"][1]
+    assert (cost["kind"], cost["verdict"], cost["for"], cost["loop"]) == ("at-most", "holds", {}, None)
+    assert (cost["worst"], cost["best"], cost["bound"], cost["unit"]) == (3, 1, 3, "attempts")
+    assert len(cost["steps"]) == cost["length"] - 1
+
+
+def test_the_page_tells_fairness_loop_and_costs() -> None:
+    assert "Nothing more happens" in fencepost("check", ROOMS, "--quiet").stdout
+    page = fencepost("check", ROOMS, "--quiet", "-v").stdout
+    assert "fairness: weak darken" in page
+    assert "From here on, for ever" in page
+    assert (
+        "worst 3 attempts (bound 3), at least 1 attempts: a trace of "
+        in fencepost("check", COSTS, "--quiet", "-v").stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "prop", "verdict"), [(ROOMS, "goes-dark", "violated"), (COSTS, "few-attempts", "worst")]
+)
+def test_trace_writes_what_replays(model: str, prop: str, verdict: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.trace"
+    done = fencepost("check", model, "--property", prop, "--trace", str(file), "--quiet")
+    assert done.exit_code == (1 if verdict == "violated" else 0)
+    assert f"property: {prop}\n" in file.read_text()
+    assert f"verdict: {verdict}\n" in file.read_text()
+    assert fencepost("replay", str(file), "--model", model).exit_code == 0
+
+
+def test_a_search_that_was_cut_short_says_nothing_of_whole_behaviours() -> None:
+    for model in (ROOMS, COSTS):
+        *_, last = data_of(fencepost("check", model, "--json", "--quiet", "--max-depth", "2"))["properties"]
+        assert last["verdict"] == "undetermined"
+
+
+MODEL = "tests/machines/lamps.py"
+SMALL = ("--set", "lamps=1")
+
+
+def test_graphml_has_every_state_and_step(tmp_path: Path) -> None:
+    file = tmp_path / "lamps.graphml"
+    done = fencepost("graph", MODEL, *SMALL, "--format", "graphml", "--output", str(file))
+    assert (done.exit_code, done.stdout) == (0, "")
+    made = nx.read_graphml(file, force_multigraph=True)
+    result = search(MACHINE, MACHINE.set_constants({"lamps": 1}))
+    starts = [number for number, initial in made.nodes(data="initial") if initial]
+    assert made.number_of_nodes() == result.distinct
+    assert made.number_of_edges() + len(starts) == result.generated
+    assert all(action.startswith("switch-to lamps=") for _, _, action in made.edges(data="label"))
+
+
+def test_dot_marks_what_a_property_says() -> None:
+    text = fencepost("graph", MODEL, *SMALL, "--property", "some-lamp-is-dark").stdout
+    assert text.startswith('digraph "lamps" {')
+    assert text.count("violated") > 0
+    assert "violated" not in fencepost("graph", MODEL, *SMALL).stdout
+
+
+def test_a_label_tells_only_fields_that_differ() -> None:
+    text = fencepost("graph", MODEL, *SMALL).stdout
+    assert "lit=" in text
+    assert "favourite=" not in text
+
+
+def test_a_new_model_and_its_test_run_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = fencepost("new", "two-phase")
+    assert made.exit_code == 0
+    assert "fencepost check two_phase.py" in made.stdout
+    found = load_protocol(Path("two_phase.py"))
+    assert (found.name, len(found.properties)) == ("two-phase", 6)
+    assert "fencepost new" not in Path("two_phase.py").read_text()
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_two_phase.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=dict(os.environ),
+        timeout=300,
+    )
+    assert "2 passed" in ran.stdout, ran.stdout
+
+
+def test_the_command_for_the_test_works_in_a_clone_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "`python -m pytest test_lease.py` runs them" in fencepost("new", "lease").stdout
+    assert pytest_command(ROOT / "x.py").startswith("python -m pytest -o addopts= ")
+
+
+def test_a_new_model_overwrites_nothing(tmp_path: Path) -> None:
+    new("lease", tmp_path)
+    with pytest.raises(UsageError, match=r"the file .*lease\.py already exists: choose another name"):
+        new("lease", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../lease", "1st", "", "a b", "json", "class", "typing"])
+def test_a_name_that_is_none_or_that_python_has_itself_is_refused(name: str, tmp_path: Path) -> None:
+    own = f"'{name}' is a Python keyword or a standard module"
+    with pytest.raises(UsageError, match=own if name.isidentifier() else "does not name a model: write a word"):
+        new(name, tmp_path)
+    assert not list(tmp_path.iterdir())

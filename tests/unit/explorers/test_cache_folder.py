@@ -1,13 +1,17 @@
-"""Other users' files are never executed: the folders that may hold the cache, and the treatment of others."""
+"""Files are whole or absent, folders are locked, and other users' files are never executed."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 import pytest
-from fencepost.explorers.running import cache
+from fencepost.explorers.running import cache, interrupts, sealed
+from fencepost.explorers.running.files import lock_folder, remove_leftovers, write_file
 from fencepost.model.language.errors import UsageError
 
 STRANGER = 54321
@@ -204,3 +208,66 @@ def test_a_read_only_folder_is_refused_if_it_was_named_and_replaced_otherwise(
         f"note: the cache cannot be used: {folder} is not writable. Code compiled in this run is not kept; "
         "FENCEPOST_CACHE=FOLDER names another folder.\n"
     )
+
+
+def test_a_sealed_file_is_read_as_it_was_written_or_refused() -> None:
+    text = sealed.seal({"format": 2, "rows": [1, 2]})
+    assert sealed.read_sealed(text, "a.json", 2)["rows"] == [1, 2]
+    for other in (text[:-1], text.replace(b"[1", b"[3"), b"[]"):
+        with pytest.raises(sealed.DamagedError, match=r"a\.json: this file of the checkpoint is missing or damaged"):
+            sealed.read_sealed(other, "a.json", 2)
+    with pytest.raises(UsageError, match="has format 2, and this version of Fencepost reads format 3"):
+        sealed.read_sealed(text, "a.json", 3)
+
+
+def test_a_file_is_replaced_whole_or_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+    write_file(file, b"one")
+    write_file(file, b"two", lasting=False, mode=0o600)
+    assert (file.read_bytes(), file.stat().st_mode & 0o777) == (b"two", 0o600)
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="No space"):
+        write_file(file, b"three")
+    assert file.read_bytes() == b"two"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_only_what_was_written_aside_is_a_leftover(tmp_path: Path) -> None:
+    (tmp_path / f".{'0a' * 16}.new").touch()
+    (tmp_path / ".mine.new").touch()
+    remove_leftovers(tmp_path)
+    assert [item.name for item in tmp_path.iterdir()] == [".mine.new"]
+
+
+def test_a_lock_keeps_others_out_until_it_is_released(tmp_path: Path) -> None:
+    assert lock_folder(tmp_path / "missing") is None
+    held = lock_folder(tmp_path, patience=0)
+    assert held is not None
+    assert lock_folder(tmp_path, patience=0) is None
+    with held:
+        pass
+    first, second = lock_folder(tmp_path, shared=True), lock_folder(tmp_path, shared=True)
+    assert first is not None
+    assert second is not None
+    assert lock_folder(tmp_path, patience=0) is None
+
+
+def test_a_cancel_that_comes_as_the_work_ends_interrupts_nothing_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    enough, sends, handlers, before = threading.Event(), threading.Event(), [], signal.getsignal(signal.SIGINT)
+
+    def slowly(number: int) -> None:
+        sends.set()
+        time.sleep(0.1)
+        handlers.append(signal.getsignal(number))
+
+    monkeypatch.setattr(interrupts, "_send", slowly)
+    with interrupts.cancelled_by(enough.is_set), interrupts.interruptible():
+        enough.set()
+        assert sends.wait(60)
+    assert len(handlers) == 1
+    assert before not in handlers
+    assert signal.getsignal(signal.SIGINT) == before

@@ -1,4 +1,6 @@
-"""Models that engines would misread are refused, with the place, the cause and what to write instead."""
+"""Models that engines would misread, and mistakes of a Python programmer in a first model, are refused with the place,
+the cause, and what to write instead.
+"""
 
 import ast
 import re
@@ -16,7 +18,9 @@ from fencepost.model.language.domains import domain_of
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import fields
 
+from tests import mistakes
 from tests.helpers import refusal
+from tests.helpers.commands import refused
 from tests.refusals.schema import C, Message, Small, State, machine
 
 
@@ -176,3 +180,19 @@ def test_a_declaration_is_refused_where(item: Refused) -> None:
     with pytest.raises(ModelError) as caught:
         item.declare()
     assert re.fullmatch(".*".join(map(re.escape, item.message.split("*"))), str(caught.value), re.DOTALL)
+
+
+@pytest.mark.parametrize("item", mistakes.every(), ids=lambda item: item.title)
+def test_the_whole_answer_to_a_mistake_is_as_written(item: mistakes.Mistake) -> None:
+    assert mistakes.answer(item) == item.answer
+
+
+def test_all_refusals_of_a_file_come_in_one_run(tmp_path: Path) -> None:
+    file = tmp_path / "lease.py"
+    text = mistakes.MODEL.replace("    require(is_free(s))\n", "    require(s.holder is None)\n")
+    text = text.replace("    s.messages.remove(m)\n", "    s.messages.pop()\n")
+    file.write_text(text.replace("return s.written == c.writes", "s.written == c.writes"))
+    message = refused("check", str(file))
+    assert message.count("Instead, ") == 3
+    places = [int(number) for number in re.findall(r"lease\.py:(\d+): ", message)]
+    assert (len(places), places) == (3, sorted(places))
