@@ -133,27 +133,15 @@ def test_a_domain_that_does_not_fit_a_number_is_refused(engine: str, tmp_path: P
 
 
 DECLARATIONS = [
-    (
-        "Small], Size(C.n)]",
-        "Small], Size(C.n - 4)]",
-        "State.cells: its size is -1 under these constants, but must be 0 or more.",
-    ),
-    (
-        "[Message], Size(3)",
-        "[Message], Size(0 * C.n - 1)",
-        "State.box: its size is -1 under these constants, but must be 0 or more.",
-    ),
-    (
-        "BitSet(0)",
-        "BitSet(C.n - 4)",
-        "a set has room for -1 members under these constants: the number must be 0 or more.",
-    ),
-    (
-        "Range(0, 3)",
-        "Range(1, 3)",
-        "State.pc: its domain 1..3 excludes 0, which cleared records contain: start it at 0.",
-    ),
-]
+    ("Small], Size(C.n)]", "Small], Size(C.n - 4)]",
+        "State.cells: its size is -1 under these constants, but must be 0 or more."),
+    ("[Message], Size(3)", "[Message], Size(0 * C.n - 1)",
+        "State.box: its size is -1 under these constants, but must be 0 or more."),
+    ("BitSet(0)", "BitSet(C.n - 4)",
+        "a set has room for -1 members under these constants: the number must be 0 or more."),
+    ("Range(0, 3)", "Range(1, 3)",
+        "State.pc: its domain 1..3 excludes 0, which cleared records contain: start it at 0."),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("there", "written_instead", "says"), DECLARATIONS, ids=[item[1] for item in DECLARATIONS])

@@ -151,18 +151,14 @@ def test_messages_in_flight_are_read_in_the_lanes_that_have_them(room: int) -> N
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        (
-            PLACES + READS_BEHIND,
-            "property 'reads-behind': State.items: index 4 is outside the array: it has 4 elements",
-        ),
-        (
-            SENT + READS_SENT,
-            "property 'reads-what-is-sent': State.seen: index 2 is outside the array: it has 2 elements",
-        ),
+        (PLACES + READS_BEHIND,
+            "property 'reads-behind': State.items: index 4 is outside the array: it has 4 elements"),
+        (SENT + READS_SENT,
+            "property 'reads-what-is-sent': State.seen: index 2 is outside the array: it has 2 elements"),
         (LENGTHS, "measures: State.rows: index 7 is outside the array: it has 3 elements"),
     ],
     ids=["an element", "what is sent", "a length that is known"],
-)
+)  # fmt: skip
 def test_a_part_that_nothing_protects_fails_as_it_does_in_one_state(text: str, error: str) -> None:
     machine, properties = machine_of(text)
     for search in (native, plain):

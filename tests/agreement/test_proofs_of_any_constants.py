@@ -94,13 +94,10 @@ def test_a_domain_that_ends_at_the_largest_of_two_is_named_like_any_other(tmp_pa
         ("a parameter that begins below every constant", "a + c.n < 0", "a + c.n == 0"),
         ("a parameter that begins at none", "c.n == 1 and a < 0", "c.n == 2 and a < -1"),
         ("a field that begins below every constant", "s.x + c.n + 60 < 0", "s.x + c.n <= 0 and s.x < -4"),
-        (
-            "elements of an array without an end that end at its constant",
-            "s.x[0] > c.n + 2",
-            "s.x[0] == c.n and c.n > 4",
-        ),
+        ("elements of an array without an end that end at its constant", "s.x[0] > c.n + 2",
+            "s.x[0] == c.n and c.n > 4"),
     ],
-)
+)  # fmt: skip
 def test_the_ends_of_domains_are_reached(title: str, never: str, once: str, tmp_path: Path) -> None:
     machine, properties = load(HEAD + CASES[title].replace(never, once), tmp_path)
     assert asked(machine, properties, depth=2).proof.verdict is Verdict.VIOLATED

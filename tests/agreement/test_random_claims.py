@@ -12,24 +12,13 @@ GOES_WRONG = 240
 """A machine that raises an error in some cells beside those in which a search reaches its witness."""
 OTHER_ARGUMENTS = claims.ARGUED + 230
 SHOWS = {
-    "all bounds only add steps": 6,
-    "every cell beside is covered": 6,
-    "every verdict is that of every cell": 0,
-    "no verdict changes": 6,
-    "fewer faults are covered": 23,
-    "a fault more is tolerated": 16,
-    "nothing else reads a bound": 8,
-    "no bound is reached": 4,
-    "every guard is needed": 0,
-    "no guard is needed": 0,
-    "everything is prevented": 0,
-    "all machines are the one that was driven": 1,
-    "all constants were driven": 0,
-    "all were driven together": 52,
-    "counts alike are the same steps": 0,
-    "every violation is allowed": 0,
+    "all bounds only add steps": 6, "every cell beside is covered": 6, "every verdict is that of every cell": 0,
+    "no verdict changes": 6, "fewer faults are covered": 23, "a fault more is tolerated": 16,
+    "nothing else reads a bound": 8, "no bound is reached": 4, "every guard is needed": 0, "no guard is needed": 0,
+    "everything is prevented": 0, "all machines are the one that was driven": 1, "all constants were driven": 0,
+    "all were driven together": 52, "counts alike are the same steps": 0, "every violation is allowed": 0,
     "a bound cuts a state more": 1,
-}
+}  # fmt: skip
 """For each planted mistake a machine about which it makes false claims."""
 
 

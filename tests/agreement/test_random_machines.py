@@ -25,18 +25,10 @@ from tests.random_machines.run import KINDS, kind_of, look_at
 TOGETHER = (11, 49, 14, 131, 221, 63, 114, 9, 168)
 """Machines that together contain every construct: `python -m tests.random_machines cover` finds such a set."""
 WRONG = {
-    "index": 8,
-    "NONE as an index": 40,
-    "value": 18,
-    "shift by a negative number": 145,
-    "number too long": 143,
-    "full bag": 156,
-    "no such message": 38,
-    "full channel": 93,
-    "empty channel": 15,
-    "no such message in a channel": 1222,
-    "negative cost": 529,
-}
+    "index": 8, "NONE as an index": 40, "value": 18, "shift by a negative number": 145, "number too long": 143,
+    "full bag": 156, "no such message": 38, "full channel": 93, "empty channel": 15,
+    "no such message in a channel": 1222, "negative cost": 529,
+}  # fmt: skip
 """A machine for each kind of runtime error."""
 ask = with_folder(compare_typed)
 

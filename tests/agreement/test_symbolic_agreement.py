@@ -25,13 +25,9 @@ WALKS: list[tuple[str, dict[str, int], int, int]] = [
     ("mailbox", {"resends": 0, "deduplicate": 0, "losses": 3}, 100, 10),
     ("replication", {"brokers": 2, "initial_isr": 1}, 40, 2),
     ("replication", {"brokers": 2, "shrinks": 1, "elr": 1, "min_isr": 2}, 20, 0),
-    (
-        "replication",
-        {"brokers": 2, "movable": 2, "reassignments": 3, "cancels": 1, "elr": 1, "min_isr": 2, "completion": 2},
-        20,
-        0,
-    ),
-]
+    ("replication",
+        {"brokers": 2, "movable": 2, "reassignments": 3, "cancels": 1, "elr": 1, "min_isr": 2, "completion": 2}, 20, 0),
+]  # fmt: skip
 """(machine, constants, steps with plain values, steps with variables)"""
 
 

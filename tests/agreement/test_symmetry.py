@@ -97,13 +97,8 @@ def test_a_violation_found_with_symmetry_is_a_history_of_the_machine_itself(engi
 def model(action: str = "s.k = 0", condition: str = "s.k < 3", normal: str = "s.k = 0", who: str = "NONE") -> str:
     acts = f'@action(a=Thing, b=Thing)\ndef act(s: State, c: C, a: int, b: int) -> None:\n    "It acts."\n    {action}'
     parts = [
-        HEAD.format(who=who, all="0"),
-        acts,
-        TAKES + "s.k = 0",
-        NEVER + condition,
-        EACH + "s.k < 3",
-        GROWS + normal,
-    ]
+        HEAD.format(who=who, all="0"), acts, TAKES + "s.k = 0", NEVER + condition, EACH + "s.k < 3", GROWS + normal,
+    ]  # fmt: skip
     return "\n\n\n".join([*parts, MACHINE.format(names="act", more=", normalize=normalize")]) + "\n"
 
 

@@ -37,21 +37,11 @@ WIDTHS, SCHEMES = (390, 820, 1440), ("light", "dark")
 SCRIPTED = ("explore/index.html", "settings.html")
 """Pages on which what follows `#` is read by a script."""
 PAGES = (
-    *(
-        "index.html",
-        "settings.html",
-        "kafka/losing-data.html",
-        "protocols/replication.html",
-        "runs/replication.html",
-        "traces.html",
-    ),
-    *(
-        "guarantees/kip-903.html",
-        "kafka/findings.html",
-        "checks/replication.html",
-        "traces/replication-b09-kip-903.html",
-    ),
-)
+    *("index.html", "settings.html", "kafka/losing-data.html", "protocols/replication.html", "runs/replication.html",
+        "traces.html"),
+    *("guarantees/kip-903.html", "kafka/findings.html", "checks/replication.html",
+        "traces/replication-b09-kip-903.html"),
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

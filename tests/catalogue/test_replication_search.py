@@ -73,11 +73,8 @@ def test_the_shortest_trace_of_kip_903_is_in_the_order_of_the_kip() -> None:
     assert found.path is not None
     told = [step.action.label for step in found.path.steps]
     story = (
-        "broker-crashes",
-        "controller-fences-broker",
-        "broker-registers",
-        "controller-unfences-broker",
+        "broker-crashes", "controller-fences-broker", "broker-registers", "controller-unfences-broker",
         "controller-applies-alter-partition",
-    )
+    )  # fmt: skip
     assert [name for name in told if name in story] == list(story)
     assert set(told) - set(story) <= {"leader-handles-fetch", "leader-handles-late-fetch", "broker-applies-metadata"}

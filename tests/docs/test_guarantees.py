@@ -53,19 +53,13 @@ def test_json_of_a_guarantee_has_the_keys_of_the_contract(data: dict[str, Any]) 
     assert {"sentence", "cases"} < found.keys()
     case = next(item for item in found["cases"] if item["expect"] == "violated")
     assert case == {
-        "protocol": "kip320-first-try",
-        "version": None,
-        "constants": {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2},
-        "engine": "native",
-        "property": "weak-isr",
-        "expect": "violated",
-        "length": 12,
-        "distinct": 1437076,
-        "depth": 28,
+        "protocol": "kip320-first-try", "version": None,
+        "constants": {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}, "engine": "native",
+        "property": "weak-isr", "expect": "violated", "length": 12, "distinct": 1437076, "depth": 28,
         "profile": "quick",
         "bounds_reached": [{"constant": name, "value": 2} for name in ("log_size", "max_records", "max_leader_epoch")],
         "trace": "counterexamples/archive/kip320-first-try-weak-isr.trace",
-    }
+    }  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,10 @@ EXPRESSION: dict[str, Any] = {
         {"$ref": "#/$defs/tuple"},
         {"$ref": "#/$defs/set"},
         {"$ref": "#/$defs/map"},
-        {
-            "type": "object",
-            "propertyNames": {"pattern": "^[^#]"},
-            "additionalProperties": {"$ref": "#/$defs/expression"},
-        },
+        {"type": "object", "propertyNames": {"pattern": "^[^#]"},
+            "additionalProperties": {"$ref": "#/$defs/expression"}},
     ]
-}
+}  # fmt: skip
 ONE = {"type": "object", "minProperties": 1, "maxProperties": 1}
 LIST = {"type": "array", "items": {"$ref": "#/$defs/expression"}}
 PAIR = {"type": "array", "prefixItems": [{"$ref": "#/$defs/expression"}] * 2, "minItems": 2, "maxItems": 2}
@@ -42,16 +39,12 @@ ITF: dict[str, Any] = {
         "loop": {"type": "integer", "minimum": 0},
     },
     "$defs": {
-        "state": {
-            "type": "object",
-            "properties": {"#meta": {"type": "object"}},
-            "patternProperties": {"^[^#]": {"$ref": "#/$defs/expression"}},
-            "additionalProperties": False,
-        },
+        "state": {"type": "object", "properties": {"#meta": {"type": "object"}},
+            "patternProperties": {"^[^#]": {"$ref": "#/$defs/expression"}}, "additionalProperties": False},
         "expression": EXPRESSION,
         "bigint": only("#bigint", {"type": "string", "pattern": "^-?[0-9]+$"}),
         "tuple": only("#tup", LIST),
         "set": only("#set", {**LIST, "uniqueItems": True}),
         "map": only("#map", {"type": "array", "items": PAIR}),
     },
-}
+}  # fmt: skip

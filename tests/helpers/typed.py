@@ -100,23 +100,14 @@ class Return:
 
 BREAK, CONTINUE = object(), object()
 ORDERS: dict[Order, Callable[[int, int], bool]] = {
-    Order.EQUAL: operator.eq,
-    Order.DIFFERENT: operator.ne,
-    Order.LESS: operator.lt,
-    Order.AT_MOST: operator.le,
-    Order.MORE: operator.gt,
-    Order.AT_LEAST: operator.ge,
-}
+    Order.EQUAL: operator.eq, Order.DIFFERENT: operator.ne, Order.LESS: operator.lt, Order.AT_MOST: operator.le,
+    Order.MORE: operator.gt, Order.AT_LEAST: operator.ge,
+}  # fmt: skip
 BINARY: dict[BinaryOp, Callable[[int, int], int]] = {
-    BinaryOp.ADD: operator.add,
-    BinaryOp.SUBTRACT: operator.sub,
-    BinaryOp.MULTIPLY: operator.mul,
-    BinaryOp.DIVIDE: operator.floordiv,
-    BinaryOp.MODULO: operator.mod,
-    BinaryOp.AND: operator.and_,
-    BinaryOp.OR: operator.or_,
-    BinaryOp.XOR: operator.xor,
-}
+    BinaryOp.ADD: operator.add, BinaryOp.SUBTRACT: operator.sub, BinaryOp.MULTIPLY: operator.mul,
+    BinaryOp.DIVIDE: operator.floordiv, BinaryOp.MODULO: operator.mod, BinaryOp.AND: operator.and_,
+    BinaryOp.OR: operator.or_, BinaryOp.XOR: operator.xor,
+}  # fmt: skip
 
 
 class Machinery:

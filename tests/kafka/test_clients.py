@@ -44,14 +44,11 @@ def test_errors_have_the_numbers_of_kafka() -> None:
     from kio.schema.errors import ErrorCode
 
     named = {
-        "offset_out_of_range": wire.OUT_OF_RANGE,
-        "leader_not_available": wire.LEADER_NOT_AVAILABLE,
-        "not_leader_or_follower": wire.NOT_LEADER,
-        "unsupported_version": wire.UNSUPPORTED,
-        "fenced_leader_epoch": wire.FENCED_EPOCH,
-        "unknown_leader_epoch": wire.UNKNOWN_EPOCH,
+        "offset_out_of_range": wire.OUT_OF_RANGE, "leader_not_available": wire.LEADER_NOT_AVAILABLE,
+        "not_leader_or_follower": wire.NOT_LEADER, "unsupported_version": wire.UNSUPPORTED,
+        "fenced_leader_epoch": wire.FENCED_EPOCH, "unknown_leader_epoch": wire.UNKNOWN_EPOCH,
         "unknown_topic_id": wire.UNKNOWN_ID,
-    }
+    }  # fmt: skip
     assert {name: int(ErrorCode[name]) for name in named} == named
 
 

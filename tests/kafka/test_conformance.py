@@ -93,11 +93,8 @@ def test_brokers_of_kafka_crash_restart_and_elect_as_the_model_says() -> None:
     found = conformed("replication", "--kafka", KAFKA, "--walks", "40", *settings)
     executed = {item["name"] for item in found["actions"]}
     assert executed >= {
-        "broker-crashes",
-        "broker-registers",
-        "controller-begins-shutdown",
-        "controller-elects-preferred",
-    }
+        "broker-crashes", "broker-registers", "controller-begins-shutdown", "controller-elects-preferred",
+    }  # fmt: skip
 
 
 def test_operators_of_kafka_move_replicas_as_the_model_says() -> None:

@@ -20,22 +20,15 @@ NODES = QUORUM.as_built("kafka-4.1", QUORUM.machine.set_constants({}))
 @pytest.mark.xdist_group("kafka")
 def test_checks_that_are_taken_out_of_the_model_are_noticed() -> None:
     names = (
-        "controller-applies-alter-partition 6",
-        "leader-requests-shrink",
-        "leader-learns-change-applied",
-        "maximal_isr",
+        "controller-applies-alter-partition 6", "leader-requests-shrink", "leader-learns-change-applied", "maximal_isr",
         "epochless",
-    )
+    )  # fmt: skip
     rows = VariantTrials(REPLICATION, release(KAFKA), BASE).only(names).look(GROUNDS[:2])
     assert {row.variant.name: str(row.sight) for row in rows} == {
-        "controller-applies-alter-partition 6": "noticed",
-        "leader-requests-shrink 5": "noticed",
-        "leader-requests-shrink 6": "noticed",
-        "leader-learns-change-applied 2": "noticed",
-        "maximal_isr=off": "noticed",
-        "epochless_fetches=ineligible": "noticed",
-        "epochless_fetches=refused": "noticed",
-    }
+        "controller-applies-alter-partition 6": "noticed", "leader-requests-shrink 5": "noticed",
+        "leader-requests-shrink 6": "noticed", "leader-learns-change-applied 2": "noticed",
+        "maximal_isr=off": "noticed", "epochless_fetches=ineligible": "noticed", "epochless_fetches=refused": "noticed",
+    }  # fmt: skip
     assert rows[0].shown is not None
     assert rows[0].shown.why == "INVALID_UPDATE_VERSION"
 
@@ -48,12 +41,8 @@ def test_what_the_model_refuses_kafka_refuses_or_does_nothing() -> None:
     assert found.tries > 60
     answers = {answer for _, answer in found.answers}
     assert answers >= {
-        "INVALID_UPDATE_VERSION",
-        "FENCED_LEADER_EPOCH",
-        "UNKNOWN_LEADER_EPOCH",
-        "NOT_LEADER_OR_FOLLOWER",
-        "no effect",
-    }
+        "INVALID_UPDATE_VERSION", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "NOT_LEADER_OR_FOLLOWER", "no effect",
+    }  # fmt: skip
 
 
 @on_kafka

@@ -67,11 +67,8 @@ def test_nodes_of_kafka_elect_diverge_and_truncate_as_the_model_says(driver: Dri
     for history in walks(plain, 15, 40, 1):
         assert execution.run(plain.initial_states()[0], history) is None
     assert execution.tally.actions.keys() >= {
-        "quorum-elects",
-        "node-learns-leader",
-        "leader-handles-fetch",
-        "follower-appends",
-    }
+        "quorum-elects", "node-learns-leader", "leader-handles-fetch", "follower-appends",
+    }  # fmt: skip
 
 
 @on_kafka

@@ -86,19 +86,13 @@ TAGGED = {
     ("entry", "answers", "changed"),
     [
         ("SEED-903-1", EXPANSION, {"callers": ["Partition.maybeExpandIsr", "Partition.makeLeader"]}),
-        (
-            "SEED-1166-4",
-            {f"code {RAFT} tryCompleteFetchRequest": {"refers": ["Isolation.UNCOMMITTED"]}},
-            {"refers": ["Isolation.COMMITTED"]},
-        ),
+        ("SEED-1166-4", {f"code {RAFT} tryCompleteFetchRequest": {"refers": ["Isolation.UNCOMMITTED"]}},
+            {"refers": ["Isolation.COMMITTED"]}),
         ("SEED-1166-17", TAGGED, {"17": {FIELD: "int64"}, "18": {FIELD: "int64"}}),
-        (
-            "SEED-1166-17",
-            dict(reversed(TAGGED.items())),
-            {"refused": "Attempted to write a non-default highWatermark at version 17"},
-        ),
+        ("SEED-1166-17", dict(reversed(TAGGED.items())),
+            {"refused": "Attempted to write a non-default highWatermark at version 17"}),
     ],
-)
+)  # fmt: skip
 def test_a_release_that_does_otherwise_differs(entry: str, answers: dict[str, Any], changed: dict[str, Any]) -> None:
     """The first answer is changed."""
     assert CHECKS[entry](Told(answers)).verdict == "holds"

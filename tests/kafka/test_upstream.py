@@ -65,14 +65,10 @@ def test_the_leaders_steps_are_calls_and_the_others_comments() -> None:
     body = written("replication-hyp-1")
     calls = [line.strip() for line in body.partition("@Test")[2].partition("/** The leader applies")[0].splitlines()]
     assert [line for line in calls if line.startswith(("append", "fetch", "apply", "answer", "assert"))] == [
-        "applyMetadata(1, 0, 0, List.of(0, 1, 2));",
-        'append("record-1");',
-        "fetch(2, 100L, 0L, 0, -1);",
-        "fetch(2, 100L, 1L, 0, 0);",
-        "applyMetadata(1, 2, 2, List.of(1, 2));",
-        'assertEquals(0L, log.highWatermark(), "high watermark");',
-        "assertEquals(Set.of(1, 2), maximalIsr());",
-    ]
+        "applyMetadata(1, 0, 0, List.of(0, 1, 2));", 'append("record-1");', "fetch(2, 100L, 0L, 0, -1);",
+        "fetch(2, 100L, 1L, 0, 0);", "applyMetadata(1, 2, 2, List.of(1, 2));",
+        'assertEquals(0L, log.highWatermark(), "high watermark");', "assertEquals(Set.of(1, 2), maximalIsr());",
+    ]  # fmt: skip
     assert "// controller-elects-preferred broker=0" in calls
     assert "testALeaderThatIsElectedAgainCommitsOnALogEndFromBefore()" in body
 
@@ -168,16 +164,9 @@ def run_on(release: Kit, text: str, folder: Path) -> str:
     path = os.pathsep.join([*first, str(folder), *jars])
     words = ["org.junit.platform.console.ConsoleLauncher", "execute", "--select-class", f"{package}.{name}"]
     command = [
-        tool("java"),
-        "-XX:TieredStopAtLevel=1",
-        "-Xmx256m",
-        "-cp",
-        path,
-        *words,
-        "--disable-banner",
-        "--details",
+        tool("java"), "-XX:TieredStopAtLevel=1", "-Xmx256m", "-cp", path, *words, "--disable-banner", "--details",
         "tree",
-    ]
+    ]  # fmt: skip
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
@@ -196,12 +185,9 @@ def test_it_fails_on_the_release_and_passes_with_the_repair(name: str, version: 
 
 
 WITHOUT_FINDING = {
-    "b09-kip-903": "tests successful",
-    "b10-kafka-15221": "tests successful",
-    "b12-kip-841": "tests successful",
-    "hyp-9": "tests successful",
-    "hyp-10-completed": "tests failed",
-}
+    "b09-kip-903": "tests successful", "b10-kafka-15221": "tests successful", "b12-kip-841": "tests successful",
+    "hyp-9": "tests successful", "hyp-10-completed": "tests failed",
+}  # fmt: skip
 """Histories that Kafka's own rules refuse or a repair changes, and the results of their tests on a release."""
 
 
@@ -218,17 +204,14 @@ def test_what_a_release_does_in_other_histories(name: str, version: str, tmp_pat
 
 IN_REPORTS = {
     "hyp-10": ("RemovedReplicaElrTest", 2, ("expected: <[]> but was: <[3]>", "expected: <[2]> but was: <[1, 2]>")),
-    "hyp-13": (
-        "ClearedElrIndexTest",
-        3,
-        ("expected: <false> but was: <true>", "existed in isrMembers, but not in the topics map"),
-    ),
+    "hyp-13": ("ClearedElrIndexTest", 3,
+        ("expected: <false> but was: <true>", "existed in isrMembers, but not in the topics map")),
     "hyp-11": ("MinIsrBeforeIsrTest", 1, ("Verification in order failure",)),
     "hyp-16": ("LostDiskElrTest", 2, ("expected: <[]> but was: <[2]>", "expected: <false> but was: <true>")),
     "hyp-17": ("AssignedDiskElrTest", 2, ("expected: <[1]> but was: <[]>", "expected: <-1> but was: <2>")),
     "hyp-18": ("OfflineReplicaIsrTest", 1, ("expected: <INELIGIBLE_REPLICA> but was: <NONE>",)),
     "hyp-21": ("DeletedTopicConfigTest", 1, ("expected: <{}> but was: <{retention.ms=1000}>",)),
-}
+}  # fmt: skip
 """Reports with a test: its class, its number of methods, and the results on a release."""
 RELEASED = {
     "hyp-17": ("4.0.2", "4.1.2", "4.2.1"),

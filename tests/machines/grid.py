@@ -122,12 +122,6 @@ MACHINE = Machine(
 )
 
 PROPERTIES = (
-    is_near,
-    is_left_of_the_last_column,
-    is_on_the_grid,
-    never_rests,
-    never_goes_back,
-    is_quiet,
-    reaches_the_corner,
+    is_near, is_left_of_the_last_column, is_on_the_grid, never_rests, never_goes_back, is_quiet, reaches_the_corner,
     turns,
-)
+)  # fmt: skip

@@ -260,11 +260,6 @@ MACHINE = Machine(
 )
 
 PROPERTIES = (
-    requests_run_once,
-    answered_requests_have_run,
-    answers_know_their_own_request,
-    repeats_are_paid_for,
-    server_never_goes_back,
-    clients_never_forget,
-    everyone_is_done,
-)
+    requests_run_once, answered_requests_have_run, answers_know_their_own_request, repeats_are_paid_for,
+    server_never_goes_back, clients_never_forget, everyone_is_done,
+)  # fmt: skip

@@ -118,28 +118,13 @@ MACHINE = Machine(
 )
 
 PROPERTIES = (
-    guests_have_seats,
-    guests_have_tickets,
-    nobody_walks_through_a_shut_door,
-    tickets_are_counted,
-    hall_is_full,
-)
+    guests_have_seats, guests_have_tickets, nobody_walks_through_a_shut_door, tickets_are_counted, hall_is_full,
+)  # fmt: skip
 
 PURPOSES = {
-    "sell 1": "bound",
-    "sell 2": "not-exercised",
-    "open-door 1": "bound",
-    "open-door 2": "same-states",
-    "shut-door 1": "same-states",
-    "enter 1": "needed",
-    "enter 1a": "needed",
-    "enter 1b": "needed",
-    "enter 2": "same-states",
-    "enter 3": "implied",
-    "enter 4": "needed",
-    "switch-lamp 1": "nothing-broke",
-    "burn-down 1": "same-states",
-    "strict=off": "needed",
-    "painted=on": "same-states",
-}
+    "sell 1": "bound", "sell 2": "not-exercised", "open-door 1": "bound", "open-door 2": "same-states",
+    "shut-door 1": "same-states", "enter 1": "needed", "enter 1a": "needed", "enter 1b": "needed",
+    "enter 2": "same-states", "enter 3": "implied", "enter 4": "needed", "switch-lamp 1": "nothing-broke",
+    "burn-down 1": "same-states", "strict=off": "needed", "painted=on": "same-states",
+}  # fmt: skip
 """What each guard and each switch is for."""

@@ -660,17 +660,10 @@ def executed(case: Drawn) -> Iterator[Outcome]:
 
 
 QUESTIONS: dict[str, Callable[[Drawn], Iterator[Outcome]]] = {
-    "stable": stable,
-    "tolerates": tolerates,
-    "never matters": never_matters,
-    "needed": needed,
-    "not needed": not_needed,
-    "prevents": prevents,
-    "executed": executed,
-    "does nothing": does_nothing,
-    "allowed": allowed,
-    "cuts": cuts,
-}
+    "stable": stable, "tolerates": tolerates, "never matters": never_matters, "needed": needed,
+    "not needed": not_needed, "prevents": prevents, "executed": executed, "does nothing": does_nothing,
+    "allowed": allowed, "cuts": cuts,
+}  # fmt: skip
 """The kinds of claims, each with what makes claims of a machine and tries to refute them."""
 
 

@@ -322,13 +322,10 @@ def traces(case: Case) -> str:
 
 
 ALWAYS: dict[str, Callable[[Case], str]] = {
-    "whole": whole,
-    "successors": successors,
-    "bytes": whole_bytes,
-    "workers": lambda case: whole(case, options=replace(case.options, workers=2)),
-    "keys": keys,
+    "whole": whole, "successors": successors, "bytes": whole_bytes,
+    "workers": lambda case: whole(case, options=replace(case.options, workers=2)), "keys": keys,
     "compact": lambda case: whole(case, options=replace(case.options, compact=True), kind=Search),
-}
+}  # fmt: skip
 """The comparisons of every machine."""
 SOMETIMES: dict[str, tuple[int, Callable[[Case], str]]] = {
     "resumed": (20, resumed),

@@ -274,11 +274,8 @@ class Expressions:
     def membership(self, scope: Scope, depth: int) -> str:
         """Return `in` a tuple or a set of the module, a range, an array, or a set of the state."""
         options = [
-            "SOME",
-            "RARE",
-            f"range({self.number(scope, depth - 1)})",
-            f"range(-1, {self.number(scope, depth - 1)})",
-        ]
+            "SOME", "RARE", f"range({self.number(scope, depth - 1)})", f"range(-1, {self.number(scope, depth - 1)})",
+        ]  # fmt: skip
         sets = []
         for text, sizes, kind in self.parts(scope):
             if kind.element is not None and kind.element.domain is not None and not sizes:

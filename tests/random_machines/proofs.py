@@ -58,12 +58,8 @@ def in_one_way(case: Case, way: dict[str, Any]) -> str:
         way["unbounded"] = lifted[:1]
     ends = time.process_time() + LONGEST
     given = {
-        "timeout": PATIENCE,
-        "reach": 0,
-        "workers": 1,
-        "cache": False,
-        "cancel": lambda: time.process_time() > ends,
-    }
+        "timeout": PATIENCE, "reach": 0, "workers": 1, "cache": False, "cancel": lambda: time.process_time() > ends,
+    }  # fmt: skip
     try:
         found = prove(
             Protocol(case.machine, case.properties), constants=case.constants, only=names, **given, **way

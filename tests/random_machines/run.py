@@ -35,18 +35,13 @@ LIFE = 250
 """Number of machines per process."""
 ENGINES = ("model/language", "explorers/native", "explorers/liveness", "explorers/symbolic", "explorers/walk")
 KINDS = {
-    "index": r"is outside the array",
-    "NONE as an index": r"NONE used as an index",
-    "value": r"is out of its domain",
+    "index": r"is outside the array", "NONE as an index": r"NONE used as an index", "value": r"is out of its domain",
     "shift by a negative number": r"negative shift count",
-    "number too long": r"too many digits|too large|too many|Exceeds the limit",
-    "full bag": r"the bag is full",
-    "no such message": r"in flight to remove",
-    "full channel": r"the channel is full",
-    "empty channel": r"the channel is empty",
-    "no such message in a channel": r"there is no message \S+ the channel",
+    "number too long": r"too many digits|too large|too many|Exceeds the limit", "full bag": r"the bag is full",
+    "no such message": r"in flight to remove", "full channel": r"the channel is full",
+    "empty channel": r"the channel is empty", "no such message in a channel": r"there is no message \S+ the channel",
     "negative cost": r"a cost must be 0 or more",
-}
+}  # fmt: skip
 """Every kind of runtime error, as named in its message."""
 
 

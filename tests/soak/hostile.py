@@ -122,14 +122,9 @@ def places(data: Any) -> Iterator[tuple[Any, Any]]:
 
 BATCH = "baseOffset: 0 lastOffset: 9 count: 10 partitionLeaderEpoch: 1 isControl: false isvalid: true\n"
 PARTITION = {
-    "partitionId": 0,
-    "topicId": "id",
-    "replicas": [1, 2],
-    "isr": [1, 2],
-    "leader": 1,
-    "leaderEpoch": 0,
+    "partitionId": 0, "topicId": "id", "replicas": [1, 2], "isr": [1, 2], "leader": 1, "leaderEpoch": 0,
     "partitionEpoch": 0,
-}
+}  # fmt: skip
 RECORDS = (
     ("FEATURE_LEVEL_RECORD", {"name": "metadata.version", "featureLevel": 7}),
     ("REGISTER_BROKER_RECORD", {"brokerId": 1, "brokerEpoch": 1, "fenced": True, "inControlledShutdown": False}),
@@ -161,16 +156,10 @@ class Hostile:
         self.ask(Options(workers=1, max_states=8, checkpoint=str(self.kept)))
         self.protocol = find_protocol("kip320")
         self.readers: dict[str, Callable[[], Any]] = {
-            "trace": self.trace,
-            "trace with states": self.trace_file,
-            "checkpoint": self.checkpoint,
-            "object of the cache": self.cached_object,
-            "proof of the cache": self.proof,
-            "constants": self.settings,
-            "sealed rows": self.rows,
-            "link": self.link,
-            "request": self.request,
-        }
+            "trace": self.trace, "trace with states": self.trace_file, "checkpoint": self.checkpoint,
+            "object of the cache": self.cached_object, "proof of the cache": self.proof, "constants": self.settings,
+            "sealed rows": self.rows, "link": self.link, "request": self.request,
+        }  # fmt: skip
         self.links = [Link("kip320", "", {"replicas": "2"}, (), "", ()).text]
         for text in self.traces:
             with contextlib.suppress(FencepostError):

@@ -164,25 +164,16 @@ def fixed(data: Any) -> Any:
 
 
 KINDS: dict[str, Callable[[Path], Any]] = {
-    "search": searched(workers=1),
-    "search by two workers": searched(workers=2),
-    "compact search": searched(workers=1, compact=True),
-    "catalogue": catalogue,
-    "matrix of guards": matrix,
-    "table of faults": fault_table,
-    "proof": proof,
-    "random walks": walks,
-    "random machines": machines,
+    "search": searched(workers=1), "search by two workers": searched(workers=2),
+    "compact search": searched(workers=1, compact=True), "catalogue": catalogue, "matrix of guards": matrix,
+    "table of faults": fault_table, "proof": proof, "random walks": walks, "random machines": machines,
     "matrix for the figures": measured_matrix,
-}
+}  # fmt: skip
 """Jobs that every machine can run."""
 MORE: dict[str, Callable[[Path], Any]] = {
-    "search on Spark": searched_on_spark,
-    "sweep on Spark": sweep,
-    "audit": audit,
-    "conformance": conformance,
+    "search on Spark": searched_on_spark, "sweep on Spark": sweep, "audit": audit, "conformance": conformance,
     "conformance for the figures": measured_walks,
-}
+}  # fmt: skip
 """Jobs that need Java, and Maven or a network."""
 
 

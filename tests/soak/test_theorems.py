@@ -31,13 +31,9 @@ from tests.helpers.parameters import words
 from tests.helpers.symbols import load
 
 QUICK = (
-    "kip320-one-leader",
-    "kip320-high-watermark",
-    "kip320-leader-in-isr",
-    "kip1166-parking",
-    "token-store-algebra",
+    "kip320-one-leader", "kip320-high-watermark", "kip320-leader-in-isr", "kip1166-parking", "token-store-algebra",
     "token-store-grows",
-)
+)  # fmt: skip
 """Proofs of a second or two; `fencepost prove` makes all of them."""
 BY_ID = {item.name: item for item in THEOREMS}
 

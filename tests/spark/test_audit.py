@@ -114,11 +114,8 @@ def test_a_history_becomes_a_trace_by_the_command(tmp_path: Path) -> None:
     assert made.exit_code == 1
     trace = data_of(made)["trace"]
     assert (trace["partition"], trace["next"], trace["version"], trace["brokers"]) == (
-        "t-0",
-        None,
-        "kafka-4.1",
-        [1, 2, 3, 4],
-    )
+        "t-0", None, "kafka-4.1", [1, 2, 3, 4],
+    )  # fmt: skip
     assert "leader-has-acknowledged" in [item["property"] for item in trace["broken"]]
     assert fencepost("replay", str(file)).exit_code == 0
     worst = fencepost(

@@ -24,27 +24,15 @@ QUESTIONS: dict[str, Question] = {
     "Is replacing the disk repaired in 4.3?": ("explain", "entries", {"name": "HYP-17"}),
     "What avoids HYP-10?": ("explain", "entries", {"name": "hyp-10"}),
     "What does leader-has-acknowledged promise?": ("explain", "property", {"name": "leader-has-acknowledged"}),
-    "Does kip320 keep its properties with 2 replicas?": (
-        "check",
-        "verdict",
-        {"protocol": "kip320", "constants": {"replicas": 2}},
-    ),
-    "What does kafka-4.1 violate first with 2 brokers?": (
-        "check",
-        "shortest",
-        {"protocol": "replication", "version": "kafka-4.1", "constants": SMALL},
-    ),
-    "Why can replica 0 not write at the beginning?": (
-        "why_not",
-        "why_not",
-        {"protocol": "kip320", "constants": {"replicas": 2}, "action": "leader-write leader=0"},
-    ),
-    "Where do kip320 and kip279 differ?": (
-        "compare",
-        "actions",
-        {"a": "kip320", "b": "kip279", "constants": {"replicas": 2}},
-    ),
-}
+    "Does kip320 keep its properties with 2 replicas?": ("check", "verdict",
+        {"protocol": "kip320", "constants": {"replicas": 2}}),
+    "What does kafka-4.1 violate first with 2 brokers?": ("check", "shortest",
+        {"protocol": "replication", "version": "kafka-4.1", "constants": SMALL}),
+    "Why can replica 0 not write at the beginning?": ("why_not", "why_not",
+        {"protocol": "kip320", "constants": {"replicas": 2}, "action": "leader-write leader=0"}),
+    "Where do kip320 and kip279 differ?": ("compare", "actions",
+        {"a": "kip320", "b": "kip279", "constants": {"replicas": 2}}),
+}  # fmt: skip
 """Questions in words, with the tool for each, the key of its answer, and its arguments."""
 
 
@@ -120,11 +108,8 @@ def test_answers_have_what_was_assumed_where_it_was_seen_and_what_to_do(tmp_path
         ("check", {"protocol": "kip32"}, "Did you mean 'kip320'?"),
         ("explain", {"name": "HYP-99"}, "there is no entry 'HYP-99'"),
         ("why_not", {"protocol": "kip320", "action": "leader-writes leader=0"}, "no action 'leader-writes'"),
-        (
-            "why_not",
-            {"protocol": "kip320", "action": "leader-write leader=0", "steps": ["leader-write leader=0"]},
-            "is not possible",
-        ),
+        ("why_not", {"protocol": "kip320", "action": "leader-write leader=0", "steps": ["leader-write leader=0"]},
+            "is not possible"),
         ("compare", {"a": "kip320", "b": "nothing"}, "nothing"),
         ("advise", {"kafka": "3.8"}, "Fencepost does not support Kafka"),
         ("advise", {"replicas": 0}, "1 or more"),
@@ -135,7 +120,7 @@ def test_answers_have_what_was_assumed_where_it_was_seen_and_what_to_do(tmp_path
         ("check", {}, "needs protocol: write protocol"),
         pytest.param("audit", {"paths": ["/nowhere"]}, "/nowhere does not exist", marks=needs_audit),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_one_message_in_the_answer(tool: str, given: dict[str, Any], said: str) -> None:
     found = answer(tool, given)
     assert list(found) == ["error"]

@@ -204,32 +204,20 @@ def test_a_property_is_asked_about_one_state() -> None:
     ("ask", "says"),
     [
         (lambda _: LOCK.state(holdr=0), "record State has no field 'holdr'. Did you mean 'holder'?"),
-        (
-            lambda _: LOCK.state(session={0: {"phase": "busy"}}),
-            "Session.phase cannot be 'busy': write a number, or one of: idle",
-        ),
+        (lambda _: LOCK.state(session={0: {"phase": "busy"}}),
+            "Session.phase cannot be 'busy': write a number, or one of: idle"),
         (lambda s: LOCK.take(s, "client-asks"), "action 'client-asks' needs a value for 'client': write client=..."),
-        (
-            lambda s: LOCK.take(s, "client-asks", clinet=0),
-            "action 'client-asks' has no parameter 'clinet'. Did you mean 'client'?",
-        ),
-        (
-            lambda s: LOCK.take(s, "server-grants", m={"kind": "ask"}),
-            "messages contains no message {'kind': 'ask'}: name the fields",
-        ),
-        (
-            lambda s: LOCK.take(s, "client-asks", client=2),
-            "2 is not in the domain of parameter 'client' of action 'client-asks': write a number from 0 to 1.",
-        ),
-        (
-            lambda s: LOCK.why_not(s, "client-asks", client=-1),
-            "-1 is not in the domain of parameter 'client' of action 'client-asks'",
-        ),
+        (lambda s: LOCK.take(s, "client-asks", clinet=0),
+            "action 'client-asks' has no parameter 'clinet'. Did you mean 'client'?"),
+        (lambda s: LOCK.take(s, "server-grants", m={"kind": "ask"}),
+            "messages contains no message {'kind': 'ask'}: name the fields"),
+        (lambda s: LOCK.take(s, "client-asks", client=2),
+            "2 is not in the domain of parameter 'client' of action 'client-asks': write a number from 0 to 1."),
+        (lambda s: LOCK.why_not(s, "client-asks", client=-1),
+            "-1 is not in the domain of parameter 'client' of action 'client-asks'"),
         (lambda s: LOCK.take(s, "client-asks", client=0.5), "parameter 'client' cannot be 0.5: write a whole number."),
-        (
-            lambda s: LOCK.take(s, "server-grants", m=1),
-            "parameter 'm' cannot be 1: write a dictionary of fields of a message in flight.",
-        ),
+        (lambda s: LOCK.take(s, "server-grants", m=1),
+            "parameter 'm' cannot be 1: write a dictionary of fields of a message in flight."),
         (lambda s: LOCK.take(s, "server-grants", m={0: 0}), "record Message has no field 0. Fields are: client, kind."),
         (lambda _: LOCK.state(session={"first": {}}), "an index cannot be 'first': write a whole number."),
         (lambda _: LOCK.state(holder=None), "State.holder cannot be None: write a whole number."),
@@ -239,7 +227,7 @@ def test_a_property_is_asked_about_one_state() -> None:
         (lambda s: LOCK.holds(s, "one-hold"), "protocol 'lock' has no property 'one-hold'. Did you mean 'one-holds'?"),
         (lambda s: LOCK.holds(s, "who-waits-gets-it"), "property 'who-waits-gets-it' concerns more than one state"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_meant_is_refused(ask: object, says: str) -> None:
     with pytest.raises(UsageError) as caught:
         ask(LOCK.initial()[0])

@@ -52,11 +52,8 @@ def test_json_of_a_check_has_the_keys_of_the_contract() -> None:
     assert result.stderr == ""
     assert found["format"] == 1
     assert (found["protocol"], found["engine"], found["verdict"], found["complete"]) == (
-        "kip320",
-        "native",
-        "holds",
-        True,
-    )
+        "kip320", "native", "holds", True,
+    )  # fmt: skip
     assert found["constants"] == {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
     assert (found["distinct"], found["generated"], found["depth"]) == (957, 1801, 15)
     assert found["properties"][:2] == [

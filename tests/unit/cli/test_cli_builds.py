@@ -238,10 +238,6 @@ def test_every_verdict_is_a_pass_a_failure_or_an_error() -> None:
         item = {"name": "requests-run-once", "kind": "always", "verdict": verdict, "length": 2}
         [ends[verdict]] = (found.end for found in outcomes(replace(whole, data={**whole.data, "properties": [item]})))
     assert ends == {
-        "holds": End.PASSED,
-        "proved": End.PASSED,
-        "violated": End.FAILED,
-        "unreached": End.ERROR,
-        "undetermined": End.ERROR,
-        "not-found": End.ERROR,
-    }
+        "holds": End.PASSED, "proved": End.PASSED, "violated": End.FAILED, "unreached": End.ERROR,
+        "undetermined": End.ERROR, "not-found": End.ERROR,
+    }  # fmt: skip

@@ -68,18 +68,12 @@ def test_json_has_what_was_found_beside_what_was_expected() -> None:
     assert (found["format"], found["profile"], found["as_expected"], found["not_run"]) == (1, "quick", True, [])
     first = found["runs"][0]
     assert (first["protocol"], first["verdict"], first["distinct"], first["differences"]) == (
-        "kip101",
-        "violated",
-        9045,
-        [],
-    )
+        "kip101", "violated", 9045, [],
+    )  # fmt: skip
     assert first["expected"] == {
-        "verdict": "violated",
-        "distinct": 9045,
-        "depth": 18,
-        "violated": {"weak-isr": 12, "strong-isr": 12},
+        "verdict": "violated", "distinct": 9045, "depth": 18, "violated": {"weak-isr": 12, "strong-isr": 12},
         "unreached": [],
-    }
+    }  # fmt: skip
     assert result.stderr == ""
 
 
@@ -88,14 +82,11 @@ def test_json_has_what_was_found_beside_what_was_expected() -> None:
     [
         (0, {"distinct": 9044}, "distinct states: 9,045 where 9,044 are pinned"),
         (0, {"violated": {"weak-isr": 12}}, "strong-isr: violated where holds is expected"),
-        (
-            0,
-            {"violated": {"weak-isr": 11, "strong-isr": 12}},
-            "weak-isr: the shortest trace has 12 states where 11 are",
-        ),
+        (0, {"violated": {"weak-isr": 11, "strong-isr": 12}},
+            "weak-isr: the shortest trace has 12 states where 11 are"),
         (1, {"violated": {"weak-isr": 9}}, "weak-isr: holds where violated is expected"),
     ],
-)
+)  # fmt: skip
 def test_a_difference_is_named_and_ends_with_status_1(
     monkeypatch: pytest.MonkeyPatch, place: int, change: dict[str, Any], difference: str
 ) -> None:

@@ -7,14 +7,10 @@ from fencepost.cli.wording import reword, reword_data, reword_text
 from rich.text import Text
 
 SAME = (
-    "give `bound=` to at_most",
-    "`s.leader = 1` is no guard",
-    "`keeps_leader_endpoint=on` breaks it",
-    "`name=value` and `x == y`",
-    "`pin=[0, 0]` and `min_isr=[1, 2]`",
-    "max_states=100 without backticks",
+    "give `bound=` to at_most", "`s.leader = 1` is no guard", "`keeps_leader_endpoint=on` breaks it",
+    "`name=value` and `x == y`", "`pin=[0, 0]` and `min_isr=[1, 2]`", "max_states=100 without backticks",
     "`fencepost.check(MACHINE` ends early",
-)
+)  # fmt: skip
 REWORDED = {
     "end it with `max_states=`": "end it with `--max-states`",
     "`resume=True` continues": "`--resume` continues",

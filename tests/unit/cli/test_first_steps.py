@@ -136,12 +136,8 @@ def test_the_list_as_json_says_all_of_every_protocol() -> None:
         ]
         assert [prop["name"] for prop in found[name]["properties"]] == [prop.name for prop in item.every_property]
     assert found["kip320"]["constants"][0] == {
-        "name": "replicas",
-        "default": 3,
-        "meaning": "replicas of the partition",
-        "low": 1,
-        "high": 5,
-    }
+        "name": "replicas", "default": 3, "meaning": "replicas of the partition", "low": 1, "high": 5,
+    }  # fmt: skip
 
 
 def test_the_list_of_one_protocol_explains_it() -> None:

@@ -41,8 +41,7 @@ TIME = re.compile(r"\b\d+(\.\d+)? (m?s|min)\b(?= \(|,| of search time| of CPU| w
 SCREENS = {
     "loss": "check replication --version kafka-4.1 --set brokers=2",
     "inner-invariant": "check replication --version kafka-4.1 --set brokers=2 --set min_isr=2",
-    "two-violations": "check kip101 --set replicas=2",
-    "holds": "check kip320 --set replicas=2",
+    "two-violations": "check kip101 --set replicas=2", "holds": "check kip320 --set replicas=2",
     "repaired": "check replication --version kafka-4.1-repaired --set brokers=2 --set min_isr=2",
     "unreached": "check kip320 --set replicas=1 --engine plain",
     "cut-short": "check kip320 --set replicas=2 --max-states 100 --engine plain",
@@ -50,17 +49,14 @@ SCREENS = {
     "own-model": f"check {MACHINES / 'mailbox.py'} --engine plain",
     "costs": "check 'watermark-propagation kip-392 in time'",
     "for-ever": "check 'leader-discovery kip-951 2 brokers, a new topic, in the end'",
-    "catalogue": "catalogue kip101 kip279 watermark-propagation",
-    "walks": "simulate kip101 --walks 2000 --workers 1",
+    "catalogue": "catalogue kip101 kip279 watermark-propagation", "walks": "simulate kip101 --walks 2000 --workers 1",
     "walks-without": "simulate kip320 --walks 100 --workers 1",
     "induction-breaks": "prove kip320 --property leader-in-isr-or-none --set replicas=2 --no-cache --workers 1",
     "runs-of-steps": "prove kip320 --property strong-isr --set replicas=2 --depth 2 --no-cache --workers 1",
     "faults": "faults replication --property acknowledged-survives --set brokers=2 --grid min_isr=1..2",
-    "ablation": "ablate kip320 --set replicas=2",
-    "difference": "compare kip320 kip279 --set replicas=2",
-    "no-difference": "compare kip320 kip320 --set replicas=1",
-    "advice": "advise --replicas 3 --min-isr 2 --kafka 4.1",
-}
+    "ablation": "ablate kip320 --set replicas=2", "difference": "compare kip320 kip279 --set replicas=2",
+    "no-difference": "compare kip320 kip320 --set replicas=1", "advice": "advise --replicas 3 --min-isr 2 --kafka 4.1",
+}  # fmt: skip
 
 
 TITLES = (": the shortest trace has ", ": a trace of ", ", in what clients see: ", "what happened to ")

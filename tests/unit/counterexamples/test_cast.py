@@ -167,18 +167,14 @@ def test_the_parties_of_a_machine_without_arrays_have_lanes(file: object) -> Non
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        (
-            {"parties": {"client": Annotated[int, Range(0, 2)]}},
-            "which does not identify a member: write an alias such as Annotated[int, Index(C.clients)], or None",
-        ),
+        ({"parties": {"client": Annotated[int, Range(0, 2)]}},
+            "which does not identify a member: write an alias such as Annotated[int, Index(C.clients)], or None"),
         ({"parties": {"server": None}, "fields": {"x": "sever"}}, "Did you mean 'server'?"),
-        (
-            {"parties": {"client": lease.Client}, "fields": {"x": "client"}},
-            "which is not a party with a single member.",
-        ),
+        ({"parties": {"client": lease.Client}, "fields": {"x": "client"}},
+            "which is not a party with a single member."),
     ],
     ids=["no index", "a misspelt party", "a party of several"],
-)
+)  # fmt: skip
 def test_a_cast_that_names_nobody_is_refused(parts: dict[str, object], message: str) -> None:
     with pytest.raises(ModelError) as refused:
         Cast(**parts)

@@ -103,14 +103,9 @@ EDITS = [
     (COSTS, PATH, "a to=4\n", "", "`then` does not hold in its last state"),
     (COSTS, PATH, "a to=4\n", "a to=4\nloop:\n", "without a loop. Remove `loop:`"),
     (COSTS, PATH, "verdict: worst", "verdict: violated", "its path costs 6, and the bound is 6"),
-    (
-        SPINS,
-        ROUND,
-        "loop:\nb to=1\nb to=0\n",
-        "b to=1\nb to=0\nloop:\n",
-        "`strong a` is enabled again and again and never happens",
-    ),
-]
+    (SPINS, ROUND, "loop:\nb to=1\nb to=0\n", "b to=1\nb to=0\nloop:\n",
+        "`strong a` is enabled again and again and never happens"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("prop", "graph", "old", "new", "message"), EDITS)

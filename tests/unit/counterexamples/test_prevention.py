@@ -112,14 +112,9 @@ def test_the_page_of_a_difference_says_so_and_that_of_a_deadlock_too() -> None:
 
 REPLICATION = protocol("replication")
 KIP_903 = (
-    "leader-handles-fetch",
-    "broker-crashes",
-    "controller-fences-broker",
-    "broker-registers",
-    "controller-unfences-broker",
-    "broker-applies-metadata",
-    "controller-applies-alter-partition",
-)
+    "leader-handles-fetch", "broker-crashes", "controller-fences-broker", "broker-registers",
+    "controller-unfences-broker", "broker-applies-metadata", "controller-applies-alter-partition",
+)  # fmt: skip
 """The KIP's own order: caught up and the request sent, crash, fence, new incarnation, request accepted."""
 
 

@@ -35,11 +35,8 @@ PLANTED: list[tuple[str, str, dict[str, int], dict[str, int], int]] = [
     ("grid", "never-goes-back", {"width": 9, "starts": 2, "returning": 1}, {"starts": 1, "width": 3}, 4),
     ("lamps", "some-lamp-is-dark", {"lamps": 3}, {"lamps": 1}, 2),
     (
-        "truncate-to-hwm",
-        "weak-isr",
-        {"replicas": 3},
-        {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1},
-        9,
+        "truncate-to-hwm", "weak-isr", {"replicas": 3},
+        {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}, 9,
     ),
     ("kip101", "weak-isr", {"replicas": 2}, {"log_size": 2}, 12),
     (
@@ -56,7 +53,7 @@ PLANTED: list[tuple[str, str, dict[str, int], dict[str, int], int]] = [
         {"brokers": 2, "fences": 2, "crashes": 0, "max_records": 1, "shrinks": 0, "max_leader_epoch": 3},
         10,
     ),
-]
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -47,22 +47,14 @@ def test_every_archived_violation_has_a_condition_that_is_not_as_it_must_be(file
     ("name", "values", "condition", "operands"),
     [
         ("kip101-weak-isr", "leader=0, member=1, offset=0", "offset < b.end", "0 < 0"),
-        (
-            "replication-b09-kip-903",
-            "broker=1",
-            "m.member_epoch[broker] in (NONE, newest(before).broker_epoch[broker])",
-            "",
-        ),
+        ("replication-b09-kip-903", "broker=1", "m.member_epoch[broker] in (NONE, newest(before).broker_epoch[broker])",
+            ""),
         ("replication-b01-kip-101", "leader=1, offset=0", "bits.contains(s.ghost_deleted, record)", ""),
-        (
-            "replication-b02-kip-279",
-            "one=replica[0], other=replica[1], offset=0",
-            "one.log[offset].record == other.log[offset].record",
-            "2 == 1",
-        ),
+        ("replication-b02-kip-279", "one=replica[0], other=replica[1], offset=0",
+            "one.log[offset].record == other.log[offset].record", "2 == 1"),
         ("replication-hyp-2", "", "s.ghost_stale & newest(s).isr == 0", "2 == 0"),
     ],
-)
+)  # fmt: skip
 def test_the_culprit_is_named_in_the_words_of_the_property(
     name: str, values: str, condition: str, operands: str
 ) -> None:
@@ -202,16 +194,12 @@ def test_an_explanation_that_fails_hides_no_violation() -> None:
         (either, "lamp=0", "s.count[lamp] == 0", "1 == 0"),
         (none_twice, "one=2, other=1", "s.count[one] == s.count[other] and one > 0", ""),
         (chained, "", "s.favourite < 0 < s.count[1 << s.favourite - 99]", "1 < 0"),
-        (
-            chosen,
-            "favourite=1",
-            "s.favourite == (s.count[s.favourite + 5] if s.favourite > 5 else s.count[s.favourite])",
-            "1 == 0",
-        ),
+        (chosen, "favourite=1",
+            "s.favourite == (s.count[s.favourite + 5] if s.favourite > 5 else s.count[s.favourite])", "1 == 0"),
         (changed_afterwards, "lamp=0", "s.count[lamp] > 0", "1 > 0"),
     ],
     ids=lambda item: getattr(item, "name", ""),
-)
+)  # fmt: skip
 def test_what_decides_a_property_is_found_through_helpers_loops_and_choices(
     prop: Property, values: str, condition: str, operands: str
 ) -> None:

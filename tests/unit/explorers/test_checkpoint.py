@@ -45,11 +45,8 @@ def test_a_search_that_cannot_number_its_states_is_kept_as_it_was_before_the_rou
     )
     whole, found = ask("kip101", VALUES, RUN), ask("kip101", VALUES, replace(options, resume=True))
     assert (found.generated, found.fired, found.guards, found.deadlocks) == (
-        whole.generated,
-        whole.fired,
-        whole.guards,
-        whole.deadlocks,
-    )
+        whole.generated, whole.fired, whole.guards, whole.deadlocks,
+    )  # fmt: skip
     assert (found.distinct, found.levels) == (whole.distinct, whole.levels)
 
 

@@ -99,14 +99,10 @@ def few(s, c):
 """
 """Whose seats they are is only in the lengths of two arrays, which two variants may share out in other ways."""
 MACHINES: dict[str, Machine] = {
-    "planted": planted.MACHINE,
-    "respelt": respelt.MACHINE,
-    "careless": respelt.CARELESS,
-    "timid": respelt.TIMID,
-    "coin": machine_of(COIN)[0],
-    "dropped-coin": machine_of(DROPPED)[0],
+    "planted": planted.MACHINE, "respelt": respelt.MACHINE, "careless": respelt.CARELESS, "timid": respelt.TIMID,
+    "coin": machine_of(COIN)[0], "dropped-coin": machine_of(DROPPED)[0],
     **{name: item.machine for name, item in PROTOCOLS.items()},
-}
+}  # fmt: skip
 TINY = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
 MANY = 3_000

@@ -84,17 +84,9 @@ def require_same(made: Search, rows: Search) -> None:
         assert (one.read() == other.read()).all()
         assert (one.parents[: one.count] == other.parents[: other.count]).all()
     names = [
-        "distinct",
-        "generated",
-        "depth",
-        "levels",
-        "properties",
-        "fired",
-        "guards",
-        "bounds",
-        "deadlocks",
+        "distinct", "generated", "depth", "levels", "properties", "fired", "guards", "bounds", "deadlocks",
         "why_stopped",
-    ]
+    ]  # fmt: skip
     here, there = (item.result for item in (made, rows))  # type: ignore[attr-defined]
     assert {name: getattr(here, name) for name in names} == {name: getattr(there, name) for name in names}
 

@@ -67,11 +67,8 @@ class Question:
     def properties_of_each(self) -> tuple[Property, Property]:
         """Questions about each node: whether the walk comes there, and at what cost."""
         about: dict[str, Any] = {
-            "when": maze.sets_out,
-            "then": maze.is_at,
-            "fair": tuple(map(_fairness, self.promises)),
-            "node": maze.Node,
-        }
+            "when": maze.sets_out, "then": maze.is_at, "fair": tuple(map(_fairness, self.promises)), "node": maze.Node,
+        }  # fmt: skip
         costs = {ACTIONS[kind]: cost for kind, cost in self.costs.items()}
         return (
             leads_to("comes", "The walk comes to each node.", **about),

@@ -13,25 +13,9 @@ from fencepost.explorers.native.llvm.types import Unit
 LEVELS = (0, 1, 2, 3)
 LEAST, GREATEST, MOST = -(1 << 63), (1 << 63) - 1, (1 << 62) - 1
 NUMBERS = [
-    0,
-    1,
-    -1,
-    2,
-    -3,
-    7,
-    100,
-    -128,
-    1 << 30,
-    -(1 << 31),
-    3 << 60,
-    MOST,
-    -MOST,
-    MOST + 1,
-    GREATEST,
-    GREATEST - 1,
-    LEAST,
+    0, 1, -1, 2, -3, 7, 100, -128, 1 << 30, -(1 << 31), 3 << 60, MOST, -MOST, MOST + 1, GREATEST, GREATEST - 1, LEAST,
     LEAST + 1,
-]
+]  # fmt: skip
 
 
 def kernels_of(text: str, level: int = 1) -> dict[str, Any]:

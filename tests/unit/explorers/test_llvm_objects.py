@@ -151,13 +151,9 @@ def test_a_damaged_object_is_compiled_again_and_a_note_says_so(
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 4
     damaged = {
-        "empty": b"",
-        "half": whole[: len(whole) // 2],
-        "one bit": bytes(flipped),
-        "head": b"[]\n" + whole,
-        "other exports": whole.replace(b'"I64"', b'"U64"', 1),
-        "text": b"\xff not an object",
-    }[damage]
+        "empty": b"", "half": whole[: len(whole) // 2], "one bit": bytes(flipped), "head": b"[]\n" + whole,
+        "other exports": whole.replace(b'"I64"', b'"U64"', 1), "text": b"\xff not an object",
+    }[damage]  # fmt: skip
     path.write_bytes(damaged)
     with caplog.at_level(logging.WARNING):
         assert answer(unit) == (21, True)

@@ -33,13 +33,9 @@ COUNTS = [0, 1, 2, 30, 61, 62, 63, 64, 200, MOST, -1, -64, LEAST]
 LEFT, RIGHT = (Slot(n, name, INT) for n, name in enumerate("ab"))
 ALL = frozenset({Failure.NUMBER, Failure.SHIFT})
 TWO: dict[BinaryOp, Callable[[int, int], int]] = {
-    BinaryOp.ADD: operator.add,
-    BinaryOp.SUBTRACT: operator.sub,
-    BinaryOp.MULTIPLY: operator.mul,
-    BinaryOp.AND: operator.and_,
-    BinaryOp.OR: operator.or_,
-    BinaryOp.XOR: operator.xor,
-}
+    BinaryOp.ADD: operator.add, BinaryOp.SUBTRACT: operator.sub, BinaryOp.MULTIPLY: operator.mul,
+    BinaryOp.AND: operator.and_, BinaryOp.OR: operator.or_, BinaryOp.XOR: operator.xor,
+}  # fmt: skip
 ONE: dict[UnaryOp, Callable[[int], int]] = {
     UnaryOp.NEGATE: operator.neg,
     UnaryOp.INVERT: operator.invert,

@@ -50,13 +50,9 @@ BEYOND_64_BITS = (Fault.SHIFT_TOO_FAR, Fault.PRODUCT_TOO_LARGE)
 
 LEVELS = (0, 1, 2)
 CODES = {
-    checks.INDEX: Fault.READ_ABOVE,
-    checks.VALUE: Fault.VALUE,
-    checks.SHIFT: Fault.SHIFT_BELOW,
-    checks.FULL: Fault.BAG_FULL,
-    checks.ABSENT: Fault.BAG_ABSENT,
-    checks.NUMBER: Fault.PRODUCT_TOO_LARGE,
-}
+    checks.INDEX: Fault.READ_ABOVE, checks.VALUE: Fault.VALUE, checks.SHIFT: Fault.SHIFT_BELOW,
+    checks.FULL: Fault.BAG_FULL, checks.ABSENT: Fault.BAG_ABSENT, checks.NUMBER: Fault.PRODUCT_TOO_LARGE,
+}  # fmt: skip
 """A fault for each error code of compiled code; that of sums is in a separate machine."""
 
 pytestmark = pytest.mark.xdist_group("faulty")

@@ -213,13 +213,9 @@ def test_each_violation_has_a_shortest_trace() -> None:
         item.name: item.path and item.path.length for item in result.properties if item.kind is not Kind.SOMETIMES
     }
     assert lengths == {
-        "is-near": 5,
-        "is-left-of-the-last-column": 30,
-        "is-on-the-grid": None,
-        "never-rests": 2,
-        "never-goes-back": 4,
+        "is-near": 5, "is-left-of-the-last-column": 30, "is-on-the-grid": None, "never-rests": 2, "never-goes-back": 4,
         "is-quiet": 2,
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.xdist_group("grid-")

@@ -32,15 +32,11 @@ SMALL = PROTOCOLS["kip320"].machine.set_constants({"replicas": 2})
     [
         pytest.param("kip279", {}, "strong-isr", 11, marks=pytest.mark.long),
         ("truncate-to-hwm", {"replicas": 2}, "weak-isr", 9),
-        pytest.param(
-            "replication",
+        pytest.param("replication",
             {"brokers": 2, "initial_isr": 1, "alter_partition_version": 2, "fenced_before_registration": 1},
-            "joining-epoch-is-registered",
-            8,
-            marks=pytest.mark.xdist_group("replication"),
-        ),
+            "joining-epoch-is-registered", 8, marks=pytest.mark.xdist_group("replication")),
     ],
-)
+)  # fmt: skip
 def test_hypothesis_finds_a_known_bug_that_shrinks_to_its_shortest_trace(
     name: str, values: dict[str, int], prop: str, length: int
 ) -> None:

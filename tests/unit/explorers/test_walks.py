@@ -174,16 +174,12 @@ def test_an_action_without_weight_never_happens() -> None:
     ("given", "said"),
     [
         ({"left": 1}, "protocol 'grid' has no action 'left'. Did you mean 'rest'?"),
-        (
-            {"right": 70_000},
-            "action 'right' has the weight 70000, which is out of range: write a whole number from 0 to 65535.",
-        ),
-        (
-            {"right": 0, "down": 0, "rest": 0, "go-back": 0},
-            "every action has the weight 0, so no walk could take a step: give at least one action a positive weight.",
-        ),
+        ({"right": 70_000},
+            "action 'right' has the weight 70000, which is out of range: write a whole number from 0 to 65535."),
+        ({"right": 0, "down": 0, "rest": 0, "go-back": 0},
+            "every action has the weight 0, so no walk could take a step: give at least one action a positive weight."),
     ],
-)
+)  # fmt: skip
 def test_weights_that_make_no_sense_are_refused(given: dict[str, int], said: str) -> None:
     with pytest.raises(UsageError) as caught:
         walker("grid").weights(given)
@@ -339,12 +335,8 @@ def test_a_walk_that_goes_wrong_hides_no_violation_of_it_or_of_others(seed: int,
         told.append(fixed(made))
     found = told[0]
     assert (found, found.verdict, found.why_stopped, found.walks, found.steps) == (
-        told[1],
-        Verdict.VIOLATED,
-        LEFT,
-        20,
-        20,
-    )
+        told[1], Verdict.VIOLATED, LEFT, 20, 20,
+    )  # fmt: skip
     one, two, low = found.properties
     assert (one.walks + two.walks, low.walks) == (20, 0)
     assert one.walks > 0 < two.walks
@@ -381,14 +373,8 @@ def test_a_sample_that_was_not_begun_has_nothing() -> None:
     w = walker("mailbox")
     found = nothing(w.machine, w.constants, w.properties, Plan(walks=5), "there was no time")
     assert (
-        found.walks,
-        found.steps,
-        found.seconds,
-        found.stuck,
-        found.longest,
-        found.most_faults,
-        found.deepest_log,
-    ) == (0,) * 7
+        found.walks, found.steps, found.seconds, found.stuck, found.longest, found.most_faults, found.deepest_log,
+    ) == (0,) * 7  # fmt: skip
     assert (found.distinct, set(found.fired.values()), found.why_stopped) == (0, {0}, "there was no time")
     assert found.verdict is Verdict.NOT_FOUND
 

@@ -113,11 +113,8 @@ def test_a_row_has_what_its_group_its_key_and_its_lists_say(runs: Runs) -> None:
         ('protocol = "replication"', 'protocol = "replicatoin"', r"there is no protocol 'replicatoin'\. Did you mean"),
         ("[lists]", "[list]", r"there is no key 'list'"),
         ('"isr-grows"', '"isr-shrinks"', r"there is no property 'isr-shrinks'\."),
-        (
-            'set = "small fences=1"',
-            'set = "small fence=1"',
-            r"run '2 brokers': there is no constant 'fence'\. Did you mean 'fences'",
-        ),
+        ('set = "small fences=1"', 'set = "small fence=1"',
+            r"run '2 brokers': there is no constant 'fence'\. Did you mean 'fences'"),
         ('set = "small fences=1"', 'set = "smal fences=1"', r"there is no set 'smal'"),
         ("fences=1", "fences=many", r"constant 'fences' was given 'many'"),
         ("pin=[11, 3]", "pni=[11, 3]", r"run 'kafka-4\.1 2 brokers': there is no key of a run 'pni'"),
@@ -136,7 +133,7 @@ def test_a_row_has_what_its_group_its_key_and_its_lists_say(runs: Runs) -> None:
         ('title = "2 brokers in the end"', 'title = "2 brokers"', r"two runs have the name 'replication 2 brokers'"),
         ('{why="its own"', '{pin=[1, 1], why="its own"', r"'pin' was given twice: remove one of the two"),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_in_a_file_of_runs_is_named_with_its_run(old: str, new: str, message: str) -> None:
     assert old in RUNS
     with pytest.raises(UsageError, match=r"^the file:? ") as found:

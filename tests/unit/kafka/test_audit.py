@@ -93,19 +93,13 @@ def test_an_unclean_restart_leaves_the_elr() -> None:
     [
         (THREE, STAYS._replace(isr=(2, 3), leader=2), "isr"),
         (THREE._replace(isr=(), elr=(2,), leader=-1), STAYS._replace(isr=(2,), elr=(), leader=2), "elr"),
-        (
-            THREE._replace(isr=(), leader=-1, last_known=(3,)),
-            STAYS._replace(isr=(3,), leader=3, recovering=1),
-            "last-known",
-        ),
-        (
-            THREE._replace(isr=(), elr=(1,), leader=-1),
-            STAYS._replace(isr=(3,), elr=(), leader=3, recovering=1),
-            "unclean",
-        ),
+        (THREE._replace(isr=(), leader=-1, last_known=(3,)), STAYS._replace(isr=(3,), leader=3, recovering=1),
+            "last-known"),
+        (THREE._replace(isr=(), elr=(1,), leader=-1), STAYS._replace(isr=(3,), elr=(), leader=3, recovering=1),
+            "unclean"),
         (THREE._replace(isr=(1,)), STAYS._replace(leader=3), "none-of-them"),
     ],
-)
+)  # fmt: skip
 def test_an_election_is_told_by_where_the_leader_came_from(
     before: Core, change: PartitionChange, election: str
 ) -> None:
@@ -307,14 +301,9 @@ def test_a_deleted_topic_takes_its_settings_along_and_may_come_back() -> None:
     again.event("REMOVE_TOPIC_RECORD", topicId="T")
     again.event("TOPIC_RECORD", name="t", topicId="U")
     fields = {
-        "replicas": [1, 2],
-        "isr": [1],
-        "leader": 1,
-        "leaderEpoch": 0,
-        "partitionEpoch": 0,
-        "partitionId": 0,
+        "replicas": [1, 2], "isr": [1], "leader": 1, "leaderEpoch": 0, "partitionEpoch": 0, "partitionId": 0,
         "topicId": "U",
-    }
+    }  # fmt: skip
     again.changes.append(("U", 0, 99, again.time, 1, True, False, json.dumps(fields)))
     row = next(row for row in again.rows() if row.topic_id == "U")
     assert (row.topic, row.min_isr) == ("t", 1)
@@ -332,14 +321,10 @@ def test_a_snapshot_must_agree_with_the_records_and_fills_gaps() -> None:
     last = other.change(isr=[1, 2])
     other.changes.append(
         (
-            *other.changes.pop()[:2],
-            last + 10,
-            *other.changes[-1][3:5],
-            True,
-            True,
+            *other.changes.pop()[:2], last + 10, *other.changes[-1][3:5], True, True,
             json.dumps({**fields, "partitionEpoch": 9}),
         )
-    )
+    )  # fmt: skip
     assert other.found((last, last + 5)) == set()
 
 
@@ -689,16 +674,13 @@ def record(offset: object, payload: str, time: object = 1) -> str:
 @pytest.mark.parametrize(
     "payload",
     [
-        "[" * 100_000,
-        '{"type":"A","version":0,"data":' + '{"a":' * 5000 + "1" + "}" * 5001,
-        '{"type":"A","version":1e400,"data":{}}',
-        '{"type":"A","version":99999,"data":{}}',
-        '{"type":"A\\tB\\nC","version":0,"data":{}}',
-        '{"type":"A","version":0,"data":{"partitionId":"x"}}',
+        "[" * 100_000, '{"type":"A","version":0,"data":' + '{"a":' * 5000 + "1" + "}" * 5001,
+        '{"type":"A","version":1e400,"data":{}}', '{"type":"A","version":99999,"data":{}}',
+        '{"type":"A\\tB\\nC","version":0,"data":{}}', '{"type":"A","version":0,"data":{"partitionId":"x"}}',
         '{"type":"A","version":0,"data":{"topicId":"a\\tb"}}',
         '{"type":"A","version":0,"data":{"x":' + "9" * 5000 + "}}",
     ],
-)
+)  # fmt: skip
 def test_what_is_no_record_is_told(payload: str, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     found = audited(BATCH + record(0, payload), tmp_path)

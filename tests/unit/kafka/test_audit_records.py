@@ -31,16 +31,11 @@ def partition(
 ) -> Partition:
     history = [
         {
-            "offset": 10 * epoch,
-            "time": 0,
-            "leader": leader,
-            "leader_epoch": epoch,
-            "isr": [3],
-            "elr": [],
+            "offset": 10 * epoch, "time": 0, "leader": leader, "leader_epoch": epoch, "isr": [3], "elr": [],
             "election": how,
         }
         for epoch, (leader, how) in elections.items()
-    ]
+    ]  # fmt: skip
     said = [{"sort": sort, "offset": offset, "brokers": [broker]} for sort, offset, broker in found]
     return Partition(Compared(copies, compacted, runs), history, said)
 
@@ -62,25 +57,20 @@ OTHER = tail([2, 0], [0, 1])
         pytest.param(copy(1, ((0, 0),)), {}, [], id="a clean election cut it off"),
         pytest.param(copy(1, ((0, 0),), 8), {}, [(5, 7, True)], id="a high watermark was above a part"),
         pytest.param(copy(1, ((0, 0),), 99), {}, [], id="the high watermark is that of a longer log"),
-        pytest.param(
-            copy(1, ((0, 0),)), {"elections": {**ELECTIONS, 2: (3, "unclean")}}, [(5, 9, False)], id="unclean"
-        ),
-        pytest.param(
-            copy(1, ((0, 0),)), {"found": (("elr-without-replica", 10, 3),)}, [(5, 9, False)], id="a finding in between"
-        ),
+        pytest.param(copy(1, ((0, 0),)), {"elections": {**ELECTIONS, 2: (3, "unclean")}}, [(5, 9, False)],
+            id="unclean"),
+        pytest.param(copy(1, ((0, 0),)), {"found": (("elr-without-replica", 10, 3),)}, [(5, 9, False)],
+            id="a finding in between"),
         pytest.param(copy(1, ((0, 0),)), {"found": (("unclean-election", 30, 3),)}, [], id="a finding afterwards"),
-        pytest.param(
-            copy(1, ((0, 0),)), {"found": (("regained-leadership", 10, 1),)}, [(5, 9, False)], id="of who regained"
-        ),
-        pytest.param(
-            copy(1, ((0, 0),)), {"found": (("regained-leadership", 20, 3),)}, [], id="of another that regained"
-        ),
-        pytest.param(
-            copy(2, ((0, 0),)), {"elections": {**ELECTIONS, 0: (3, "created")}}, [(5, 9, False)], id="it wrote them"
-        ),
+        pytest.param(copy(1, ((0, 0),)), {"found": (("regained-leadership", 10, 1),)}, [(5, 9, False)],
+            id="of who regained"),
+        pytest.param(copy(1, ((0, 0),)), {"found": (("regained-leadership", 20, 3),)}, [],
+            id="of another that regained"),
+        pytest.param(copy(2, ((0, 0),)), {"elections": {**ELECTIONS, 0: (3, "created")}}, [(5, 9, False)],
+            id="it wrote them"),
         pytest.param(copy(1, ((0, 0),)), {"elections": {2: (3, "isr")}}, [], id="the log does not reach back"),
     ],
-)
+)  # fmt: skip
 def test_what_the_leader_lacks_is_lost_only_for_a_reason(
     runs: list[Run], having: Copy, more: dict[str, Any], lost: list[tuple[int, int, bool]]
 ) -> None:

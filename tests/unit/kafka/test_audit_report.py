@@ -69,12 +69,9 @@ def test_why_a_broker_left_the_isr_is_told_as_far_as_the_log_has_it() -> None:
     restarted.time -= 2000
     restarted.event("REGISTER_BROKER_RECORD", brokerId=3, brokerEpoch=99, fenced=True)
     assert [why(log) for log in (fenced, stopped, slow, moved, restarted)] == [
-        "3: it was fenced because its heartbeats had stopped",
-        "3: it was shutting down",
-        "3: it was active but lagged, according to the leader",
-        "3: it is no longer a replica",
-        "3: it had restarted",
-    ]
+        "3: it was fenced because its heartbeats had stopped", "3: it was shutting down",
+        "3: it was active but lagged, according to the leader", "3: it is no longer a replica", "3: it had restarted",
+    ]  # fmt: skip
 
 
 def test_an_unclean_election_says_what_allowed_it_and_what_prevents_it() -> None:

@@ -405,13 +405,8 @@ def test_a_diagram_names_who_said_what() -> None:
 
 def test_an_event_is_short_json() -> None:
     assert json.loads(json.dumps(sent(1, 2).data())) == {
-        "kind": "request",
-        "at": 1,
-        "api": "produce",
-        "broker": 2,
-        "partition": 0,
-        "since": 0.999,
-    }
+        "kind": "request", "at": 1, "api": "produce", "broker": 2, "partition": 0, "since": 0.999,
+    }  # fmt: skip
 
 
 # -- the command

@@ -247,16 +247,12 @@ def test_sigterm_and_ctrl_c_end_the_command_with_its_cluster(command: Callable[.
     ("words", "said"),
     [
         (["hyp-17", "--repaired"], "hyp-17 has nothing to fix on Kafka 4.3.1, which already contains the fix"),
-        (
-            ["hyp-17-two-disks", "--repair", "hyp-17"],
-            "there is no fix 'hyp-17' for hyp-17-two-disks on Kafka 4.3.1. The fixes are: hyp-16.",
-        ),
-        (
-            ["hyp-17-two-disks", "--repair", "hyp-16", "--repaired"],
-            "`--repaired` selects all fixes, and `--repair` some of them",
-        ),
+        (["hyp-17-two-disks", "--repair", "hyp-17"],
+            "there is no fix 'hyp-17' for hyp-17-two-disks on Kafka 4.3.1. The fixes are: hyp-16."),
+        (["hyp-17-two-disks", "--repair", "hyp-16", "--repaired"],
+            "`--repaired` selects all fixes, and `--repair` some of them"),
     ],
-)
+)  # fmt: skip
 def test_a_repair_that_a_release_has_or_nobody_knows_is_refused(
     words: list[str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

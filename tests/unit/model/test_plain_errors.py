@@ -177,22 +177,16 @@ def test_a_member_of_an_enum_that_does_not_fit_is_refused_with_its_place(engine:
     [
         ({"TOP": "2**62"}, "a constant (top) has the high 4611686018427387904, which is out of the range of numbers"),
         ({"TOP": "2.5"}, "a constant (top) has the high 2.5: write a whole number"),
-        (
-            {"DOMAIN": "Range(0, 2**62)"},
-            "State.y: its domain has a bound from 4611686018427387904 to 4611686018427387904, which",
-        ),
+        ({"DOMAIN": "Range(0, 2**62)"},
+            "State.y: its domain has a bound from 4611686018427387904 to 4611686018427387904, which"),
         ({"DOMAIN": "Range(-(2**62), 0)"}, "State.y: its domain has a bound from -4611686018427387904 to"),
         ({"DOMAIN": "Range(0, C.top * 2**61)"}, "State.y: its domain has a bound from 0 to 6917529027641081856, which"),
-        (
-            {"DOMAIN": "BitSet(C.top + 60)"},
-            "State.y: a set of up to 63 members does not fit in a number: use at most 62",
-        ),
-        (
-            {"PARAM": "Range(2**62, 2**62)"},
-            "parameter 'p' of action go: its domain has a bound from 4611686018427387904",
-        ),
+        ({"DOMAIN": "BitSet(C.top + 60)"},
+            "State.y: a set of up to 63 members does not fit in a number: use at most 62"),
+        ({"PARAM": "Range(2**62, 2**62)"},
+            "parameter 'p' of action go: its domain has a bound from 4611686018427387904"),
     ],
-)
+)  # fmt: skip
 def test_a_constant_or_domain_that_does_not_fit_is_refused(
     parts: dict[str, str], says: str, engine: str, tmp_path: Path
 ) -> None:
