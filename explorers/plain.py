@@ -35,7 +35,7 @@ class PlainSearch(Stoppable):
         self.plain = Interpreter(machine, constants, normalize=options.normalize, symmetry=symmetry)
         self.constants = constants
         if options.symmetry:
-            require_interchangeable(translate(machine, properties))
+            require_interchangeable(translate(machine, properties), constants)
         self.guards = guards_of(check(machine, properties))
         self.parents: dict[Key, Key | None] = {}
         self.decided: dict[str, tuple[Key, Transition | None]] = {}

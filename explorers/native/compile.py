@@ -290,7 +290,7 @@ def generate(
     def write() -> Source:
         program = translate(machine, properties)
         if renaming is not None:
-            require_interchangeable(program)
+            require_interchangeable(program, constants)
         return lowered(program, constants, normalize=normalize, masked=masked, symmetry=renaming)
 
     renaming = Symmetry(machine, constants) if symmetry else None

@@ -24,7 +24,7 @@ from fencepost.model.cluster.constants import (
     UncleanShutdown,
     refuse,
 )
-from fencepost.model.cluster.state import State, initial
+from fencepost.model.cluster.state import Broker, State, initial
 from fencepost.model.language import Cast, Machine, Repair, Version
 
 REPAIRS = (
@@ -297,6 +297,7 @@ MACHINE = Machine(
         follower.late_answer_is_lost,
     ),
     normalize=network.normalize,
+    interchangeable=Broker,
     refuse=refuse,
     notes=notes,
     versions=VERSIONS,

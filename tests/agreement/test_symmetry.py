@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from fencepost import api
+from fencepost.api.asking.model_files import load_protocol
 from fencepost.explorers.native.compile import generate
 from fencepost.explorers.native.llvm.types import flag
 from fencepost.explorers.native.lower.canonical import Canonical
@@ -16,10 +17,12 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Constants, Index
 from fencepost.model.language.errors import DomainError, MismatchError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.records import Key
 from fencepost.model.language.symmetry import Symmetry
 from fencepost.model.lineage.base import Replica
 
 from tests.helpers.parameters import few
+from tests.helpers.places import DOCS
 from tests.helpers.symmetry import distinguished
 from tests.random_machines.engines import load
 from tests.random_machines.symmetric import (
@@ -89,6 +92,55 @@ def test_a_violation_found_with_symmetry_is_a_history_of_the_machine_itself(engi
     for (before, after), step in zip(pairwise(path.states), path.steps, strict=True):
         assert exact.apply(before, step).after == after
     assert not exact.holds(next(item for item in properties if item.name == "weak-isr"), path.states[-1])
+
+
+# -- every order of Kafka's replica list
+
+ANY = load_protocol(DOCS / "examples" / "any_leader.py")
+EXACT = PROTOCOLS["replication"].machine
+FEW = {"crashes": 0, "shrinks": 0}
+
+
+def forgetting(plain: Interpreter, key: Key) -> Key:
+    """Return a state without what the machine cannot observe."""
+    state = plain.schema.restore(key)
+    assert plain.normalize is not None
+    plain.normalize(state, plain.constants)
+    return plain.schema.key(state)
+
+
+@pytest.mark.parametrize("values", [{"crashes": 1, "clean_stops": 1}, {"elr": 1, "min_isr": 2}])
+def test_with_any_leader_brokers_are_alike_and_every_step_of_the_exact_machine_is_possible(values: Any) -> None:
+    found = ANY.machine.set_constants(values)
+    assert distinguished(ANY.machine, ANY.properties, found, 30)[0] == ""
+    exact, loose = Interpreter(EXACT, found), Interpreter(ANY.machine, found)
+    waiting, seen = [*exact.initial_states()], set[Any]()
+    for key in waiting:
+        possible = {step.after for step in loose.transitions(forgetting(loose, key))}
+        for step in exact.transitions(key):
+            assert forgetting(loose, step.raw) in possible, step
+            if step.after not in seen and len(seen) < 300:
+                seen.add(step.after)
+                waiting.append(step.after)
+    assert len(seen) == 300
+
+
+@pytest.mark.parametrize(("brokers", "full", "canonical"), [(3, 3_654, 1_817), (4, 40_555, 7_632)])
+def test_a_search_for_any_leader_with_symmetry_has_the_verdicts_of_the_full_one(
+    brokers: int, full: int, canonical: int
+) -> None:
+    asked: dict[str, Any] = {"brokers": brokers, "crashes": 0, "shrinks": 0}
+    one, other = (api.check(ANY.machine, ANY.properties, **asked, symmetry=on) for on in (False, True))
+    assert (one.distinct, other.distinct) == (full, canonical)
+    assert one.distinct >= (1.6 if brokers == 3 else 4) * other.distinct
+    assert [(it.name, it.verdict, it.path and it.path.length) for it in one.properties] == [
+        (it.name, it.verdict, it.path and it.path.length) for it in other.properties
+    ]
+
+
+def test_the_order_of_the_replica_list_is_refused_with_its_line() -> None:
+    with pytest.raises(ModelError, match="found = broker"):
+        api.check("replication", symmetry=True)
 
 
 # -- refused
@@ -166,7 +218,6 @@ def test_initial_states_may_single_out_a_thing_and_the_answer_says_so(tmp_path: 
     [
         ({"what": "kip279"}, "declares no interchangeable values"),
         ({"what": "kip320", "engine": "spark"}, "not with spark"),
-        ({"what": "replication"}, "declares no interchangeable values"),
     ],
 )
 def test_what_symmetry_is_not_for_is_refused(asked: dict[str, Any], why: str) -> None:

@@ -10,6 +10,7 @@ from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Expression, Li
 from fencepost.explorers.program.ir.program import Function, inside, parts
 from fencepost.explorers.program.ir.translate import leaves
 from fencepost.explorers.program.subset.kinds import INT, BagRef, Rec
+from fencepost.model.language import bits
 
 IN_ORDER = "a loop iterates over them, and "
 COMMUTES = (BinaryOp.ADD, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
@@ -151,15 +152,17 @@ class Rounds:
             return len({item.value for item in values if isinstance(item, Literal)}) == 1 and all(
                 item in tests for item in reads
             )
-        ways = {total_of(item, slot) for item in values}
+        ways = {total_of(item, slot, self.functions) for item in values}
         return len(ways) == 1 and None not in ways and len(reads) == len(values)
 
 
-def total_of(value: Expression, slot: Slot) -> object:
+def total_of(value: Expression, slot: Slot, functions: Sequence[Function]) -> object:
     match value:
+        case nodes.Call() if functions[value.function].python is bits.with_member:
+            operands: tuple[Expression, ...] = value.arguments[:1]
+            way: object = BinaryOp.OR
         case nodes.Binary() if value.operator in COMMUTES:
-            operands: tuple[Expression, ...] = (value.left, value.right)
-            way: object = value.operator
+            operands, way = (value.left, value.right), value.operator
         case nodes.Extreme():
             operands, way = value.values, value.greatest
         case nodes.Select():

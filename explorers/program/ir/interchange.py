@@ -13,17 +13,20 @@ The proof is conservative: a model that it rejects may still be symmetric. To ch
 model, tests verify on whole machines that every permutation commutes with every step of the plain semantics.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntFlag
 
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.any_order import Rounds, why_pure
 from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Expression, FoldOp, Literal, Node, Order, Slot
-from fencepost.explorers.program.ir.program import Function, Program, within
+from fencepost.explorers.program.ir.program import Function, Program, inside, within
+from fencepost.explorers.program.ir.settled import settled
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef
 from fencepost.explorers.program.subset.places import refusal
 from fencepost.model.language import bits
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.domains import NONE, Domain, InFlight, Linear, linear
+from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import ArrayOf, FieldType, Scalar, fields
 from fencepost.model.language.symmetry import Things, things_of
 
@@ -56,7 +59,9 @@ class Refused(Exception):  # noqa: N818 (never leaves this module)
         self.node, self.why = node, why
 
 
-def require_interchangeable(program: Program) -> None:
+def require_interchangeable(program: Program, constants: Constants) -> None:
+    """Raise ModelError with the line that distinguishes things under these constants."""
+    program = settled(program, constants)
     shown = Shown(program)
     for action in program.actions:
         shown.root(action.function, [parameter.domain for parameter in action.parameters])
@@ -182,6 +187,11 @@ class Look:
 
     def loop(self, item: nodes.For) -> None:
         before = dict(self.slots)
+        removal = removes_all(self.shown.program.functions, item)
+        if removal is not None:
+            self.value(removal[0])
+            self.truth(removal[1])
+            return
         unordered = self.bind(item, item.slot, item.source)
         try:
             if unordered:
@@ -193,7 +203,7 @@ class Look:
             self.slots = {**before, item.slot: SAME}
             try:
                 self.block(item.body)
-            except Refused:
+            except (Refused, ModelError):
                 raise error from None
 
     def bind(self, node: Node, slot: Slot, source: nodes.Source) -> bool:
@@ -374,6 +384,40 @@ def refuse(why: tuple[Node, str] | None) -> None:
 
 def said(kind: Kind) -> str:
     return "a number" if kind & SAME else "one of them" if kind & THING else "a set of them"
+
+
+def removes_all(functions: Sequence[Function], loop: nodes.For) -> tuple[Expression, Expression] | None:
+    """Return a bag and a test if this loop removes every message that passes the test, which does not read the bag.
+
+    The model writes it as the removal of the first such message, as often as the bag has room.
+    """
+    match loop:
+        case nodes.For(
+            source=nodes.Numbers(start=Literal(value=0), stop=stop),
+            body=(
+                nodes.For(
+                    slot=slot,
+                    source=nodes.Field(type=BagRef(field=field)) as bag,
+                    body=(
+                        nodes.If(
+                            test=test,
+                            then=(
+                                nodes.Remove(bag=nodes.Field(name=name), message=nodes.Local(slot=removed)),
+                                nodes.Break(),
+                            ),
+                            other=(),
+                        ),
+                    ),
+                ),
+            ),
+        ) if name == bag.name and removed is slot and total_of(stop) == field.room:
+            calls = [item for item in inside([test]) if isinstance(item, nodes.Call)]
+            paths = (path for item in calls for _, path in functions[item.function].effects.reads)
+            direct = (item.name for item in inside([test]) if isinstance(item, nodes.Field))
+            read = {part.partition("[")[0] for path in (*paths, *direct) for part in path.split(".")}
+            if bag.name not in read and not any(functions[item.function].effects.writes for item in calls):
+                return bag, test
+    return None
 
 
 MIRROR = {Order.LESS: Order.MORE, Order.AT_MOST: Order.AT_LEAST, Order.MORE: Order.LESS, Order.AT_LEAST: Order.AT_MOST}

@@ -117,12 +117,20 @@ def minus(one: End, other: End) -> End:
     return one - other if isinstance(one, int) and isinstance(other, int) else linear(one) - other
 
 
-def with_ranges(program: Program) -> Program:
-    """Return a program whose numbers have ranges, and whose nodes have only those checks that may fail."""
+def with_ranges(program: Program, values: Mapping[str, int] | None = None) -> Program:
+    """Return a program whose numbers have ranges, and whose nodes have only those checks that may fail, with these
+    values of its constants or with any.
+    """
     found = Ranges(program)
+    if values is not None:
+        found.box.lows = found.box.highs = dict(values)
     found.settle()
     return replace(
-        program, functions=tuple(replace(made, body=tuple(map(found.settled, made.body))) for made in program.functions)
+        program,
+        functions=tuple(
+            replace(made, body=tuple(map(found.settled, made.body)) if made.number in found.visited else ())
+            for made in program.functions
+        ),
     )
 
 
