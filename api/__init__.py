@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     build_site: Any
 
 _SITE = dict.fromkeys(("SiteResult", "build_site"), "fencepost.site.build")
-"""Names of `fencepost.site`, imported on first use because `fencepost.site` builds on this package."""
+"""Names imported lazily from `fencepost.site`, because that package imports this one."""
 
 __all__ = [
     "AblateResult", "AdviceResult", "AuditResult", "BuildsResult", "CatalogueResult", "Cause", "CheckResult", "Cluster",

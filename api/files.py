@@ -20,7 +20,7 @@ from fencepost.explorers.running.files import Lock, lock_folder, read_file, writ
 from fencepost.model.language.errors import UnkeptError, UsageError
 
 PATIENCE = 5.0
-"""The time in seconds within which the workers of a killed process end and release its folder."""
+"""Seconds that the workers of a killed process may take to end and release its folder."""
 
 
 def write_text(path: Path, text: str) -> None:
@@ -104,12 +104,12 @@ def alone_in(folder: str | Path | None) -> Iterator[None]:
 
 
 FORMAT = 3
-"""The version of the format; rows of format 2 do not identify their initial states."""
+"""Version of the format. Rows of format 2 do not identify their initial states."""
 
 PLAIN = re.compile(r"[a-z0-9._=/ -]*")
-"""Row names that need no digest, because letters and digits distinguish them."""
+"""Row names that need no digest, because they consist of characters that are safe in file names."""
 LONGEST = 200
-"""The maximum length of a row's name in its file name: systems refuse names over 255 bytes."""
+"""Maximum length of a row's name in its file name; operating systems reject file names longer than 255 bytes."""
 
 
 def digest(parts: list[str]) -> str:

@@ -25,41 +25,44 @@ LISTED = {
         "check": ("check:check", "Check every property of protocols by exhaustive search."),
         "catalogue": (
             "catalogue:catalogue",
-            "Run the catalogue and compare the results with the expected ones.",
+            "Run the catalogue and compare its results with the expected ones.",
         ),
         "simulate": ("simulate:simulate", "Check a protocol by random walks."),
         "prove": ("prove:prove", "Prove properties for every epoch and any number of steps, with z3."),
     },
-    "Begin": {"new": ("new:new", "Write a small model and its test, as a start for your own.")},
+    "Begin": {"new": ("new:new", "Write a small example model with its test, as a starting point for your own.")},
     "Understand": {
         "list": ("listing:list_protocols", "Show protocols, constants, actions and properties."),
         "explore": ("explore:explore", "Explore a protocol or a trace step by step in the browser."),
         "show": ("replay:show", "Show a counterexample."),
         "replay": ("replay:replay", "Replay counterexamples under the plain semantics."),
-        "shrink": ("replay:shrink", "Find the shortest trace with the same violation."),
-        "compare": ("compare:compare", "Show the behaviour that only one of two models has."),
+        "shrink": ("replay:shrink", "Find the shortest trace that shows the same violation."),
+        "compare": ("compare:compare", "Show behaviour that only one of two models has."),
         "graph": ("graph:graph", "Write the state graph of a small machine."),
     },
     "Evidence": {
         "ablate": ("ablate:ablate", "Remove one guard at a time and report violations."),
         "faults": ("faults:faults", "Find the fewest faults that violate a property."),
-        "vacuity": ("vacuity:vacuity", "List properties never violated, actions never taken, guards never needed."),
+        "vacuity": (
+            "vacuity:vacuity",
+            "List properties that nothing violates, actions never taken, and guards never needed.",
+        ),
     },
     "Kafka": {
-        "advise": ("advise:advise", "Explain what the settings of a topic mean for its records."),
+        "advise": ("advise:advise", "Explain what a topic's settings mean for its records."),
         "conform": ("conform:conform", "Execute the model's histories on Kafka's own classes."),
-        "fuzz": ("fuzz:fuzz", "Run random histories on Kafka's own classes, and report lost records."),
+        "fuzz": ("fuzz:fuzz", "Run random histories on Kafka's own classes and report lost records."),
         "reproduce": ("reproduce:reproduce", "Reproduce a finding on a Kafka cluster on this machine."),
         "audit": ("audit:audit", "Check a cluster's metadata log against the guarantees."),
     },
-    "Spark": {"sweep": ("sweep:sweep", "Take random walks over a grid of constants, on Spark.")},
+    "Spark": {"sweep": ("sweep:sweep", "Take random walks on Spark for a grid of constants.")},
     "Documentation": {
         "guarantees": ("guarantees:guarantees", "Show every guarantee with its verdict."),
         "site": ("site:site", "Build a static site of the documentation and results."),
         "mcp": ("mcp:mcp", "Serve tools for agents over the Model Context Protocol."),
     },
 }
-"""The commands by group, with their modules and one-line descriptions. A command is imported when it is used."""
+"""Commands by group, with their modules and one-line descriptions. A command is imported when it is first used."""
 _PLACES = {name: place for group in LISTED.values() for name, (place, _) in group.items()}
 
 
@@ -77,7 +80,7 @@ def _while_read() -> Iterator[None]:
 
 class Commands(click.Group):
     chosen: click.Command | None = None
-    """The running command, kept because click's context is gone when an error is explained."""
+    """The running command. It is kept because click's context no longer exists when an error is explained."""
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any

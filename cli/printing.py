@@ -11,7 +11,7 @@ from typing import Any
 from fencepost.cli.views.console import results
 
 HINT = re.compile(r"^`-v` shows .*?(\n\n|\Z)| Evidence, proof: `-v`\.|: `-v`", re.MULTILINE | re.DOTALL)
-"""The wording for options that Python calls do not have."""
+"""How messages name options that Python calls do not have."""
 VIEWS = {
     "AblateResult": ("commands.ablate", "print_matrix"),
     "AdviceResult": ("commands.advise", "print_advice"),

@@ -9,9 +9,9 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 FORMAT = 1
 Json = dict[str, Any]
-"""An object in the JSON of an answer; docs/use/json.md documents its keys."""
+"""A JSON object in an answer; docs/use/json.md documents its keys."""
 OPTIONAL, HIDDEN, KEY = {"optional": True}, {"hidden": True}, "key"
-"""Metadata of fields: written to JSON only if not None, never written, and written under another key."""
+"""Metadata of dataclass fields: write the field to JSON only if it is not None, never write it, or use another key."""
 
 
 def as_json(value: Any) -> Any:

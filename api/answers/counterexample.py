@@ -34,7 +34,7 @@ class Step:
     args: Mapping[str, str]
     changes: tuple[str, ...]
     text: str
-    """The step as it appears in a trace: `follower-fetch follower=1 leader=0`."""
+    """The step as a trace shows it: `follower-fetch follower=1 leader=0`."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ class Histories(Mapping[str, Counterexample]):
 
 
 WIDTH = 100
-"""The width in columns of a page outside a terminal, which fits build logs and mails."""
+"""Width in columns of output that does not go to a terminal; build logs and emails can show it."""
 
 
 def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path: Path, **more: Any) -> Trace:

@@ -24,13 +24,13 @@ from fencepost.model.language import Constants, Property
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
 Ask = Callable[[Question, float], Result]
-"""The time limit of each search in seconds."""
+"""Runs one search with a time limit in seconds."""
 
 
 BESIDE = 32
-"""The maximum number of cells beside the staircase that are searched."""
+"""Maximum number of extra cells searched."""
 MANY_CELLS = 4096
-"""The size in cells of the largest box about which a claim is made."""
+"""The largest box, in cells, for which all cells are compared."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Growth:
     properties: tuple[StableVerdict, ...]
     steps: tuple[Raise, ...]
     not_raised: Mapping[str, str] = field(default_factory=dict)
-    """The bounds that are still reached, each with the reason why it was not raised further."""
+    """The bounds that searches still reach, each with the reason why it was not raised further."""
 
 
 def grow(question: Question, first: Result, seconds: float, search: Ask, *, began: float) -> Growth:
@@ -110,14 +110,14 @@ class Growing:
         """The finished search with the largest bounds."""
         self.steps: list[Raise] = []
         self.given_up: dict[str, str] = {}
-        """The bounds that cannot be raised further, with the reason."""
+        """Bounds that cannot be raised, with reasons."""
         self.refused: dict[str, str] = {}
-        """The bounds whose larger values the machine refuses in combination with the others, with the reason."""
+        """Bounds whose larger values the machine rejects in combination with the other constants, with the reason."""
         self.verdicts = {item.name: str(item.verdict) for item in first.properties}
         self.up_to = dict.fromkeys(self.verdicts, self.bounds())
         self.changes: dict[str, Change] = {}
         self.found = [(self.bounds(), dict(self.verdicts))] if first.complete else []
-        """The cells whose search finished, with their verdicts."""
+        """Cells whose search finished, with their verdicts."""
 
     def bounds(self) -> dict[str, int]:
         """Return the bounds of the newest search."""

@@ -28,11 +28,11 @@ MEANING = {
     "refused": "the setting cannot be combined with the other constants",
     "undetermined": "the search ended without a decision",
 }
-"""The meaning of each purpose, in the order of rows."""
+"""What each purpose means, in the order in which rows are shown."""
 
 
 IDLE_PURPOSES = ("implied", "not-exercised", "never-fires", "nothing-broke", "same-states", "undetermined")
-"""The purposes of guards that no known guarantee needs; guards that only bound the search are not suspicious."""
+"""Purposes of guards that no known guarantee needs. Guards that only bound the search are not suspicious."""
 SUSPICIONS = {
     "never_violated": "no guard and no setting that was tried makes this fail, so nothing shows that it can fail",
     "unreached": "witnesses that no state or step satisfies: the protocol never does what they describe",

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 MANY = 1_000
-"""The maximum number of states in which the plain semantics looks for a witness beyond the initial states."""
+"""Maximum number of states in which the plain semantics looks for a witness, in addition to the initial states."""
 
 
 def warnings_of(question: Question, result: Result, *, normalize: bool) -> tuple[ModelWarning, ...]:
@@ -159,7 +159,7 @@ class Answer(Printed):
 
     data: Json = field(repr=False, compare=False)
     problems: tuple[Problem, ...] = field(default=(), kw_only=True)
-    """Errors for files that could not be written."""
+    """Errors from writing files."""
 
     @classmethod
     def read(cls, data: Json) -> Self:
@@ -204,14 +204,14 @@ class CheckResult(Printed, Result):
     question: Question = field(kw_only=True, repr=False)
     normalize: bool = field(kw_only=True, default=True)
     background: tuple[str, ...] = field(kw_only=True, default=())
-    """The notes on the version and the machine, which are the same for every search."""
+    """Notes on the version and the machine, which are the same for every search."""
     growth: Growth | None = field(kw_only=True, default=None)
-    """The result of raising the bounds, if that was requested."""
+    """The result of raising the bounds, if requested."""
     verdict: Verdict = field(kw_only=True)
     cause: Cause | None = field(kw_only=True, default=None)
-    """Why the search stopped early; None if it finished."""
+    """Why the search stopped early, or None."""
     base: Base | None = field(kw_only=True, default=None)
-    """The comparison of a variant, made by `replacing`, with its base; None without a base."""
+    """If the machine is a variant made by `replacing`, the comparison with its base; otherwise None."""
 
     def __repr__(self) -> str:
         return f"CheckResult({self.protocol}: {self.verdict}, {counted(self.distinct, 'state')})"

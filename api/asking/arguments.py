@@ -47,18 +47,18 @@ LEAST = {
     "within": 0,
     "workers": 0,
 }
-"""The minimum of each number, by name."""
+"""Minimum of each numeric argument."""
 FINITE = ("memory", "timeout", "within")
-"""The numbers in bytes or milliseconds; a budget may be infinite."""
+"""Arguments in bytes or milliseconds; a budget may be infinite."""
 
 MEANT = (
     *(("property", "only"), ("prop", "only"), ("property", "prop"), ("only", "prop")),
     *(("master", "cluster"), ("version", "kafka")),
 )
-"""Arguments that have different names in different functions; every function accepts both names."""
+"""Arguments whose names differ between functions; every function accepts both names."""
 
 _GIVEN: ContextVar[tuple[str, frozenset[str]]] = ContextVar("_GIVEN", default=("", frozenset()))
-"""The name of the current call, and the arguments that it was given."""
+"""Name and arguments of the current call."""
 
 
 def call(function: Callable[P, R]) -> Callable[P, R]:
@@ -176,7 +176,9 @@ _LISTS: dict[str, tuple[type | UnionType, str]] = {
     "Iterable[str | Path]": (str | PathLike, "a list of paths"),
     "Iterable[Property]": (Property, "a tuple of the results of @always, @step(...) and @sometimes"),
 }
-"""The type of an argument's items and what to write instead, by annotation. A string is a list of one item."""
+"""By annotation, the type of an argument's items and a hint for the error message. A string counts as a list of one
+item.
+"""
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "str": (lambda value: isinstance(value, str), "text"),
     "bool": (lambda value: isinstance(value, bool), "True or False"),
@@ -195,4 +197,4 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "Cluster": (lambda value: isinstance(value, Cluster), 'a master such as "local[2]", or Cluster(...)'),
     "Callable[[], bool]": (callable, "a function that returns true when the search should stop"),
 }
-"""A test whether an argument has this type, and what to write instead, by annotation."""
+"""By annotation, a type test for an argument and a hint for the error message."""

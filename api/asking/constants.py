@@ -13,7 +13,7 @@ from fencepost.model.language.errors import FencepostError, UsageError
 from fencepost.model.language.machine import Machine
 
 Value = int | bool | str
-"""The value of a constant in Python: a number, a boolean, or a word."""
+"""A constant's value in Python: a number, a boolean or a string."""
 SETTINGS = {
     "min.insync.replicas": ("min_isr",),
     "unclean.leader.election.enable": ("unclean_election",),
@@ -117,7 +117,7 @@ def _by_meaning(machine: Machine, name: str, said: str) -> str:
     best = max(scores.values(), default=0)
     close = [found for found, score in scores.items() if score == best > 0][:3]
     known = any(f"mean {item!r}" in said for item in close)
-    return f" A constant of similar meaning is {' or '.join(close)}." if close and not known else ""
+    return f" Constants with a similar meaning: {' or '.join(close)}." if close and not known else ""
 
 
 def make_constants(machine: Machine, version: str, values: Mapping[str, Any]) -> Constants:

@@ -24,7 +24,7 @@ _OURS = (
     "fencepost.cli",
     "fencepost_native_",
 )
-"""Modules that run models but are not part of them."""
+"""Modules that run models but belong to none."""
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def of_model(error: Exception) -> Exception:
     """Return the error itself, or a ModelError with its place in a user's model."""
     if not _raised_by_user(error):
         return error
-    return ModelError(placed(error, "The model must be defined in every state: guard the step that fails."))
+    return ModelError(placed(error, "The model must be defined in every state. Add a guard to the step that fails."))
 
 
 def placed(error: BaseException, instead: str = "") -> str:
@@ -63,7 +63,7 @@ def placed(error: BaseException, instead: str = "") -> str:
 
 
 _POINTED = "\n  "
-"""The mark in messages that already show a line of the model."""
+"""Marks messages that already show a line of the model."""
 
 
 def pointed_at_line(path: Path, pattern: str, said: str) -> str:
@@ -144,8 +144,8 @@ def instead_of(error: BaseException) -> str:
         return f"Import it: from fencepost.model.language import {word}."
     if isinstance(error, NameError) and word == "c":
         return (
-            "In a model's declarations, write C.name: the class C declares the constants, and c contains their "
-            "values in a run."
+            "In a model's declarations, write C.name: C is the class that declares the constants, and c holds their "
+            "values during a run."
         )
     if isinstance(error, NameError):
         return INSTEAD.get(word, "Define it above, or import it.")
@@ -173,23 +173,23 @@ OUTSIDE = {
     "there is no message": "Guard the step with require(...), or test it with `if`, before using the message.",
     "is empty": "Guard the step with require(len(...) > 0).",
 }
-"""Advice for errors in a step, by words in their messages."""
+"""Hints for errors in a step, by words in the error message."""
 
 INSTEAD = {
-    "Enum": "Members of an enum are numbers: write `from enum import IntEnum`, and a class that subclasses IntEnum.",
+    "Enum": "Enum members must be integers: write `from enum import IntEnum`, and a class that subclasses IntEnum.",
     "dataclass": "Write a class that subclasses Record, without @dataclass.",
     "Annotated": "Import it: from typing import Annotated.",
     "IntEnum": "Import it: from enum import IntEnum.",
-    **dict.fromkeys(("Optional", "typing"), "NONE is a value of a domain: write Annotated[int, Index(n, none=True)]."),
-    **dict.fromkeys(("List", "Tuple"), "Write Annotated[Array[element], Size(n)], of a fixed length."),
-    "Dict": "Write an array with an element for each key: Annotated[Array[value], Per(Key)].",
-    "Set": "Write Annotated[int, BitSet(n)], a set of n numbered things.",
+    **dict.fromkeys(("Optional", "typing"), "NONE must be in the domain: write Annotated[int, Index(n, none=True)]."),
+    **dict.fromkeys(("List", "Tuple"), "Write Annotated[Array[element], Size(n)], which has a fixed length."),
+    "Dict": "Write an array with one element per key: Annotated[Array[value], Per(Key)].",
+    "Set": "Write Annotated[int, BitSet(n)], a set of numbers below n.",
 }
-"""Advice for names that a model file does not define."""
+"""Hints for names that a model file does not define."""
 
 CALLS = {
-    "Range": "Range(low, high), with both bounds, such as Range(0, 3)",
-    "Index": "Index(n), the number of values, counted from 0; with none=True also NONE",
+    "Range": "Range(low, high), with both bounds: for example, Range(0, 3)",
+    "Index": "Index(n), where n is the number of values, starting at 0; none=True adds NONE",
     "BitSet": "BitSet(n), the number of possible members",
     "Size": "Size(n), the fixed length",
     "Per": "Per(Alias), an alias of an Index",
@@ -205,7 +205,7 @@ CALLS = {
     "choice": 'choice(Kind.FIRST, meaning="...")',
     **dict.fromkeys(("shape", "capacity", "bound"), 'bound(2, low=0, high=4, meaning="..."), with its limits by name'),
 }
-"""Advice for calls of the language that lack an argument."""
+"""Hints for calls that lack an argument."""
 
 
 def in_place_of(error: SyntaxError) -> str:

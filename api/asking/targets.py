@@ -35,7 +35,7 @@ class Question:
     properties: tuple[Property, ...]
     version: str = ""
     file: str = ""
-    """The user's file that defines the protocol; empty for a built-in protocol."""
+    """The user's file that defines the protocol; empty if the protocol is built in."""
 
     @property
     def name(self) -> str:
@@ -51,7 +51,7 @@ class Subject:
     file: str = ""
     version: str = ""
     values: Mapping[str, int] = field(default_factory=dict)
-    """The constants of a run, with which given ones must agree."""
+    """Constants of a run; constants that the caller gives must be equal to these."""
     only: tuple[str, ...] = ()
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.store import Progress
 
 LONG = 2.0
-"""Compilations that take at least this many seconds are reported."""
+"""Compilations are reported if they take at least this many seconds."""
 
 
 @dataclass(frozen=True)

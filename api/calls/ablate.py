@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Problem, Result
 
 LEAST_STATES = 1_000_000
-"""The maximum number of states of any row: without a guard, a machine may have many times its usual states."""
+"""Maximum number of states of any row: without one of its guards, a machine may have many more states than with it."""
 UNKEPT = "a finished row could not be saved"
 TIMES = 4
-"""The maximum number of states of a row, as a multiple of the unmodified machine's, if `max_states` is not given."""
+"""Maximum number of states of a row, as a multiple of the unmodified machine's. Used if `max_states` is not given."""
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ class _Matrix:
     kept: Kept
     cluster: Cluster | None
     row_memory: int
-    """The memory in bytes of each row on the cluster; 0 stands for a share of the executor's memory."""
+    """Memory in bytes for each row on the cluster; 0 means an equal share of the executor's memory."""
 
     def explore(
         self, rows: tuple[Row, ...], source: Source, behaviours: Callable[[], Result] | None, *, whole: bool

@@ -36,11 +36,11 @@ from fencepost.model.language.errors import FencepostError, UsageError, require_
 from fencepost.model.language.interpreter import Interpreter
 
 SECONDS, MOST_SECONDS = 20.0, 120.0
-"""The default and the maximum duration of a search in seconds."""
+"""Default and maximum duration of a search, in seconds."""
 MOST_STATES = 2_000_000
-"""The maximum number of states in a comparison, which needs complete state spaces."""
+"""Maximum number of states in a comparison, which needs complete state spaces."""
 MOST_STEPS = 60
-"""The number of steps after which a history is truncated."""
+"""Histories are truncated after this many steps."""
 INSTRUCTIONS = """Fencepost checks Kafka's replication protocol. advise: what loses a topic's records, and whether an
 operator may do an `operation` now. explain: a finding, guarantee, bug, question (HYP-17, G-S2, KAFKA-15221) or
 property. check: search a protocol (replication, kip320, quorum, ...) at small constants. why_not: why a step cannot be
@@ -281,7 +281,7 @@ KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "list": (list, "a list of strings"),
     "dict": (dict, "an object of names and values"),
 }
-"""The JSON types of arguments, by annotation."""
+"""JSON types of arguments, by annotation."""
 
 
 @call

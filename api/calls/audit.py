@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SMALL = 1_000_000
-"""The maximum number of records of a log that is processed without Spark, which needs as long to start."""
+"""Logs of up to this many records are processed without Spark, because starting Spark would take as long."""
 LARGE = 4 << 30
-"""The maximum size in bytes of broker log copies that are compared in this process."""
+"""Copies of broker logs up to this size in bytes are compared in this process."""
 MEMORY = (("spark.driver.memory", "2g"), ("spark.sql.shuffle.partitions", "16"))
-"""Spark's default settings, sufficient for ten million records on one machine."""
+"""Spark's default settings, which suffice for ten million records on one machine."""
 
 
 VERDICTS = {

@@ -35,9 +35,11 @@ if TYPE_CHECKING:
 
 LEAST_SECONDS = 5.0
 TIMES = 1.5
-"""The time limit of the base's search, as a multiple of the variant's time; it never takes more states."""
+"""Time limit of the base's search, as a multiple of the variant's search time. It never visits more states than the
+variant's.
+"""
 SHOWN = 2
-"""The maximum number of guards listed for an action that is never enabled: those that refuse most often."""
+"""Maximum number of guards listed for an action that is never enabled; those that block it most often are listed."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +197,7 @@ def _compiled_before(question: Question, base: Machine, options: Options) -> tup
 
 
 Placed = tuple[tuple[Action, Action | None], ...]
-"""The actions of a base, each with its replacement."""
+"""Actions of the base, each with the action that replaces it."""
 
 
 def count_alike(one: Result, other: Result, placed: Placed) -> bool:

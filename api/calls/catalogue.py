@@ -154,8 +154,8 @@ def _of_behaviours(prop: Property) -> str:
 
 
 AT_LEAST = 1000
-"""Stored states of each run that the plain semantics expands again in the full profile; in others, as many as fit into
-a tenth of the time.
+"""Number of stored states per run that the plain semantics expands again in the full profile. Other profiles expand as
+many as fit into a tenth of the time.
 """
 
 

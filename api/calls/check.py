@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 DIFFERENCE = "cross-check.trace"
-"""The name of the file with the path to a state on which the engines disagree."""
+"""Name of the file that holds the path to a state for which two engines disagree."""
 ENGINES = {
     "native": "exhaustive breadth-first search in compiled code, on all processors",
     "plain": "the reference search in Python, which defines the semantics and is slow",

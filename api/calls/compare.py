@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.search import Search
 
 MOST_PAIRS = 50_000
-"""The maximum number of pairs of sets of states, which takes some minutes."""
+"""Maximum number of pairs of state sets; reaching it takes some minutes."""
 WORDS = {True: "no difference", False: "different", None: "undetermined"}
 
 
@@ -360,8 +360,8 @@ def _look_at_schemas(a: Variant, b: Variant) -> None:
     if one.wide == other.wide and lengths[0] == lengths[1]:
         return
     only = set(leaves_of(one.state)) ^ set(leaves_of(other.state))
-    sizes = "Their arrays or numbers have different sizes."
-    fields = f"Fields of only one side: {', '.join(sorted(only))}." if only else sizes
+    sizes = "Their arrays or numbers differ in size."
+    fields = f"Only one side has these fields: {', '.join(sorted(only))}." if only else sizes
     raise UsageError(
         f"the two sides have different state fields, so they cannot be compared. {fields} Give them the same sizes."
     )

@@ -211,7 +211,7 @@ who_waits_gets_it = leads_to(
 
 few_ask_meanwhile = at_most(
     "few-ask-meanwhile",
-    "While a client holds the lock, each other client asks once, and once more after a crash.",
+    "While one client holds the lock, every other client requests it once, and once more after a crash.",
     costs={client_asks: 1},
     unit="requests",
     bound=C.clients + C.crashes,

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 FORMAT = 1
 HISTORIES = 1_000
 LEAST = 100
-"""The minimum number of histories to which the measured table of planted mistakes applies."""
+"""Minimum number of histories for which the measured table of planted mistakes is valid."""
 UNKNOWN = ""
 SHORTENED = 3
-"""The number of violations of each finding that are shortened; others stay unchanged."""
+"""Number of violations per finding that are shortened; the others stay unchanged."""
 PIECE = 5_000
-"""The number of histories in a Parquet file."""
+"""Number of histories per Parquet file."""
 COLUMNS = ("kafka", "seed", "steps", "verdict", "finding", "violated", "script")
 
 
@@ -248,7 +248,8 @@ class _Found:
             + (f"; besides {names}" if names else ""),
             "known": f"Only known findings in {each}: {names}",
             "nothing": f"No violation in {each}",
-            "undetermined": f"No violation in {each}, too few for a conclusion (at least {LEAST:,} are needed)",
+            "undetermined": f"No violation in {each}, but these are too few for a conclusion (at least {LEAST:,} are "
+            "needed)",
         }[verdict]
         rate = f", {self.progress.steps:,} steps in {show_seconds(self.progress.seconds)}" if self.progress else ""
         sees = (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 MOST = 1000
-"""The default limit on the states of a graph."""
+"""Default limit on a graph's states."""
 
 
 @dataclass(frozen=True)

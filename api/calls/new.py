@@ -61,8 +61,8 @@ def new(name: str, folder: str | Path = ".") -> tuple[Path, Path]:
     _, docstring, rest = text.split('"""', 2)
     told = re.sub(r"\n\n`fencepost new NAME`.*", "", docstring, flags=re.DOTALL)
     hint = (
-        "Edit it into your own model: change the records, then the actions, then the properties.\n`fencepost check "
-        f"{module}.py` finds violated properties, and shows how they are violated.\n"
+        "Turn it into your own model: change the records, then the actions, then the properties.\n`fencepost check "
+        f"{module}.py` finds violated properties and shows the histories that violate them.\n"
     )
     write_text(files[0], f'"""{told}\n\n{hint}"""{rest}'.replace('    "lock",\n', f'    "{label}",\n'))
     write_text(files[1], TEST.format(name=label, module=module, test=files[1].name))

@@ -15,7 +15,7 @@ from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, UsageError
 
 SAFE = ("nothing-broke", "same-states")
-"""The purposes of rows that change behaviour but that no safety property needs."""
+"""Purposes of rows that change the behaviour but violate no safety property."""
 
 LATER = " while leads-to properties were judged"
 

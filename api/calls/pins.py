@@ -19,7 +19,7 @@ from fencepost.invariants.run_files import Runs
 from fencepost.model.language.errors import UsageError
 
 _ROW = re.compile(r"^run\.(?:\"[^\"]*\"|'[^']*'|[\w-]+) *= *(?=[\[{]).*?(?=^run\.|^\[|\Z)", re.MULTILINE | re.DOTALL)
-"""A row, up to the next one or to the end of its group."""
+"""Matches a row up to the next row or the end of its group."""
 _PIN = re.compile(r"(\bpin *= *\[)[\d_]+, *[\d_]+")
 _LISTED = re.compile(r"\b(fails|worst) *= *(\"\"\"|\")(.*?)\2", re.DOTALL)
 
@@ -31,7 +31,7 @@ class Figures:
     distinct: int
     depth: int
     lengths: Mapping[str, int]
-    """The length of the shortest trace of each violated property."""
+    """Length of the shortest trace for each violated property."""
     worst: Mapping[str, int | str]
 
 

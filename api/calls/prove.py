@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 FIRST_STATES = 500
-"""The maximum number of states examined for steps that end with an error."""
+"""Maximum number of states in which steps are tried, to find those that raise an error."""
 MOST_VALUES = 100_000
-"""The maximum number of parameter combinations of an action whose steps are examined there."""
+"""Maximum number of parameter combinations tried for each action in such a state."""
 
 
 def look_for_z3() -> None:
@@ -375,7 +375,7 @@ def look_for(report: ProveResult, search: Search, result: Result, state: Key) ->
 
 
 LOOKED_AT = 3_000
-"""The number of states that refute candidates before z3 checks the remaining ones."""
+"""Number of states used to refute candidate lemmas before z3 checks the rest."""
 
 
 def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:

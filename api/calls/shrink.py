@@ -23,7 +23,7 @@ from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.errors import UsageError
 
 BUDGET, MEMORY = 60.0, 2 << 30
-"""The default limits in seconds and bytes."""
+"""Default limits, in seconds and bytes."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,7 +51,7 @@ class ShrinkResult(Shrunk):
         now = counted(self.path.length, "state")
         took = show_seconds(self.seconds)
         shorter = self.path.length < self.before
-        length = f"It still has {now}; that took {took}."
+        length = f"The trace still has {now}; shortening it took {took}."
         if shorter:
             length = f"Shortened from {self.before} to {now} in {took}."
         declared = self.trace.protocol.machine.constants.declared()

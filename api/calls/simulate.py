@@ -37,9 +37,9 @@ class SimulateResult(Printed, Sample):
 
     question: Question = field(kw_only=True, repr=False)
     shown: Sampled | None = field(kw_only=True, default=None, repr=False)
-    """The gravest violation: lost records before other violations, then the shortest."""
+    """The gravest violation: a loss of records comes before other violations, then the shortest comes first."""
     trace: Counterexample | None = field(kw_only=True, default=None, repr=False)
-    """The path of that violation, shortened if requested."""
+    """Its path, shortened if requested."""
     shrunk: ShrinkResult | None = field(kw_only=True, default=None, repr=False)
 
     def __repr__(self) -> str:

@@ -62,7 +62,7 @@ class SweepResult(Answer):
     why_stopped: str
     cells: tuple[SweptCell, ...]
     path: str | None = field(default=None, kw_only=True)
-    """The Parquet files of the walks, with one row each; None without `output`."""
+    """Parquet files of the walks, with one row per walk; None without `output`."""
 
     def __repr__(self) -> str:
         return f"SweepResult({self.protocol}: {self.verdict}, {counted(len(self.cells), 'cell')})"
@@ -93,9 +93,9 @@ class SweepResult(Answer):
 
 
 WRONG = "the model raises an error"
-"""The reason why a sweep is incomplete although all walks were taken."""
+"""Why a sweep is incomplete although all walks were taken."""
 MOST_WALKS = 1 << 62
-"""The upper bound of the numbers of stored walks."""
+"""Upper bound for numbers of stored walks."""
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainErr
             weights = walker.weights(dict(plan.weights))
             walker.walk(walk, walk + 1, seed=plan.seed, depth=plan.depth, weights=weights)
     except DomainError as error:
-        error.add_note(f"This is walk {walk} of cell {cell}.")
+        error.add_note(f"This is walk {walk} in cell {cell}.")
         return error
     raise UsageError(
         f"according to the saved walks, the model raises an error in walk {walk} of cell {cell}, but it does not: "

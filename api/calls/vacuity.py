@@ -23,7 +23,9 @@ from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.lineage import base
 
 UNBREAKABLE: dict[str, str] = {}
-"""Guarantees that no variant violates, with the reason. Any other guarantee without evidence fails the pages' check."""
+"""Guarantees that no variant violates, with the reason. The check of the pages fails if any other guarantee has no
+evidence.
+"""
 
 
 @dataclass(frozen=True)
@@ -220,4 +222,4 @@ TELLS = {
     "dead": "actions that never happen in a matrix",
     "idle": "guards that no property was seen to depend on",
 }
-"""The meaning of each suspicion over all constants."""
+"""What each suspicion means for all constants."""

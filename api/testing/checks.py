@@ -28,7 +28,7 @@ class Search:
     workers: int = 0
     """0 stands for all processors."""
     budget: float | None = None
-    """The time limit in seconds; an unfinished search is undetermined, which is an error."""
+    """Time limit in seconds. A search that does not finish is undetermined, which is an error."""
     compact: bool = False
     normalize: bool = True
     max_states: int | None = None

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     ("engine", "NAME", "The search engine: native (the default) or plain."),
-    ("workers", "N", "Number of threads of a search; by default 1 under xdist, otherwise all processors."),
-    ("budget", "TIME", "Stop each search after this time, such as 30s; it is then undetermined."),
-    ("model", "FILE.py", "The file that defines the protocol of collected traces."),
+    ("workers", "N", "Number of search threads (default: 1 under xdist, otherwise one per processor)."),
+    ("budget", "TIME", "Stop each search after this time, such as 30s; its verdict is then undetermined."),
+    ("model", "FILE.py", "File that defines the protocol of collected traces."),
     ("trace-dir", "DIR", "Write the trace of each unexpected violation to this folder."),
 )
 FACT = "fencepost"
-"""The name of the properties in test reports: each check has one, with its result."""
+"""Name of the property in test reports that holds the result of each check."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

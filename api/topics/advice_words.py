@@ -14,7 +14,7 @@ SETTINGS = {
     "elr": "eligible leader replicas",
     "min_isr": "min.insync.replicas",
 }
-"""Kafka's names for the settings that may be changed."""
+"""Kafka's names for the settings that operators may change."""
 KINDS = {
     "crashes": ("broker crash", "broker crashes"),
     "clean_stops": ("controlled shutdown", "controlled shutdowns"),
@@ -37,7 +37,7 @@ KINDS = {
     "elr_disables": ("ELR being turned off", "times that ELR is turned off"),
     "early_starts": ("restart within the broker's old session", "restarts within the broker's old session"),
 }
-"""Faults and operators' actions in Kafka's words, singular and plural."""
+"""Faults and operator actions in Kafka's words, singular and plural."""
 SAID = {
     "lost": "loses",
     "leaderless": "no leader",
@@ -47,7 +47,7 @@ SAID = {
     "safe": "safe",
     "impossible": "no spare broker",
 }
-"""Outcomes of operations in one or two words."""
+"""Outcomes of operations, in one or two words."""
 MAY = {
     "lost": "{care}it can lose records",
     "leaderless": "{care}a partition can stay without a leader",
@@ -57,9 +57,9 @@ MAY = {
     "safe": "yes, a complete search lost nothing",
     "impossible": "no, there is no spare broker",
 }
-"""Whether an operation may be performed, by its outcome."""
+"""Whether an operation may be performed, depending on its outcome."""
 EVENTS = ("fail-a-disk", "lose-power", "slow-metadata")
-"""Events in a cluster that no operator triggers."""
+"""Cluster events that no operator triggers."""
 DIFFERS = {
     "replicas": "RF {replicas}",
     "min_isr": "min ISR {min_isr}",
@@ -69,13 +69,13 @@ DIFFERS = {
     "acks": "acks=all",
     "unclean_election": "if clean",
 }
-"""Words for the differences between an observation's settings and the requested ones."""
+"""Descriptions of differences between the settings of an observation and the requested ones."""
 WIDTH = 80
 """The minimum width of a terminal."""
 UNCHANGED = "no other value of one setting is known to survive more crashes at an acceptable cost"
 ELR_COMMAND = "kafka-features.sh --bootstrap-server HOST:PORT describe"
 ELR_SHOWN = f"`{ELR_COMMAND}` shows it: on if eligible.leader.replicas.version is finalized at 1 or above"
-"""A sentence on how operators can see whether a cluster has ELR."""
+"""How operators can find out whether a cluster uses ELR."""
 
 
 def release_of(data: Json) -> str:
@@ -105,10 +105,10 @@ def headline(data: Json) -> str:
     said = f"Yes: {least}{lost} of {len(rows)} operations can lose records"
     if settings["acks"] != "all":
         acks = settings["acks"]
-        return f"Yes, whenever a leader fails: acks={acks} is not modelled, so the rows apply to acks=all."
+        return f"Yes, whenever a leader fails: acks={acks} is not modelled, so the rows below apply to acks=all."
     if not lost and settings["min_isr"] > replicas:
-        taken = f"Kafka treats this min ISR as {replicas}"
-        said = f"Not measured: {taken if release >= '3.7' else 'min ISR exceeds the number of replicas'}"
+        taken = f"Kafka caps this min ISR at {replicas}"
+        said = f"Not measured: {taken if release >= '3.7' else 'min ISR is greater than the number of replicas'}"
     elif not lost:
         known = " or ".join(map(str, sorted({seen["replicas"] for found in others for seen in found})))
         count = f"{sum(map(bool, others))} of {len(rows)} operations can lose records"
@@ -230,7 +230,9 @@ def _seen(item: Json) -> str:
     searched += f"; {item['states']:,} states" if item["states"] else ""
     release = item["release"].replace("kafka-", "Kafka ")
     if item["outcome"] == "safe":
-        return f"The model of {release} loses nothing with up to {in_kafka(item['faults'] or {})} ({where}{searched})."
+        return (
+            f"The model of {release} loses no records with up to {in_kafka(item['faults'] or {})} ({where}{searched})."
+        )
     used = item["faults"]
     faults = "" if used is None else f" by {in_kafka(used)}" if any(used.values()) else " without any fault"
     late = ", with metadata delayed as long as possible" if item["late"] else ""
@@ -244,7 +246,7 @@ def _seen(item: Json) -> str:
 def broken_by(item: Json) -> str:
     """Return the faults of the shortest history, and its length."""
     faults = in_kafka({**item["faults"], **item.get("free", {})})
-    return f"The shortest history has {counted(item['length'] - 1, 'step')}, among them {faults}"
+    return f"The shortest history has {counted(item['length'] - 1, 'step')}, including {faults}"
 
 
 def in_sentences(steps: Iterable[str]) -> list[str]:

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 PROTOCOL = "replication"
 ACKS = ("all", "1", "0")
 RELEASED_ON = 2
-"""The number of brokers in the searches of releases without fixes."""
+"""Number of brokers in searches of releases without fixes."""
 LEAST_WORTH = 1
-"""Settings with which this few crashes lose a record are not recommended."""
+"""Settings are not recommended if this many crashes can lose a record."""
 FIRST_ELR = (4, 0)
 """The release that introduced eligible leader replicas."""
 
@@ -44,7 +44,7 @@ class AdviceResult(Answer):
 
     settings: Settings
     point: Json | None
-    """The cell of the measured table, or None if these settings were not searched."""
+    """The cell of the measured table; None if these settings were not searched."""
 
     def __repr__(self) -> str:
         return f"AdviceResult({headline(self.to_dict())})"
@@ -277,11 +277,12 @@ def notes(settings: Settings, data: Json) -> Iterator[str]:
         )
         if not _is_as_measured(settings.replicas):
             yield (
-                "The installed model was edited: the crashes were counted in the original model, and do not cover "
-                "the edit."
+                "The installed model was edited. The crashes were counted in the original model, so the edit is not "
+                "covered."
             )
         yield (
-            f"Never happened in these searches, so the crashes above do not cover it: {', '.join(crashes['never'])}."
+            "These events never happened in the searches, so the crashes above do not cover them: "
+            f"{', '.join(crashes['never'])}."
         )
     yield from assumptions(settings, data)
 
@@ -304,8 +305,8 @@ def assumptions(settings: Settings, data: Json) -> Iterator[str]:
         yield f"Kafka {settings.release} is {patch.sentence}. These statements apply to {read}."
     elif settings.release and settings.release not in patches:
         yield (
-            f"Kafka {settings.release} was not measured: these statements apply to {read}. Patch releases fix losses, "
-            f"so {settings.release} may have other findings than those listed."
+            f"Kafka {settings.release} was not measured; these statements apply to {read}. Patch releases fix losses, "
+            f"so {settings.release} may not have all the findings listed, or may have others."
         )
     elif not settings.release and read:
         version = settings.version.replace("kafka-", "Kafka ")
@@ -320,7 +321,7 @@ def assumptions(settings: Settings, data: Json) -> Iterator[str]:
         differs = f"; an upgraded cluster may differ. {ELR_SHOWN}" if may_have_elr(settings.version) else ""
         yield f"ELR is assumed to be {is_on}, as in new clusters of this release{differs}."
     if "kafka" in data["assumed"]:
-        yield "No release was named, so this is the newest that Fencepost supports."
+        yield "No release was named, so this answer is about the newest one that Fencepost supports."
 
 
 @cache

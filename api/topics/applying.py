@@ -13,9 +13,9 @@ from fencepost.invariants.protocols import protocol
 
 PROTOCOL = "replication"
 LOSING = ("leader-has-acknowledged", "acknowledged-survives", "leader-has-committed")
-"""The properties whose violation loses an acknowledged or committed record."""
+"""Properties whose violation means that an acknowledged or committed record is lost."""
 WITH_ELR = " with ELR"
-"""The column of measured verdicts for a release with a feature that is off by default."""
+"""Column of measured verdicts for a release in which the feature is off by default."""
 
 
 def findings_of(version: str, min_isr: int, *, elr: bool) -> list[Json]:

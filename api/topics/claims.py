@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 FEW_CELLS = 4
-"""The maximum number of cells that a sentence lists individually."""
+"""Maximum number of cells that a sentence lists individually."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class Executed:
     aside: int
     """The number of abandoned histories."""
     together: bool = True
-    """Whether some history used all of these constants at once, rather than each alone."""
+    """Whether a single history used all of these constants."""
 
     @property
     def sentence(self) -> str:

@@ -19,7 +19,7 @@ from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.machine import Machine, Repair
 
 GUARANTEES = ("always", "step", "leads-to", "bound")
-"""The kinds of entries that are promises."""
+"""Kinds of entries that are promises."""
 KINDS = {
     "guarantee": GUARANTEES,
     "bug": ("bug",),
@@ -85,7 +85,7 @@ SEEN = {
     "clusters": ("runs", "finding", ("lost", "out", "leaderless")),
     "releases": ("settled", "trace", ("confirmed",)),
 }
-"""The observations on real Kafka: the rows of a figure, the key that names the finding, and the verdicts."""
+"""Observations on real Kafka: the rows of a figure, the key that names the finding, and the verdicts."""
 WORDS = {
     "kept": "kept by Kafka's code as read",
     "kept-in-the-model": "holds in the model; no run follows the source of a release",
@@ -105,7 +105,7 @@ class Finding:
     classes: tuple[str, ...]
     clusters: tuple[str, ...]
     is_past: bool
-    """Whether the newest supported release is free of it."""
+    """Whether the newest supported release is unaffected."""
 
     @property
     def is_seen(self) -> bool:

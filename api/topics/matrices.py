@@ -76,11 +76,13 @@ BASES: dict[str, tuple[str, ...]] = {
     "controller-failover": ("one decision", "one decision, no records", "two decisions, no records", "three epochs"),
     "watermark-propagation": ("kip-392 one follower", "data-only one follower", "reported one follower"),
 }
-"""The runs under whose constants guards are removed, by protocol; together they exercise every part of it."""
+"""By protocol, the runs that supply the constants for removing guards; together they exercise every part of the
+protocol.
+"""
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
-"""Constants other than switches that are also varied."""
+"""Constants other than switches that are varied."""
 LEAST_STATES, TIMES = 300_000, 3
-"""The limits of a row: this many states, or this many times those of the unmodified machine."""
+"""Limits of a row: this many states, or this many times the states of the unmodified machine."""
 
 
 ORDER = (
@@ -94,9 +96,9 @@ ORDER = (
     "refused",
     "undetermined",
 )
-"""The purposes by rank: a row with different purposes under different constants gets the first of these."""
+"""Purposes by rank: if a row's purpose depends on the constants, the first of these counts."""
 Found = tuple[dict[str, Any], dict[str, Any]]
-"""A row, and the base under whose constants it was measured."""
+"""A row, and the base whose constants were used to measure it."""
 
 
 def base_run(name: str, title: str) -> Run:
@@ -105,7 +107,7 @@ def base_run(name: str, title: str) -> Run:
 
 
 _TEXTS: dict[tuple[int, ...], tuple[object, list[str]]] = {}
-"""The requested texts of machines, with the machines themselves, which must stay alive so that ids stay unique."""
+"""Cached texts of machines. The machines are kept too, so that no id is reused."""
 
 
 def texts_of(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
@@ -145,7 +147,7 @@ def measured() -> dict[str, Any]:
 
 
 _READ: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
-"""The content of each protocol's file, and the matrices in it."""
+"""The content of each protocol's file, and its matrices."""
 
 
 def _whole(base: dict[str, Any]) -> dict[str, Any]:

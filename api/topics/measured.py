@@ -22,9 +22,9 @@ from fencepost.model.language.machine import Machine
 
 NAME = "measured"
 PARTS = ("covers", "walks")
-"""The parts of the conformance figures whose steps are counted."""
+"""Parts of the conformance figures whose steps are counted."""
 ASKED = ("loss", "elr", "unclean_election")
-"""The rules that the table of crashes covers."""
+"""Rules that the table of crashes covers."""
 
 
 def machine_mark(machine: Machine) -> str:

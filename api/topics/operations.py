@@ -28,15 +28,15 @@ from fencepost.model.language.machine import Version
 
 LOSS = LOSING[0]
 COMMON = "loss=none max_records=1 max_leader_epoch=8 crashes=0 fences=0 shrinks=0 lags=0"
-"""The budgets of events that happen only in operations that name them. Metadata may be delayed in all searches."""
+"""Budgets of events that happen only in operations that name them. Metadata may be delayed in every search."""
 MOST_BROKERS = 4
-"""The maximum number of replicas in a search: no larger search finished (the smallest had 25 million states after
-minutes).
+"""Maximum number of replicas in a search. No search with more replicas finished; the smallest had 25 million states
+after some minutes.
 """
 ELR_ALONE = ("unclean_shutdown", "last_known_leader", "last_known_leader_check")
-"""Constants that have no effect if ELR is off."""
+"""Constants without effect if ELR is off."""
 OUTCOMES = ("lost", "leaderless", "out", "not-measured", "kept", "safe", "impossible")
-"""The outcomes of operations, the worst first: `kept` was seen on clusters, `safe` was proved by a search."""
+"""Outcomes of operations, from worst to best. `kept` was observed on clusters; `safe` was proved by a search."""
 HARMFUL = OUTCOMES[:3]
 PLACES = ("clusters", "classes", "model")
 
@@ -52,9 +52,9 @@ class Settings:
     elr: bool
     unclean_election: bool
     release: str = ""
-    """The release with its patch number, such as `4.1.2`, if one was named."""
+    """The exact release, such as `4.1.2`, if one was named."""
     brokers: int | None = None
-    """The number of brokers; None if not given."""
+    """Number of brokers, or None."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from fencepost.explorers.running.files import read_named
 from fencepost.model.language.errors import UsageError
 
 SECONDS = 15.0
-"""The time limit for each response of a cluster."""
+"""Time limit for each response from a cluster."""
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 

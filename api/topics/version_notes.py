@@ -36,10 +36,12 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
         yield from machine.terms(question.constants)
     open_findings = _unrepaired(question)
     if name.endswith(REPAIRED):
-        of_release = "No release contains all of that, so a verdict of holds applies only to a hypothetical release."
+        of_release = (
+            "No release contains all of these changes, so a `holds` verdict applies only to a hypothetical release."
+        )
         yield f"{name} is {version.sentence}. {of_release if measured.is_measured(mark) else unlike_kafka(machine)}"
         if open_findings:
-            yield f"It still contains {open_findings}, which the model cannot fix."
+            yield f"It still contains {open_findings}, for which the model has no fix."
         return
     if measured.is_measured(mark):
         yield f"{name} follows Kafka's code: {version.sentence}.{_compared(question, mark)}"
@@ -57,8 +59,8 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
     modelled = {item.finding for item in machine.repairs}
     if machine.name == "replication" and (outside := [item for item in outside_models(name) if item not in modelled]):
         yield (
-            f"Kafka {name.removeprefix('kafka-')} also has {', '.join(outside)}, which were seen on clusters but are "
-            "in no model: `fencepost guarantees ID` explains them and how to avoid them."
+            f"Kafka {name.removeprefix('kafka-')} also has {', '.join(outside)}: these were observed on clusters, but "
+            "no model covers them. `fencepost guarantees ID` explains them and their workarounds."
         )
 
 
@@ -97,7 +99,7 @@ def _compared(question: Question, mark: str) -> str:
     if claim is not None:
         return f" {claim.sentence}"
     others = ", ".join(measured.beyond(question, mark))
-    return f" Under these constants it was not compared with Kafka's classes of {own[0]['release']}: {others}."
+    return f" With these constants, it was not compared with Kafka's classes of {own[0]['release']}: {others}."
 
 
 def background_notes(question: Question, result: Result, *, normalize: bool) -> Iterator[str]:
@@ -133,7 +135,7 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
         if findings:
             yield f"{Prevents(f'Fixing {findings}', shown).sentence}."
         elif names:
-            yield f"No single fix prevents {shown}: {why}, or it needs several fixes."
+            yield f"No single fix prevents {shown}: either {why}, or several fixes are needed."
     if measured.crashes_are_of(int(question.constants.values.get("brokers", 0)), mark) and measured.follows_version(
         question
     ):
@@ -228,8 +230,8 @@ def _with_crashes(question: Question) -> Iterator[str]:
         for name, words in (("elr", "ELR"), ("unclean_election", "unclean elections"))
     )
     yield (
-        "The effect of crashes alone, with every fix of the model and every crash losing the log, on a record on "
-        f"{values['brokers']} brokers, {elr} and {unclean}: {told} (docs/kafka/losing-data.md)."
+        f"These crash results are for one record on {values['brokers']} brokers, {elr} and {unclean}, in a model with "
+        f"all fixes in which every crash loses the log: {told} (docs/kafka/losing-data.md)."
     )
 
 

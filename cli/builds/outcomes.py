@@ -46,7 +46,7 @@ class Outcome:
     end: End
     verdict: str
     message: str
-    """One line: the verdict, and the expected verdict if it differs."""
+    """One line: the verdict, followed by the expected one if they differ."""
     prop: Property | None = None
     steps: tuple[str, ...] = ()
     length: int = 0

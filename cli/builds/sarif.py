@@ -52,7 +52,7 @@ def _rule_id(item: Outcome) -> str:
 
 def _rule(item: Outcome) -> dict[str, Any]:
     if item.prop is None:
-        sentence = f"Runs of {item.report.found.name} give the pinned results."
+        sentence = f"Runs of {item.report.found.name} produce their pinned results."
         return {"id": _rule_id(item), "name": item.name, "shortDescription": {"text": sentence}}
     entries = promises(item.prop)
     source = "; ".join(dict.fromkeys(entry.source for entry in entries)) or item.report.found.machine.source
@@ -152,7 +152,7 @@ def _audit_result(item: dict[str, Any], rule: int) -> dict[str, Any]:
 
 
 BUILD_RULES = {
-    "builds-differ": ("error", "A changed method is executed by a history after which the two builds differ."),
+    "builds-differ": ("error", "A history executes a changed method, and afterwards the two builds differ."),
     "not-exercised": ("warning", "No history executes this change."),
     "one-way": ("warning", "A changed condition has the same value in all histories."),
 }

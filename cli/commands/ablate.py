@@ -35,17 +35,19 @@ if TYPE_CHECKING:
 @options.constants_options
 @options.properties_option
 @option("--guard", "guards", multiple=True, metavar="NAME", help="Remove only this guard, such as 'follower-fetch 1'.")
-@option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row in which this constant has this value.")
-@options.workers_option("Number of rows to search at the same time")
+@option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row that sets this constant to this value.")
+@options.workers_option("Number of rows to search in parallel")
 @option("--budget", type=options.TIME, help="Stop each row after this time, such as 30s.")
 @option("--max-states", type=options.Count(1), help="Stop each row after N states.")
 @option("--memory", type=options.SIZE, help="Memory limit for all rows together, such as 8G.")
 @options.normalize_option
 @option("--checkpoint", metavar="DIR", help="Save every finished row in this folder.")
 @option("--resume", is_flag=True, help="Read finished rows from the checkpoint.")
-@option("--liveness", is_flag=True, help="Mark guards and settings that only leads-to properties depend on.")
-@option("--html", type=options.Writable(), help="Write the matrix to this file as HTML; its cells open their traces.")
-@option("--trace", metavar="DIR", help="Write the trace of every violated cell into this folder.")
+@option("--liveness", is_flag=True, help="Mark guards and settings that only leads-to properties need.")
+@option(
+    "--html", type=options.Writable(), help="Write the matrix to this file as HTML; its cells link to their traces."
+)
+@option("--trace", metavar="DIR", help="Write the trace of each violation to this folder.")
 @option("--master", metavar="URL", help="Search the rows on this Spark master: local[4], spark://host:port, ...")
 @option("--conf", multiple=True, metavar="NAME=VALUE", help="A Spark setting, such as spark.executor.memory=4g.")
 @options.verbose_option
@@ -126,7 +128,7 @@ def exit_of_matrix(data: Json) -> Exit:
 
 
 LONG = 120
-"""The maximum length of a condition in characters."""
+"""Maximum length of a condition in characters."""
 NUMBERS = "number of states in the shortest trace to a violation; ? if the search ended without a decision"
 _STYLES = {
     "needed": "bold green",

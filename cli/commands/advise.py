@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STYLES = {"lost": "bold red", "leaderless": "red", "out": "red", "safe": "green"}
 SEEN = 3
-"""The maximum number of observations shown for an operation."""
+"""Maximum number of observations shown per operation."""
 ON_OFF = Choice(["on", "off"])
 
 
@@ -51,11 +51,13 @@ ON_OFF = Choice(["on", "off"])
 @option("--operation", default="", metavar="NAME", help="Answer only for this operation, such as restart.")
 @option("--brokers", type=options.Count(1), help="Number of brokers in the cluster.  [default: any number]")
 @option(
-    "--bootstrap-server", metavar="HOST:PORT", help="Read replicas, min ISR and unclean elections from this cluster."
+    "--bootstrap-server",
+    metavar="HOST:PORT",
+    help="Read the topics' replicas, min ISR and unclean elections from this cluster.",
 )
-@option("--topic", metavar="NAME", help="The topic whose settings are read.  [default: every topic]")
-@option("--topics", metavar="FILE", help="Take topics from this file, one per line: NAME REPLICAS MIN_ISR.")
-@option("--client-config", metavar="FILE", help="Client settings for that cluster: NAME=VALUE lines.")
+@option("--topic", metavar="NAME", help="The topic to read settings of.  [default: every topic]")
+@option("--topics", metavar="FILE", help="Read topics from this file, one per line: NAME REPLICAS MIN_ISR.")
+@option("--client-config", metavar="FILE", help="File with client settings for that cluster, as NAME=VALUE lines.")
 @option("--trace", type=options.Writable(), help="Write the shortest history that loses a record to this file.")
 @options.verbose_option
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -166,10 +168,10 @@ def print_advice(
     console.print()
     print_lines(console, heading("Crashes that lose logs"))
     if read:
-        print_lines(console, "The release, acks and ELR are not read from there.", style="dim")
+        print_lines(console, "The release, acks and ELR are not read from the cluster.", style="dim")
     crashes = data["crashes"]
     if crashes is None:
-        print_lines(console, f"Not measured: {data['why']}. This does not show that these settings are safe.")
+        print_lines(console, f"Not measured: {data['why']}. This does not mean that these settings are safe.")
     else:
         print_lines(console, f"Crashes alone: an acknowledged record {crashes['outcome']}.")
         for lost, steps in zip(crashes["front"], crashes["told"], strict=True):

@@ -14,24 +14,28 @@ from fencepost.kafka.audit.findings import SEVERITIES
 @options.command()
 @argument("paths", nargs=-1, required=True, metavar="PATH...")
 @option("--output", metavar="DIR", help="Save records, histories and findings in this folder, as Parquet.")
-@option("--resume", is_flag=True, help="Add to the audit in --output without reading its records again.")
+@option("--resume", is_flag=True, help="Continue the audit in --output without rereading its records.")
 @option(
     "--severity",
     type=Choice(SEVERITIES),
     default="low",
     show_default=True,
-    help="Report findings of at least this severity.",
+    help="Report findings with at least this severity.",
 )
 @option(
     "--within",
     type=options.TIME,
     default="60s",
-    help="Report changes that follow each other within this time as suspicious.  [default: 60s]",
+    help="Report changes as suspicious if they follow each other within this time.  [default: 60s]",
 )
 @option(
     "--min-isr", type=options.Count(1), default=1, show_default=True, help="min.insync.replicas in server.properties."
 )
-@option("--partition", metavar="TOPIC-NUMBER", help="Search the model for the brokers' steps; needs --trace.")
+@option(
+    "--partition",
+    metavar="TOPIC-NUMBER",
+    help="Search the model for steps that the brokers may have taken; needs --trace.",
+)
 @option(
     "--trace", type=options.Writable(), help="Write the history of --partition to this file, as a trace of the model."
 )
@@ -39,7 +43,7 @@ from fencepost.kafka.audit.findings import SEVERITIES
 @option("--kafka", metavar="VERSION", help="Decode with the classes of this release (default: the newest supported).")
 @option("--jars", metavar="DIR", help="Decode with the classes of the jars in this folder.")
 @options.spark_options
-@option("--html", type=options.Writable(), help="Write the report to this file, as an HTML page with a timeline.")
+@option("--html", type=options.Writable(), help="Write the report to this file as an HTML page with a timeline.")
 @option("--sarif", type=options.Writable(), help="Write the findings to this file, for dashboards.")
 @options.verbose_option
 @options.output_options

@@ -31,34 +31,46 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 @options.properties_option
 @option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search engine: {', '.join(ENGINES)}.")
 @options.spark_options
-@option("--partitions", type=options.Count(1, 1 << 20), help="Partitions on Spark.  [default: two per processor]")
+@option(
+    "--partitions", type=options.Count(1, 1 << 20), help="Number of Spark partitions.  [default: two per processor]"
+)
 @option(
     "--handover",
     type=options.Count(1),
-    help="Expand levels of at least N states on Spark, smaller ones on the driver.  [default: 100,000]",
+    help="Expand levels of at least N states on Spark, and smaller levels on the driver.  [default: 100,000]",
 )
 @options.search_options
 @option(
     "--grow",
     type=options.TIME,
-    help="Then raise the bounds that were reached, one after the other, for this time in total, such as 10m.",
+    help="After the search, raise each bound that was reached, one after the other, for this time in total, such as "
+    "10m.",
 )
-@option("--symmetry", is_flag=True, help="Search states that differ only by swapping interchangeable values once.")
+@option(
+    "--symmetry",
+    is_flag=True,
+    help="If states differ only by swapping interchangeable values, search only one of them.",
+)
 @options.spill_option
 @options.cross_check_option
-@option("--deadlock", is_flag=True, help="Show a shortest trace to a state without a successor.")
-@option("--profile", metavar="NAME", help=f"Run the catalogue, for all or the named protocols: {PROFILES}.")
-@option("--pin", is_flag=True, help="With --profile: update the pinned results, as `fencepost catalogue --pin` does.")
+@option("--deadlock", is_flag=True, help="Show a shortest trace to a state without successors.")
+@option("--profile", metavar="NAME", help=f"Run the catalogue for the named protocols, or for all: {PROFILES}.")
+@option("--pin", is_flag=True, help="With --profile: update the pinned results, like `fencepost catalogue --pin`.")
 @options.expect_option()
 @option("--strict", is_flag=True, help="Treat warnings about the model as errors.")
 @option(
     "--trace",
     type=options.Writable(),
-    help="Write the trace of the first violation, or of the worst case, to this file.",
+    help="Write the trace of the first violation or of the worst case to this file.",
 )
 @option("--all-traces", is_flag=True, help="Show the trace of every violation in full.")
-@option("--coverage", is_flag=True, help="Show how often each action fired and how often each guard refused.")
-@option("-v", "--verbose", count=True, help="Show all details, and a row per catalogue run; -vv also compilation.")
+@option("--coverage", is_flag=True, help="Show how often each action was taken and how often each guard blocked one.")
+@option(
+    "-v",
+    "--verbose",
+    count=True,
+    help="Show all details; for a catalogue, show a row per run. -vv also shows compilation.",
+)
 @option("--dump", metavar="STAGE", help=f"Print this stage of compilation without searching: {', '.join(STAGES)}.")
 @options.build_options
 @options.output_options

@@ -35,7 +35,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 @options.command()
 @argument("protocol")
 @option("--kafka", metavar="VERSION", help="The Kafka release, such as 4.1.2; Maven downloads its jars.")
-@option("--jars", metavar="DIR", help="Use the jars in this folder, such as those of your own build.")
+@option("--jars", metavar="DIR", help="Use the jars in this folder, for example those of your own build.")
 @option(
     "--client",
     "clients",
@@ -43,7 +43,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
     metavar="NAME==VERSION",
     help="Test a real client, such as librdkafka==2.6.1, or bisect a range, NAME==A..B (repeatable).",
 )
-@option("--bootstrap-server", metavar="HOST:PORT", help="Test the brokers of this cluster: PROTOCOL is `brokers`.")
+@option("--bootstrap-server", metavar="HOST:PORT", help="Test the brokers of this cluster; PROTOCOL must be `brokers`.")
 @options.constants_options
 @option("--trace", "traces", multiple=True, metavar="FILE", help="Execute the history of a trace (repeatable).")
 @option(
@@ -51,16 +51,14 @@ OWN = ("traces", "walks", "settings", "with_", "without")
     "stories",
     multiple=True,
     metavar="NAME",
-    help="Play a story of docs/kafka/clients.md to the client (repeatable).",
+    help="Play a story from docs/kafka/clients.md to the client (repeatable).",
 )
-@option("--walks", type=options.Count(1), help="Execute random walks instead of the whole state graph.")
-@option("--depth", type=options.Count(1), help="The maximum number of steps in a walk: 40, or 30 with --client.")
+@option("--walks", type=options.Count(1), help="Execute random walks instead of covering the state graph.")
+@option("--depth", type=options.Count(1), help="Maximum number of steps in a walk. [default: 40, or 30 with --client]")
 @option("--seed", type=int, default=1, show_default=True, metavar="N", help="The seed of the random walks.")
-@option("--ablate", is_flag=True, help="Test whether the comparison notices each removed check and each changed rule.")
-@option("--refusals", type=options.Count(1), help="On Kafka, try N steps that the model refuses.")
-@option(
-    "--changes", is_flag=True, help="Compare each change of the partition with Kafka's PartitionChangeBuilder only."
-)
+@option("--ablate", is_flag=True, help="Test whether the comparison detects each removed check and each changed rule.")
+@option("--refusals", type=options.Count(1), help="Try N steps on Kafka that the model does not allow.")
+@option("--changes", is_flag=True, help="Compare only the partition changes that Kafka's PartitionChangeBuilder makes.")
 @option("--lines", is_flag=True, help="Record which lines of Kafka's classes are executed (JaCoCo, through Maven).")
 @option("--budget", type=options.TIME, metavar="TIME", help="Stop after this time, such as 10m.")
 @options.workers_option("Number of processes that run Kafka's classes")
@@ -104,7 +102,9 @@ def print_conform(console: Console, found: ConformResult, *, verbose: bool) -> N
             print_lines(console, f"{counted(len(lines) - fitting, 'more line')}: `-v`", style="dim", indent=2)
         untried = _untried(run)
         if untried:
-            print_lines(console, f"Not tried, as these constants are 0: {some(untried)}.", style="yellow", indent=2)
+            print_lines(
+                console, f"Not tried, because these constants are 0: {some(untried)}.", style="yellow", indent=2
+            )
         if fitting < len(lines):
             print_lines(console, verdict)
 

@@ -14,7 +14,7 @@ from fencepost.cli.views.console import Display, print_text
     type=IntRange(0, 65535),
     default=0,
     metavar="PORT",
-    help="The port on this machine; by default, any free one.",
+    help="The port to listen on. [default: any free port]",
 )
 @option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 def explore(what: str | None, port: int, no_browser: bool) -> Exit:

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 @options.command()
 @argument("protocol", metavar="PROTOCOL_OR_FILE")
 @options.constants_options
-@option("--property", "prop", required=True, metavar="NAME", help="The property that the faults should violate.")
+@option("--property", "prop", required=True, metavar="NAME", help="Property that the faults should violate.")
 @option(
-    "--kind", "kinds", multiple=True, metavar="NAME", help="Count this kind of fault (default: all that can happen)."
+    "--kind", "kinds", multiple=True, metavar="NAME", help="Count faults of this kind. [default: all possible kinds]"
 )
-@option("--cost", "costs", multiple=True, metavar="KIND=N", help="Cost of a fault of this kind.  [default: 1]")
+@option("--cost", "costs", multiple=True, metavar="KIND=N", help="Cost of one fault of this kind.  [default: 1]")
 @option("--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; several grids are combined.")
 @option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search engine: {', '.join(ENGINES)}.")
 @options.workers_option()
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @option("--memory", type=options.SIZE, help="Stop a search before its states need more memory than this, such as 8G.")
 @options.compact_option
 @options.normalize_option
-@option("--checkpoint", metavar="DIR", help="Save every finished setting in this folder.")
+@option("--checkpoint", metavar="DIR", help="Save the result for each setting in this folder.")
 @option("--resume", is_flag=True, help="Read finished settings from the checkpoint.")
 @option("--trace", metavar="DIR", help="Write the trace of every minimal set of faults to this folder.")
 @options.verbose_option
@@ -88,7 +88,9 @@ def headline(data: Json, properties: Iterable[Property]) -> str:
         where = f"in {len(broken)} of {len(points)} settings; {name_of(least['setting'])} "
         return violation(properties, name, f"{where if len(points) > 1 else ''}with {breaks_with(least)}")
     if any(point["undetermined"] for point in points) or not points:
-        return f"Undetermined: no tried combination of faults violates `{name}`, but not all could be tried."
+        return (
+            f"Undetermined: no tried combination of faults violates `{name}`, but some combinations could not be tried."
+        )
     settings = f", in all {len(points)} settings" if len(points) > 1 else ""
     return f"`{name}` tolerates {tolerated(points[0])}{settings}."
 

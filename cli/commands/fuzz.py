@@ -25,7 +25,7 @@ SHOWN = 13
 
 @command()
 @option("--kafka", metavar="VERSION", help="The Kafka release, such as 4.1.2; Maven downloads its jars.")
-@option("--jars", metavar="DIR", help="Use the jars in this folder, such as those of your own build.")
+@option("--jars", metavar="DIR", help="Use the jars in this folder, for example those of your own build.")
 @option("--histories", type=Count(1), help="Stop after N histories.  [default: 1000]")
 @option("--budget", type=TIME, metavar="TIME", help="Stop after this time, such as 10m.")
 @option("--seed", type=Count(0), default=1, show_default=True, help="The first seed.")

@@ -22,7 +22,7 @@ FORMATS = ("dot", "graphml")
     "--property",
     "prop",
     metavar="NAME",
-    help="Mark the states that violate this property, or in which its conditions hold.",
+    help="Mark the states that violate this property, or in which its conditions are true.",
 )
 @option(
     "--format", "form", default=FORMATS[0], show_default=True, metavar="NAME", help=f"One of: {', '.join(FORMATS)}."

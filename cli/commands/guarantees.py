@@ -88,7 +88,7 @@ def _expected(case: Case) -> str:
 @command()
 @argument("names", metavar="[ID]...", nargs=-1)
 @option("--json", "as_json", is_flag=True, help="Print the whole catalogue as JSON.")
-@option("--table", metavar="NAME", help="Print a table of the documentation as Markdown.")
+@option("--table", metavar="NAME", help="Print one of the documentation's tables as Markdown.")
 def guarantees(names: tuple[str, ...], as_json: bool, table: str | None) -> Exit:
     """Show the guarantees, bugs, hypotheses and questions that the catalogue's runs have settled.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @command("list")
 @argument("protocol", required=False, metavar="[PROTOCOL_OR_FILE]")
-@option("--json", "as_json", is_flag=True, help="Print one protocol, or all of them, as JSON.")
+@option("--json", "as_json", is_flag=True, help="Print one protocol or all protocols as JSON.")
 def list_protocols(protocol: str | None, as_json: bool) -> Exit:
     """List the protocols; with PROTOCOL, list its constants, versions, actions and properties."""
     chosen = listed(protocol or "")

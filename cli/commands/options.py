@@ -82,7 +82,7 @@ GROUPS = {
     ),
 }
 MANY = 12
-"""The number of options from which `--help` groups them."""
+"""Number of options from which `--help` shows them in groups."""
 
 
 class Grouped(click.Command):
@@ -148,7 +148,7 @@ def _verdict(text: str, _: click.Parameter | None) -> Verdict:
 TIME = Parsed("time", lambda text, param: parse_duration(text, _named(param)) if text else None)
 SIZE = Parsed("size", lambda text, param: parse_size(text, _named(param)) if text else None)
 SAMPLE, EXPECTED = Parsed("N|all", _sample), Parsed("verdict", _verdict)
-"""A duration in seconds, an amount of memory in bytes, a number of states (or all), and a verdict."""
+"""A duration in seconds, a memory size in bytes, a number of states (or all), and a verdict."""
 
 
 OUTPUTS = "fencepost.outputs"
@@ -159,7 +159,7 @@ class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the new
 
     def __init__(self, *, programs: bool = False) -> None:
         self.programs = programs
-        """Whether an existing Python file may be replaced."""
+        """Whether an existing Python file may be overwritten."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         option, path = _named(param), Path(value)
@@ -204,12 +204,12 @@ properties_option = click.option(
     "--property", "properties", multiple=True, metavar="NAME", help="Check only this property."
 )
 normalize_option = click.option(
-    "--normalize/--no-normalize", default=True, help="Merge states that have no observable difference.  [default: on]"
+    "--normalize/--no-normalize", default=True, help="Merge states whose difference is unobservable.  [default: on]"
 )
 compact_option = click.option(
     "--compact",
     is_flag=True,
-    help="Store 64-bit fingerprints instead of states; prints the probability of missing a state.",
+    help="Store 64-bit fingerprints instead of states, and print the probability of missing a state.",
 )
 spark_options = together(
     click.option("--master", metavar="URL", help="Spark master: local[2], spark://host:port, ...  [default: local[*]]"),
@@ -220,7 +220,7 @@ spark_options = together(
 verbose_option = click.option("-v", "--verbose", count=True, help="Show everything.")
 output_options = together(
     click.option("--json", is_flag=True, help="Print JSON."),
-    click.option("--quiet", is_flag=True, help="Print only results, without notes, legends and progress."),
+    click.option("--quiet", is_flag=True, help="Print only results: no notes, legends or progress."),
 )
 
 
@@ -234,7 +234,7 @@ def workers_option(what: str = "Threads", most: int = 1024) -> Callable[[Any], A
 
 
 def expect_option(verdicts: Iterable[Verdict] = Verdict) -> Callable[[Any], Any]:
-    return click.option("--expect", type=EXPECTED, help=f"Succeed only with this verdict: {', '.join(verdicts)}.")
+    return click.option("--expect", type=EXPECTED, help=f"Succeed only if this is the verdict: {', '.join(verdicts)}.")
 
 
 search_options = together(
@@ -258,13 +258,13 @@ search_options = together(
     click.option("--resume", is_flag=True, help="Continue from the checkpoint."),
 )
 spill_option = click.option(
-    "--spill", metavar="DIR", help="Keep parents and unfinished levels in this folder instead of in memory."
+    "--spill", metavar="DIR", help="Keep predecessors and unfinished levels in this folder instead of in memory."
 )
 cross_check_option = click.option(
     "--cross-check",
     type=SAMPLE,
-    help="Expand N stored states again with the plain semantics: a number, or all.  [default: as many as fit into a "
-    "tenth of the time]",
+    help="Check N stored states by expanding them again with the plain semantics; N is a number or `all`.  [default: "
+    "as many as fit into a tenth of the time]",
 )
 LIMITS = (
     *("workers", "compact", "memory", "budget", "max_depth", "max_states"),
@@ -275,7 +275,7 @@ build_options = together(
     click.option(
         "--sarif",
         type=Writable(),
-        help="Write SARIF 2.1.0 to this file: each violation with its trace, for code scanning.",
+        help="Write each violation with its trace to this file as SARIF 2.1.0, for code scanning.",
     ),
     click.option("--github", is_flag=True, help="Annotate a GitHub workflow and write its step summary."),
 )

@@ -46,24 +46,24 @@ if TYPE_CHECKING:
     "properties",
     multiple=True,
     metavar="NAME",
-    help="Prove this property or lemma (repeatable: proved together).",
+    help="Prove this property or lemma. Repeat the option to prove several together.",
 )
 @options.constants_options
 @option(
     "--unbounded",
     multiple=True,
     metavar="NAMES",
-    help="Remove the bounds of these: constants such as max_leader_epoch, or a domain such as epoch (comma-separated).",
+    help="Remove the bounds of these constants or domains, such as max_leader_epoch or epoch (comma-separated).",
 )
-@option("--int64", multiple=True, metavar="NAMES", help="The same, up to the largest 64-bit number.")
+@option("--int64", multiple=True, metavar="NAMES", help="The same as --unbounded, but values are 64-bit integers.")
 @option(
     "--havoc-loops",
     is_flag=True,
-    help="Assume that loops made unbounded by --unbounded write any value, instead of refusing them.",
+    help="If --unbounded makes a loop unbounded, assume that the loop writes any value, instead of rejecting it.",
 )
 @option("--k", type=options.Count(1, 50), default=1, show_default=True, help="Use induction over N steps.")
-@option("--depth", type=options.Count(0, 200), help="No induction: check every run of N steps.")
-@option("--every-state", is_flag=True, help="No induction: check every state of the domains, reachable or not.")
+@option("--depth", type=options.Count(0, 200), help="Check every run of N steps, without induction.")
+@option("--every-state", is_flag=True, help="Check every state of the domains, reachable or not, without induction.")
 @option("--timeout", default="60s", show_default=True, metavar="TIME", help="Time limit of each z3 query.")
 @options.workers_option("Processes", 256)
 @option("--strengthen", is_flag=True, help="Search for lemmas that make the properties inductive.")
@@ -72,11 +72,15 @@ if TYPE_CHECKING:
     default="30s",
     show_default=True,
     metavar="TIME",
-    help="Time limit for finding a reachable state that breaks the induction; 0s to skip the search.",
+    help="Time limit for finding a reachable state that breaks the induction; 0s skips this search.",
 )
 @options.expect_option()
-@option("--trace", type=options.Writable(), help="Write the step that breaks the induction, or the run, to this file.")
-@option("--cache/--no-cache", default=True, help="Reuse proofs of identical text.  [default: on]")
+@option(
+    "--trace",
+    type=options.Writable(),
+    help="Write the step that breaks the induction, or the violating run, to this file.",
+)
+@option("--cache/--no-cache", default=True, help="Reuse proofs whose text is identical.  [default: on]")
 @options.verbose_option
 @options.output_options
 def prove(**given: Any) -> Exit:
@@ -179,7 +183,7 @@ def verdict_sentence(report: proof_report.ProveResult) -> str:
         return f"`{worst.name}` is violated: {worst.why.removeprefix('violated by ')}."
     if proof.broken:
         steps = counted(len(proof.broken), "step")
-        return f"Undetermined: no induction proves `{worst.name}`, as {steps} may break it."
+        return f"Undetermined: no induction proves `{worst.name}`, because {steps} may break it."
     return f"{'Undetermined: ' if proof.verdict is Verdict.UNDETERMINED else ''}`{worst.name}`: {worst.why}."
 
 
@@ -200,7 +204,9 @@ def print_report(
     print_lines(console, verdict_sentence(report), style=style)
     if proof.why_stopped:
         print_lines(
-            console, f"Partial: {proof.why_stopped}. Everything not decided by then is undetermined.", style="yellow"
+            console,
+            f"Partial: {proof.why_stopped}. Everything that was not decided by then is undetermined.",
+            style="yellow",
         )
     if verbose:
         print_lines(console, report.found.machine.sentence, style="dim")
@@ -249,7 +255,7 @@ def _reachable(report: proof_report.ProveResult) -> str:
 def _print_broken(console: Console, report: proof_report.ProveResult) -> None:
     proof = report.proof
     console.print()
-    console.print(heading("What breaks the induction, smallest counterexample first"))
+    console.print(heading("States and steps that break the induction, smallest counterexample first"))
     rows = [(item.move, ", ".join(item.broken)) for item in proof.broken[:SHOWN]]
     print_rows(console, rows, indent=2)
     if len(proof.broken) > SHOWN:
@@ -261,7 +267,7 @@ def _print_broken(console: Console, report: proof_report.ProveResult) -> None:
     console.print()
     console.print(heading(f"{report.summary}: from a state in which all of them hold"))
     if proof_report.values_text(report):
-        print_lines(console, f"Values here of the unbounded constants: {proof_report.values_text(report)}.")
+        print_lines(console, f"Values of the unbounded constants in this step: {proof_report.values_text(report)}.")
     print_lines(console, f"This state: {_reachable(report)}.")
     trace, path = proof_report.pair_trace(report)
     from fencepost.counterexamples.history import states_text
@@ -277,7 +283,7 @@ def _print_next(console: Console, command: Callable[[str], str], *, strengthened
     print_lines(
         console,
         "",
-        "A failed induction is not a violation: it may lack a lemma that excludes the state before the step. "
-        f"{looks}write the lemma as an @always property, and name both with --property. "
-        f"`{command('--depth=10')}` checks every run of 10 steps from an initial state.",
+        "A failed induction is not a violation. It may need a lemma that excludes the state before the step. "
+        f"{looks}write the lemma as an @always property, and name both with --property. `{command('--depth=10')}` "
+        "checks every run of 10 steps from an initial state.",
     )

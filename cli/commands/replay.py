@@ -24,12 +24,12 @@ from fencepost.counterexamples.trace import Trace
 from fencepost.model.language.errors import FencepostError, UsageError, require_known
 
 TEXT, KAFKA_TEST = "text", "kafka-test"
-MODEL_HELP = "The Python file that defines the trace's protocol, if you wrote it."
+MODEL_HELP = "The Python file that defines the trace's protocol, if it is your own."
 
 
 @command()
 @argument("files", nargs=-1, required=True, metavar="FILE...")
-@option("--rewrite", is_flag=True, help="Write the states again; keep header and actions.")
+@option("--rewrite", is_flag=True, help="Rewrite the states; keep the header and the actions.")
 @option("--model", metavar="FILE.py", help=MODEL_HELP)
 def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
     """Replay the trace in FILE and check that it ends as the file claims.
@@ -129,9 +129,9 @@ BUDGET, MEMORY = "60s", "2G"
 
 @command()
 @argument("file", metavar="FILE")
-@option("--trace", "output", type=Writable(), help="Write the shortened trace to this file, which may be FILE itself.")
+@option("--trace", "output", type=Writable(), help="Write the shortened trace to this file, which may be FILE.")
 @option("--budget", type=TIME, default=BUDGET, show_default=True, help="Time limit, not counting compilation.")
-@option("--memory", type=SIZE, default=MEMORY, show_default=True, help="Memory limit for the states of one search.")
+@option("--memory", type=SIZE, default=MEMORY, show_default=True, help="Memory limit for the states of each search.")
 @workers_option()
 @option("--model", metavar="FILE.py", help=MODEL_HELP)
 @output_options

@@ -25,17 +25,19 @@ COLOURS = {
 @argument("name", required=False)
 @option("--kafka", metavar="VERSION", help="The Kafka release, such as 4.1.2; Maven downloads its jars.")
 @option("--jars", metavar="DIR", help="Use the jars in this folder, such as those of your own build.")
-@option("--control", is_flag=True, help="Leave out the trigger of the finding; then nothing may be lost.")
-@option("--repaired", is_flag=True, help="Run Kafka with the fix of the finding; then nothing may be lost.")
-@option("--repair", multiple=True, metavar="NAME", help="Run Kafka with only this fix, if the finding has several.")
+@option("--control", is_flag=True, help="Omit the step that triggers the finding; then no record may be lost.")
+@option("--repaired", is_flag=True, help="Run Kafka with the fix for the finding; then no record may be lost.")
+@option("--repair", multiple=True, metavar="NAME", help="If the finding has several fixes, use only this one.")
 @option(
     "--expect",
     type=Choice(["lost", "out", "leaderless", "kept"]),
-    help="Expect this verdict, whatever is known about the release.",
+    help="Expect this verdict instead of the known one for the release.",
 )
 @option("--budget", type=TIME, metavar="TIME", help="Stop after this time.  [default: 170s]")
-@option("--port", type=IntRange(1024, 65_000), metavar="N", help="The first port of the cluster.  [default: 19200]")
-@option("--output", metavar="DIR", help="Keep the logs, settings and disks of all nodes in this folder, for an audit.")
+@option("--port", type=IntRange(1024, 65_000), metavar="N", help="First port of the cluster.  [default: 19200]")
+@option(
+    "--output", metavar="DIR", help="Keep the logs, settings and disks of all nodes in this folder, for a later audit."
+)
 @output_options
 def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: Any) -> Exit:
     """Reproduce the finding NAME on an Apache Kafka cluster on this machine, and report which records were lost.

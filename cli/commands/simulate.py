@@ -37,7 +37,7 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
             type=options.Count(1, 1_000_000),
             default=DEPTH,
             show_default=True,
-            help="The maximum number of steps in a walk.",
+            help="Maximum number of steps in a walk.",
         ),
         option("--seed", type=options.Count(0), default=0, show_default=True, help="Seed of the random walks."),
         option(
@@ -55,7 +55,7 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
 @options.constants_options
 @options.properties_option
 @walk_options("Walks.")
-@option("--budget", type=options.TIME, help="Start no walks after this time, such as 10m.")
+@option("--budget", type=options.TIME, help="Start no more walks after this time, such as 10m.")
 @options.workers_option()
 @option("--stop-on-violation", is_flag=True, help="Stop soon after the first violation.")
 @options.normalize_option
@@ -112,7 +112,7 @@ def verdict_sentence(sample: SimulateResult) -> str:
         how = f"{counted(found.length, 'state') if found else ''}, found in walk {worst.walk}"
         return violation(sample.question.properties, worst.result.name, how)
     what = "a property" if sample.question.file else "a guarantee"
-    return f"No walk violated {what}, in {counted(sample.walks, 'walk')}. Walks never prove that a property holds."
+    return f"No walk violated {what} in {counted(sample.walks, 'walk')}. Walks never prove that a property holds."
 
 
 def _violated(sample: SimulateResult) -> list[Sampled]:

@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 @options.properties_option
 @walk_options("Number of walks in each cell.")
 @option(
-    "--output", metavar="DIR", help="Save the walks here, as Parquet: a folder, or a URL that all executors can read."
+    "--output", metavar="DIR", help="Save the walks as Parquet in this folder, or at a URL that all executors can read."
 )
-@option("--resume", is_flag=True, help="Add to the walks in --output without repeating them.")
+@option("--resume", is_flag=True, help="Add new walks to those in --output.")
 @options.spark_options
-@option("--budget", type=options.TIME, help="Start no further round after this time, such as 10m.")
+@option("--budget", type=options.TIME, help="Start no more rounds after this time, such as 10m.")
 @options.normalize_option
 @options.expect_option(FOUND)
 @option(
-    "--trace", metavar="DIR", help="Write a trace for each violated property, from its smallest cell, to this folder."
+    "--trace", metavar="DIR", help="For each violated property, write a trace from its smallest cell to this folder."
 )
 @option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the traces.  [default: on]")
 @option("--html", type=options.Writable(), help="Write the report to this file, as an HTML page with a heat map.")
-@option("--coverage", is_flag=True, help="Show how often each action fired in each cell.")
+@option("--coverage", is_flag=True, help="Show how often each action was taken in each cell.")
 @options.output_options
 def sweep(**given: Any) -> Exit:
     """Take random walks through PROTOCOL with every combination of the grid's values, and report violations.
@@ -76,7 +76,7 @@ def sweep(**given: Any) -> Exit:
 
 
 FEW = 100
-"""The minimum number of states for a meaningful estimate."""
+"""Minimum number of states for a meaningful estimate."""
 
 
 def print_sweep(console: Console, data: Json, *, coverage: bool, output: str | None = None) -> None:

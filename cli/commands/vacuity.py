@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 
 @command()
 @argument("names", metavar="[PROTOCOL]...", nargs=-1)
-@option("--row", metavar="GUARD", help="Show the measurements without this guard, or with a setting such as elr=off.")
-@option("--trace", metavar="FILE", help="With --row: write its shortest violating history to this file.")
+@option(
+    "--row",
+    metavar="GUARD",
+    help="Show the measurements for this guard when it is removed, or for a setting such as elr=off.",
+)
+@option("--trace", metavar="FILE", help="With --row: write the shortest history with a violation to this file.")
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 @option("--quiet", is_flag=True, help="Print only protocols with something to report.")
 def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json: bool, quiet: bool) -> Exit:

@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "dim"}
 EACH = 3
-"""The maximum number of findings shown for each sort; the JSON and Parquet files have all of them."""
+"""Maximum number of findings shown per severity; the JSON and Parquet files contain all of them."""
 LEGEND = (
-    "Times are UTC. ISR: the in-sync replicas. ELR: eligible leader replicas, which can become leader without losing "
-    "records although they are not in sync. Min ISR: the number of replicas that must be in sync for acks=all. "
-    "Epoch: the leader epoch, which increases with each election."
+    "Times are in UTC. ISR: in-sync replicas. ELR: eligible leader replicas, which are not in sync but can become "
+    "leader without losing records. Min ISR: the number of replicas that must be in sync for acks=all. Epoch: the "
+    "leader epoch, which increases with each election."
 )
 KINDS = (
-    "A violation: the controller broke one of its own rules. An exposure: Kafka's rules allow this, but records can "
-    "be lost in such a state, or were lost."
+    "A violation means that the controller broke one of its own rules. An exposure means that Kafka's rules allow "
+    "this state, but records can be lost in it, or were lost."
 )
 LIMITS = (
-    "The metadata log does not contain, so the audit cannot see: the contents of replica logs (except given copies), "
-    "refused requests, disk failures, and anything older than its first offset and oldest snapshot."
+    "The audit cannot see what the metadata log does not contain: replica logs (unless copies are given), rejected "
+    "requests, disk failures, and anything before its first offset and oldest snapshot."
 )
 ELECTED = {"elr": " from the ELR", "unclean": " uncleanly", "last-known": " as the last known leader"}
 SORTS = 5
@@ -175,7 +175,7 @@ def lost_of(item: dict[str, Any]) -> list[str]:
 
 
 def _replicas(console: Console, item: dict[str, Any]) -> None:
-    console.print(heading(f"What happened to the records of {named(item)}"))
+    console.print(heading(f"Fate of the records of {named(item)}"))
     rows = [("copy", "broker", "offsets", "high watermark", "epochs from")]
     for copy in item["copies"]:
         epochs = ", ".join(f"{epoch}: {start:,}" for epoch, start in copy["epochs"])
@@ -202,7 +202,7 @@ def _looked_for(console: Console, data: dict[str, Any]) -> None:
     elr = {True: "on", False: "off", None: "not known"}[release["elr"]]
     known = [(release["supported"], "controllers support metadata.version"), (release["metadata_version"], "it is at")]
     levels = "".join(f", {words} {level}" for level, words in known if level is not None)
-    console.print(heading(f"Rules that were checked (rules of {release['version']}{levels}; ELR {elr})"))
+    console.print(heading(f"Checked rules (rules of {release['version']}{levels}; ELR {elr})"))
     for it in data["looked_for"]:
         found = f"found {it['count']:,}" if it["count"] else it["why_not"] or "not found"
         head = styled(f"  {found}  ", "bold" if it["count"] else "")
@@ -303,9 +303,9 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
     console.print(heading(f"{trace['partition']} in the model"))
     print_lines(
         console,
-        f"The rules of {trace['version']} allow the record from offset {trace['first']:,} to {trace['last']:,}: it "
-        f"consists of {trace['recorded']} states of the controller. A search found brokers' steps between them; the "
-        f"trace has {trace['states']} states ({trace['searched']:,} were examined).",
+        f"The rules of {trace['version']} allow the records from offset {trace['first']:,} to {trace['last']:,}, "
+        f"which contain {trace['recorded']} states of the controller. A search found steps of the brokers between "
+        f"them; the trace has {trace['states']} states ({trace['searched']:,} were examined).",
         indent=2,
     )
     if trace["left_out"]:
@@ -313,19 +313,19 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
     if trace["next"] is not None:
         print_lines(
             console,
-            f"No path among them leads to offset {trace['next']:,}: the brokers took a step that was not tried, or "
-            "that the model lacks. The trace ends before it.",
+            f"No path leads to offset {trace['next']:,}: the brokers took a step that the search did not try, or that "
+            "the model lacks. The trace ends before that offset.",
             indent=2,
         )
     brokers = ", ".join(f"{number} is broker {broker}" for number, broker in enumerate(trace["brokers"]))
-    print_lines(console, f"The trace numbers the brokers from 0: {brokers}.", indent=2)
+    print_lines(console, f"In the trace, brokers are numbered from 0: {brokers}.", indent=2)
     steps = ", ".join(f"{item['step']} (offset {item['offset']:,}, {clock(item['time'])})" for item in trace["steps"])
     print_hanging(console, styled("  Recorded steps: ", "bold"), f"{steps or 'none'}. All others are assumed.")
     if trace["broken"]:
         print_lines(
             console,
-            "There may be many such histories: the controller's steps are recorded, but the steps of brokers and "
-            "clients between them are assumed. In this one:",
+            "This is one of possibly many such histories: the controller's steps are recorded, but the steps of "
+            "brokers and clients between them are assumed. In this one:",
             indent=2,
         )
     for item in trace["broken"]:

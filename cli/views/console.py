@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 GAP = 2
-"""The number of spaces between two columns."""
+"""Number of spaces between two columns."""
 NARROWEST = 24
 COLOURS = {"red": "color(160)", "green": "color(28)", "yellow": "color(130)", "cyan": "color(31)"}
-"""The colours, by numbers that look alike on all terminals: readable on black and on white."""
+"""Colours that look alike on all terminals and are readable on both black and white."""
 _STYLES = {
     Verdict.HOLDS: "green",
     Verdict.PROVED: "green",
@@ -169,7 +169,7 @@ def print_trace(console: Console, trace: Trace, path: Path) -> None:
 
 
 PERIOD = 0.125
-"""The minimum time between two updates in seconds; faster ones are unreadable."""
+"""Minimum time between two updates, in seconds; faster updates would be unreadable."""
 BARS = "▁▂▃▄▅▆▇█"
 MOST_BARS = 40
 

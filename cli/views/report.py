@@ -43,9 +43,11 @@ KINDS = {
     Kind.AT_MOST: "must happen at a limited cost in every fair behaviour",
 }
 PARENT, SPARK_PARENT = 4, 8
-"""The size in bytes of a state's link to its predecessor."""
+"""Size of a state's link to its predecessor, in bytes."""
 MANY = 10_000
-"""The minimum number of states for a meaningful memory figure per state: with fewer, most memory is only reserved."""
+"""Minimum number of states for a meaningful figure of memory per state: in smaller searches, most of the memory is
+reserved but unused.
+"""
 
 
 def print_page(
@@ -80,7 +82,7 @@ def print_page(
     for problem in result.problems:
         if problem.kind is ProblemKind.MODEL_ERROR:
             console.print()
-            print_lines(console, "Then the model raised an error, which ended the search", style="bold red")
+            print_lines(console, "Then the model raised an error, and the search ended", style="bold red")
             print_lines(results(), problem.text)
     if result.violated:
         console.print()
@@ -153,7 +155,7 @@ def print_verdict(console: Console, result: CheckResult, expected: Verdict | Non
     if expected is not None and result.verdict is not expected:
         print_lines(console, f"Expected {expected}, found {result.verdict}.", style="bold red")
     if not result.complete:
-        rest = "States further on were not visited, so no property is reported as holding."
+        rest = "States beyond this point were not visited, so no property is reported to hold."
         print_lines(console, f"Partial: {result.why_stopped}. {rest}", style="yellow")
 
 
@@ -163,7 +165,7 @@ def print_properties(console: Console, result: CheckResult, *, legend: bool = Tr
     width = max((len(item.name) for item in result.properties), default=0)
     console.print()
     if not result.properties:
-        print_lines(console, "No property was named, so the states were only counted.")
+        print_lines(console, "No property was named, so this search only counted states.")
     shared = _shared_fairness(question)
     for item in result.properties:
         head = joined(f"{item.name:{width}}  ", (f"{item.kind!s:9}  ", "dim"))

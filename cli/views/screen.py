@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 FEW = 8
-"""Up to this many constants, all are shown; of more, only those that differ from the declared ones."""
+"""Up to this many constants are all shown; if there are more, only changed ones are shown."""
 ROWS = 4
-"""The maximum number of violations with a row each; if there are more, they share a paragraph."""
+"""Maximum number of violations with a row each; if there are more, they share a paragraph."""
 NAMES = 20
 STEPS = 12
 
@@ -39,7 +39,7 @@ def headline(result: CheckResult) -> str:
     base = result.question.protocol.machine.base
     words = (verdict_sentence(result), *_counts(result))
     if result.base is Base.SAME and base is not None:
-        words = (f"The variant has no effect here: the verdict is that of its base {base.name}.", *words)
+        words = (f"The variant has no effect here: its base {base.name} has the same verdict.", *words)
     return " ".join(words)
 
 
@@ -50,7 +50,7 @@ def verdict_sentence(result: CheckResult) -> str:
     if result.verdict is Verdict.UNDETERMINED:
         if not result.distinct:
             return "Undetermined: nothing was searched."
-        return f"Undetermined: nothing is violated in the {counted(result.distinct, 'state')} that were visited."
+        return f"Undetermined: no property is violated in the {counted(result.distinct, 'state')} visited."
     if result.omission:
         doubt = f", up to fingerprint collisions (at most {result.omission:.1e})"
     missing = _named(result, Verdict.UNREACHED)

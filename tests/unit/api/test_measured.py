@@ -30,7 +30,7 @@ SMALL = ("--set", "brokers=2", "--set", "min_isr=2", "--set", "max_leader_epoch=
 DRIVEN = (
     "1,242,753 of its steps were executed on Kafka's own classes of 4.1.2, with no difference; 1,565 histories were"
 )
-CRASHES = "The effect of crashes alone"
+CRASHES = "These crash results are for"
 
 
 def noted(question: Question) -> str:
@@ -75,7 +75,7 @@ def test_a_variant_has_no_evidence_of_its_base_and_is_blamed_for_what_its_base_d
     notes = notes_of(SHRINK, "--version", "kafka-4.4-repaired", *SMALL, "--no-normalize")
     assert "This model is a variant of replication, not the one that was compared with Kafka's classes." in notes
     assert "replication itself does not allow the shortest history of applied-requests-are-current" in notes
-    for wrong in ("own classes", CRASHES, "these settings allow it", "a verdict of holds applies"):
+    for wrong in ("own classes", CRASHES, "these settings allow it", "a `holds` verdict applies"):
         assert wrong not in notes
     sizes = {"brokers": 2, "min_isr": 2, "max_leader_epoch": 1, "fences": 0}
     of_release = noted(ask(SHRINK, version="kafka-4.1", constants=sizes))

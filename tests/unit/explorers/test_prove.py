@@ -314,7 +314,7 @@ def test_an_interrupted_proof_has_the_status_of_undetermined_and_is_not_kept(
         interrupt_after(1, patch)
         found = fencepost(*asked, "--expect", "undetermined", "--strengthen")
     assert found.exit_code == 3
-    assert "Partial: SIGINT was received. Everything not decided by then is undetermined." in found.stdout
+    assert "Partial: SIGINT was received. Everything that was not decided by then is undetermined." in found.stdout
     assert fencepost(*asked).exit_code == 0
 
 
@@ -364,7 +364,7 @@ def test_an_error_in_another_process_is_raised_here() -> None:
 def test_values_of_constants_that_may_have_any_are_told_beside_a_counterexample() -> None:
     asked = ("prove", REGISTER, "--workers", "1", "--quiet", "--property", "first-is-empty", "--unbounded", "puts")
     told = " ".join(fencepost(*asked, "-v").stdout.split())
-    assert "Values here of the unbounded constants: puts=0." in told
+    assert "Values of the unbounded constants in this step: puts=0." in told
     assert "it is not among the 4 reachable states with puts=0, so this step violates nothing there" in told
 
 

@@ -611,7 +611,7 @@ def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixt
         "2 elected uncleanly",
         "a batch is damaged", "no file contains offsets 4 to 5", "files differ at 2 offsets",
         "3 changes of partitions whose previous state is in no file",
-        "No path among them leads to offset 9", "The rules of kafka-4.4 allow", "ELR: eligible leader replicas",
+        "No path leads to offset 9", "The rules of kafka-4.4 allow", "ELR: eligible leader replicas",
         "rules of kafka-4.1, controllers support metadata.version 27, it is at 27; ELR off",
         "found 1 unclean-election: Leaders come from the ISR.",
         "not found created-twice: A partition is created only once.",

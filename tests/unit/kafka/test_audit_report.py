@@ -198,7 +198,7 @@ def test_every_report_says_what_was_looked_at_and_a_quiet_one_what_it_cannot_see
     print_audit(results(), of(sorts=[], findings=[], histories=[], verdict="nothing-found"))
     text = " ".join(capsys.readouterr().out.split())
     assert "audit: no broken rule" in text
-    assert "replica logs (except given copies), refused requests" in text
+    assert "replica logs (unless copies are given), rejected requests" in text
 
 
 def test_the_page_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> None:
