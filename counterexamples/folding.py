@@ -4,7 +4,7 @@ from itertools import pairwise
 
 OPENING, CLOSING = "{[(", "}])"
 CHANGE, WORD, FIELD, ITEM = range(4)
-"""Places to fold at, the best first: after a change, after a word, after a message's field, after any inner item."""
+"""Places to fold a line, best first: after a change, after a word, after a message's field, after any inner item."""
 
 
 def fold(text: str, width: int, indent: str = "", more: str = "  ") -> list[str]:

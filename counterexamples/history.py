@@ -11,7 +11,7 @@ from fencepost.model.language.interpreter import Path, Transition
 from fencepost.model.language.records import Key, Record
 
 FEW = 6
-"""The number of fields that a line about `normalize` lists before it counts the rest."""
+"""Number of fields that a line about `normalize` lists; further fields are only counted."""
 UNDER_TITLE = " " * 6
 ROUND = "loop: what follows is repeated for ever"
 STOP = "loop: nothing happens any more"

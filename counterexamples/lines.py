@@ -19,7 +19,7 @@ HEADERS = (
 A_TRACE = f"A trace is a text file that starts with `format: {FORMAT}`."
 A_HISTORY = "To play histories of real clients, use `fencepost.conform_clients(NAME, traces=FILE)`."
 LONGEST = 1 << 27
-"""The maximum size of a trace in bytes."""
+"""Maximum size of a trace, in bytes."""
 AN_EXAMPLE = "counterexamples/archive/kip101-weak-isr.trace"
 
 

@@ -30,7 +30,7 @@ from fencepost.model.language.records import Key
 from fencepost.model.language.trees import definition_of
 
 FEW = 4
-"""The number of values up to which a constant is tried: such a constant is a version, not a budget."""
+"""If a constant has at most this many values, all are tried: such a constant is a version, not a budget."""
 
 
 class Line(NamedTuple):
@@ -212,7 +212,7 @@ def _refused(guards: Guards, step: Step, error: DisabledError, number: int, firs
 
 
 _CHECKED: dict[int, tuple[Machine, Guards, dict[str, tuple[Line, ...]]]] = {}
-"""The checked parts by the id of their machine, which is stored too so that its id is not reused."""
+"""Checked parts by the id of their machine. The machine is stored too, so that its id is not reused."""
 
 
 def _checked(machine: Machine) -> tuple[Guards, dict[str, tuple[Line, ...]]]:

@@ -28,7 +28,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 
 VERDICTS = ("violated", "reached", "deadlock", WORST, DIFFERS, RECORDED)
 UNFOLDED = re.compile(r",\s+")
-"""A fold in a message: its lines were joined with a space, which no message contains."""
+"""A fold in a message: its lines were joined with a space, and messages contain no spaces."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class _Reader:
                 f"the verdict is {quoted(verdict.text)}, which no trace can "
                 f"show.{nearest(verdict.text, list(VERDICTS))} Write `violated` for a property, `reached` for a "
                 "witness, `worst` for the most expensive path that an at-most property allows, `deadlock` if no "
-                "action is enabled in the last state, `differs` if Kafka departs from the model, or `recorded` for a "
+                "action is enabled in the last state, `differs` if Kafka deviates from the model, or `recorded` for a "
                 "cluster's history.",
             )
         of_none = {"deadlock": "a deadlock", DIFFERS: "a difference from Kafka", RECORDED: "a recorded history"}

@@ -22,7 +22,9 @@ from fencepost.model.language.records import ArrayOf, BagOf, Key, Nested, Record
 
 Steps = tuple[Step, ...]
 PAIRS = 40
-"""Traces of up to this many steps are tried without each pair of steps: a fault and its recovery only go together."""
+"""Up to this many steps, a trace is also tried without each pair of steps, because a fault can often be removed only
+together with its recovery.
+"""
 
 
 class Attempts:

@@ -19,7 +19,7 @@ from fencepost.model.language.interpreter import Path
 
 WALKS = 20_000
 ROUNDS = 8
-"""Most rounds of shortening and searching; each ends with a shorter trace, and few traces need more than three."""
+"""Maximum number of rounds, each of which shortens the trace and then searches; few traces need more than three."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Limits:
     seconds: float = 60.0
     memory: int = 2 << 30
     workers: int = 0
-    """The number of threads of a search; 0 stands for one per processor."""
+    """Number of search threads; 0 means one per processor."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,12 @@ class Shrunk:
     def reach(self) -> str:
         if self.shortest:
             more = ", nor before these were lowered" if self.before_lowering and set(self.lowered) - self.shapes else ""
-            return f"No shorter one exists under these constants{more}: {self.searched:,} states were searched."
+            return f"No shorter trace exists with these constants{more}: {self.searched:,} states were searched."
         if not self.checked:
-            return f"It is not known whether a shorter one exists under these constants ({self.why_stopped})."
+            return f"It is not known whether a shorter trace exists with these constants ({self.why_stopped})."
         return (
-            f"None of up to {self.checked} states exists under these constants; it is not known whether one of "
-            f"{self.checked + 1} to {self.path.length - 1} states does ({self.why_stopped})."
+            f"With these constants, no trace has up to {self.checked} states; it is not known whether one has "
+            f"{self.checked + 1} to {self.path.length - 1} states ({self.why_stopped})."
         )
 
 
@@ -78,7 +78,7 @@ def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], Non
     """
     if trace.kafka:
         raise UsageError(
-            f"the trace shows where Kafka {trace.kafka} departs from the model, which only a run on Kafka's classes "
+            f"the trace shows where Kafka {trace.kafka} deviates from the model, which only a run on Kafka's classes "
             "can show: `fencepost conform` already writes such traces as short as possible."
         )
     if trace.recorded:
@@ -108,9 +108,9 @@ class _Shrinking:
     def __init__(self, trace: Trace, limits: Limits, tell: Callable[[str], None]) -> None:
         self.given, self.trace, self.limits, self.tell = trace, trace, limits, tell
         self.spent = 0.0
-        """The time spent on compilation in seconds, which does not count."""
+        """Seconds spent on compilation, which do not count."""
         self.wide = trace
-        """The question under given constants and a smaller shape: lower constants may exclude the shortest trace."""
+        """The question with the given constants and a smaller shape: lower constants may exclude the shortest trace."""
         self.last: tuple[Constants, Result] | None = None
         self.wrong = ""
         self.interrupted = self.certain_before = False

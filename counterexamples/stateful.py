@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 
 BYTE = 255
-"""The number of steps that one byte can distinguish; 0 stands for no step."""
+"""Number of steps that one byte can distinguish; 0 means no step."""
 PILOTS, FEW = 500, 0.02
-"""The number of random walks that measure how long schedules must be, and the share of them that may be longer."""
+"""Number of random walks that determine how long schedules must be, and the fraction that may be longer."""
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def _shrunk(driver: Driver, found: ViolatedError) -> ViolatedError:
 
 MOST_MESSAGES = 1 << 16
 OURS = "do_"
-"""The prefix of the names of actions and parameters, so that none of them has a meaning to Hypothesis."""
+"""Prefix for the names of actions and parameters, so that none of them has a special meaning in Hypothesis."""
 
 
 def rule_machine(machine: Machine, constants: Constants, properties: tuple[Property, ...]) -> Any:

@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 FORMAT = "1"
 RULE = "----"
 LOOP = "loop:"
-"""The line before the repeated actions; if none follow, no further step is taken."""
+"""The line before the repeated actions. If no actions follow, no further step is taken."""
 WORST = "worst"
-"""The verdict of a trace along the most expensive path that an at-most property allows."""
+"""Verdict of a trace along the most expensive path that an at-most property allows."""
 DIFFERS = "differs"
-"""The verdict of a path after which Kafka departs from the model."""
+"""Verdict of a path after which Kafka deviates from the model."""
 RECORDED = "recorded"
-"""The verdict of a cluster's history, which need not violate anything."""
+"""Verdict of a cluster's history, which need not violate anything."""
 WIDTH = 100
 ARCHIVE = File(__file__).parent / "archive"
-"""The folder with one shortest trace for each expected violation, named protocol-property.trace."""
+"""Folder with one shortest trace for each expected violation, named protocol-property.trace."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Trace:
     @property
     def finding(self) -> str:
         if self.kafka:
-            return f"Kafka {self.kafka} departs from the model"
+            return f"Kafka {self.kafka} deviates from the model"
         if self.recorded:
             return (
                 f"a possible history of a cluster: the controller's steps are recorded ({self.recorded}), the others "

@@ -31,11 +31,11 @@ Array = np.ndarray[Any, Any]
 
 LEAST_SECONDS = 0.2
 SHARE = 0.1
-"""By default the sample takes this share of the search's time, but at least LEAST_SECONDS."""
+"""Default share of the search's time that the sample takes, but at least LEAST_SECONDS."""
 AIM = 0.9
-"""Share of that time to plan for, because later states may take longer than earlier ones."""
+"""Fraction of that time to plan for, because later states may take longer than earlier ones."""
 BY_GUARD = 1.0
-"""Refusals are counted per guard, which needs the model's text, given this many seconds; otherwise per action."""
+"""Given this many seconds, blocked steps are counted per guard, which needs the model's text."""
 FIRST_CHUNK = 4
 CHUNK = 256
 
@@ -47,7 +47,7 @@ class Stored(Protocol):
 
     expanded: int
     first_chunk: int
-    """Number of states in the first chunk, which is used to estimate the time per state."""
+    """Number of states in the first chunk, which serves to estimate the time per state."""
 
     @property
     def decided(self) -> Collection[str]:

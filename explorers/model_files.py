@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, NoReturn
 from fencepost.model.language.trees import TEXT, USER_MODULE
 
 Files = tuple[tuple[str, str], ...]
-"""The text of the model's files, by path relative to its folder. The model itself comes first."""
+"""Text of the model's files, by path relative to its folder. The model's own file comes first."""
 _NUMBERS = count()
 _ONE_AT_A_TIME = RLock()
 
@@ -107,7 +107,7 @@ class _Neighbours(MetaPathFinder):
         self.modules: list[ModuleType] = []
         self.found: set[str] = set()
         self.usual: list[str] = []
-        """Python's module path, which the model may extend."""
+        """Python's module path, to which the model may add folders."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
         *_, leaf = name.split(".")

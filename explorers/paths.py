@@ -48,7 +48,7 @@ LEFT = "_left"
 ORDINARY = -1
 """Rank of a step that is not a fault."""
 LONGEST = 100
-"""Longer paths are left unchanged, because the work grows with the square of the number of steps."""
+"""Paths longer than this are left unchanged, because the work grows with the square of the number of steps."""
 
 
 def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:

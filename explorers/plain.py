@@ -46,8 +46,9 @@ class PlainSearch(Stoppable):
         self.reached: Counter[str] = Counter()
         self.counting: set[str] = set()
         self.together: set[str] = set()
-        """Number of states in which each bound alone refused a step; bounds that did so in this level; bounds that
-        refused a step only together with others."""
+        """For each bound, the number of states in which only this bound blocked a step; then the bounds that did so in
+        the current level; then those that blocked a step only together with others.
+        """
         self.generated = 0
         self.steps = dict.fromkeys(self.fired, 0)
         """For each action, the sum of its steps' hashes."""

@@ -16,14 +16,14 @@ class Verdict(StrEnum):
     """Verdict on one property. Each verdict says how far it reaches, so there is no plain "ok"."""
 
     HOLDS = "holds"
-    """Holds in every reachable state (or step) under the given constants. For a witness: it was reached."""
+    """The property holds in every reachable state (or step) with the given constants. A witness was reached."""
     PROVED = "proved"
-    """Proved by induction, also for everything that the proof reports as unbounded."""
+    """Proved by induction, also for all values of everything that the proof reports as unbounded."""
     NOT_FOUND = "not-found"
     """Not violated in what was searched, which by design was not everything (random walks)."""
     VIOLATED = "violated"
     UNREACHED = "unreached"
-    """The search is complete and the witness was not reached."""
+    """The search is complete, and no state satisfied the witness."""
     UNDETERMINED = "undetermined"
 
 
@@ -100,7 +100,7 @@ class GuardCount:
 
 
 ENOUGH = 10_000
-"""Count of states after which a reached bound is no longer counted. It takes effect at the next level."""
+"""When a reached bound has been counted in this many states, it is no longer counted from the next level on."""
 
 
 class BoundCount(NamedTuple):
@@ -202,7 +202,7 @@ class Compiled:
 
 class ProblemKind(StrEnum):
     MODEL_ERROR = "model-error"
-    """The model raised an error, which ended the search. Earlier findings remain valid."""
+    """The model raised an error, and the search ended. Earlier findings remain valid."""
     NOT_KEPT = "not-kept"
     """A requested checkpoint or file could not be written."""
     UNANSWERED = "unanswered"
@@ -224,7 +224,7 @@ def not_kept(error: UsageError) -> Problem:
 
 
 SURE = 0.999
-"""Probability that a cross-check detects the share of errors that it excludes."""
+"""Probability that a cross-check detects an error in as large a share of states as it excludes."""
 EVERY = 1 << 62
 """More states than any search stores."""
 
@@ -303,18 +303,19 @@ class Result:
     peak_memory_bytes: int = 0
     """Peak memory of the whole process; 0 if not measured."""
     compiled: tuple[Compiled, ...] = ()
-    """The code that the search used, in order of use."""
+    """Kinds of code that the search used, in order of use."""
     levels: tuple[int, ...] = ()
     symmetry: str = ""
     omission: float = 0.0
     notes: tuple[str, ...] = field(default=())
     problems: tuple[Problem, ...] = ()
     kept: bool = False
-    """Whether a checkpoint was written from which the search can be resumed."""
+    """Whether there is a checkpoint from which the search can be resumed."""
     cross_check: CrossCheck | None = None
     digest: int | None = None
-    """A number that is equal for two searches that reached the same states and took the same steps of some actions.
-    None unless requested."""
+    """Fingerprint of the search: two searches have the same one if they reached the same states and took the same steps
+    of the selected actions. None unless requested.
+    """
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -379,8 +380,9 @@ class Options:
     spill: str | None = None
     """Folder for parents and unfinished levels; None keeps them in memory."""
     cross_check: int | None = 0
-    """Number of stored states that the plain semantics expands again; None takes as many as a tenth of the time
-    allows."""
+    """Number of stored states that the plain semantics expands again; None expands as many as fit into a tenth of the
+    time.
+    """
 
     def __post_init__(self) -> None:
         for name in ("workers", "max_depth", "max_states", "budget", "memory", "cross_check"):

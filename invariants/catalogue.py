@@ -34,12 +34,12 @@ RUN_FILES = (
     *("hints-and-tokens", "follower-reads", "watermark-propagation", "unclean-recovery"),
     *("broker-sessions", "topic-deltas", "idempotent-producer", "tiers"),
 )
-"""The files of runs, in the order of exploration."""
+"""Files that contain the runs, in order of exploration."""
 CLAIM_FILES = (
     *("guarantees", "bugs", "hypotheses", "questions"),
     *("kip-1166", "consistency-tokens", "kip-951", "kip-903", "kip-392"),
 )
-"""The files of entries, in the order of display."""
+"""Files that contain the entries, in display order."""
 
 
 def _texts(folder: str, names: tuple[str, ...]) -> dict[str, str]:
@@ -128,7 +128,7 @@ def status(entry: Entry) -> str:
 
 
 NAME = "reached"
-"""The figures with the bounds that runs reached."""
+"""Figures with the bounds that runs reached."""
 
 
 def reached_by(run: Run) -> dict[str, int] | None:

@@ -144,7 +144,7 @@ def case_raises(before: State, after: State, c: C) -> bool:
 
 
 CASES = (case_skips, case_replays, case_raises, case_resets, case_continues, case_waits)
-"""The outcomes for a consumer in one of the four cases, the worst first."""
+"""Outcomes for a consumer in one of the four cases, worst first."""
 SENTENCES = (
     members_have_what_is_committed,
     received_offsets_exist,
@@ -154,5 +154,5 @@ SENTENCES = (
     records_come_later,
     log_end_is_told,
 )
-"""Claims from single sentences of the KIP."""
+"""Claims that come from single sentences in the KIP."""
 ON_REQUEST = (leaders_know_first, *SENTENCES, *CASES)

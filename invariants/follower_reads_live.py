@@ -53,7 +53,7 @@ CONSUMER = (
     strong(consumer_gets_metadata, each="broker"),
     weak(replica_learns, each="replica"),
 )
-"""The consumer takes its next step, and eventually asks every broker for metadata if it keeps asking."""
+"""The consumer takes its next step. If it keeps asking for metadata, it eventually asks every broker."""
 REPLICATION = (
     weak(
         leader_answers_follower,

@@ -226,7 +226,7 @@ FAIR = (
     weak(client_applies_metadata),
     strong(client_validates_position, client_fails_to_validate, each="partition"),
 )
-"""A client that keeps asking for metadata eventually asks each broker: it chooses at random, or in turn."""
+"""A client that keeps asking for metadata eventually asks each broker; it chooses brokers at random or in turn."""
 
 
 def is_misled(s: State, c: C, partition: int) -> bool:
@@ -297,7 +297,7 @@ ROUND_TRIPS = {
     client_validates_position: 1,
     client_fails_to_validate: 1,
 }
-"""The requests that count as round trips, including a consumer's OffsetsForLeaderEpoch."""
+"""Requests that count as round trips, including a consumer's OffsetsForLeaderEpoch requests."""
 
 immediate_retries = at_most(
     "immediate-retries",

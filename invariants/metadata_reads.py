@@ -247,7 +247,7 @@ SERVERS = (
     weak(client_delivers_answer, client_fails_call, each="client"),
     strong(user_resets_store, each="client"),
 )
-"""All fair actions except the choice of the server at which a client retries."""
+"""All fair actions except the choice of the server for a client's retry."""
 
 
 def is_reading(s: State, c: C, client: int) -> bool:

@@ -46,11 +46,11 @@ class Protocol:
     properties: tuple[Property, ...]
     on_request: tuple[Property, ...] = ()
     visible: tuple[Callable[..., int], ...] = ()
-    """Functions `(state, constants) -> number` that return the parts of a state that a client can see."""
+    """Functions `(state, constants) -> number` for the parts of a state that a client can see."""
     left_out: tuple[Action | Property, ...] = ()
     """Definitions in the model's file that are not part of the machine."""
     files: tuple[tuple[str, str], ...] = ()
-    """The text of a user's own model and of its modules, by path; empty for shipped protocols."""
+    """Text of a user's own model and of its modules, by path; empty for shipped protocols."""
 
     @property
     def name(self) -> str:
@@ -96,7 +96,7 @@ _PROPERTIES = {
     "idempotent-producer": idempotent_producer.PROPERTIES,
     "tiers": tiers.PROPERTIES,
 }
-"""The properties of each machine. Machines not listed are the published models, which share their properties."""
+"""Properties of each machine. Machines not listed are published models, which share their properties."""
 _ON_REQUEST = {
     "replication": (*replication_witnesses.PROPERTIES, *replication_liveness.PROPERTIES),
     "controller-failover": (*controller_failover.ON_REQUEST, *controller_failover.LIVENESS),
@@ -111,10 +111,10 @@ _ON_REQUEST = {
     "tiers": tiers.LIVENESS,
     "follower-reads": (*follower_reads_cases.ON_REQUEST, *follower_reads_live.PROPERTIES),
 }
-"""The properties that are checked only if named."""
+"""Properties that are checked only if they are named."""
 
 _VISIBLE: dict[type, tuple[Callable[..., int], ...]] = {base.State: visible.LINEAGE, cluster.State: visible.REPLICATION}
-"""The parts of a state that clients see, by the class of the state."""
+"""Parts of a state that clients see, by the state's class."""
 
 PROTOCOLS: dict[str, Protocol] = {
     machine.name: Protocol(

@@ -11,9 +11,9 @@ from fencepost.model.quorum.leader import has_records, is_behind, is_consumer
 from fencepost.model.quorum.state import State
 
 LAST = (1 << 63) - 1
-"""The greatest number of a 64-bit field: the value of a missing HighWatermark on the wire."""
+"""The largest value of a 64-bit field: on the wire, it means that HighWatermark is missing."""
 HALF = LAST // 2
-"""The model's own numbers have 62 bits: instead of `LAST` it uses `2 * HALF + 1`."""
+"""The model's own numbers have 62 bits, so it uses `2 * HALF + 1` instead of `LAST`."""
 
 
 def has_offsets_of_a_log(s: State) -> bool:

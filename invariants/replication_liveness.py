@@ -36,15 +36,15 @@ PROGRESS = (
     weak(controller.controller_unfences_broker, each="broker"),
     weak(lifecycle.broker_stops, each="broker"),
 )
-"""The actions of running brokers and the controller."""
+"""Actions of running brokers and of the controller."""
 RESTARTS = weak(lifecycle.broker_registers, each="broker")
-"""A broker that is down is started again."""
+"""A broker that is down is restarted."""
 FAIR = (*PROGRESS, RESTARTS)
 DIRECTORIES = (
     weak(directories.controller_marks_directory_offline, each="broker"),
     weak(directories.controller_assigns_directory, each="broker"),
 )
-"""Brokers' reports to the controller about log directories."""
+"""Reports from brokers to the controller about log directories."""
 
 
 def is_active(s: State, broker: int) -> bool:

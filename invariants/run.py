@@ -11,9 +11,9 @@ class Profile(StrEnum):
     """The part of the catalogue to run. Each level includes the previous ones."""
 
     QUICK = "quick"
-    """A selection that shows every protocol: minutes."""
+    """A selection that shows every protocol and takes minutes."""
     CI = "ci"
-    """The whole catalogue at sizes that fit a build."""
+    """The whole catalogue with constants that are small enough for a build."""
     FULL = "full"
     """Sizes that may take hours."""
 
@@ -35,17 +35,17 @@ class Run:
     violated: Mapping[str, int] = field(default_factory=dict)
     unreached: tuple[str, ...] = ()
     worst: Mapping[str, int | str] = field(default_factory=dict)
-    """The greatest cost for at-most properties: a number, `unbounded` or `never`."""
+    """Maximum cost for at-most properties: a number, `unbounded` or `never`."""
     properties: tuple[str, ...] = ()
-    """The properties to evaluate; if empty, all of the protocol's except those on request."""
+    """Properties to evaluate; if empty, all properties of the protocol except those that must be requested."""
     compact: bool = False
     why: str = ""
     title: str = ""
-    """The name of the run within its protocol, if its constants would make the name too long."""
+    """Name of the run within its protocol, if a name made of its constants would be too long."""
     trace: Mapping[str, str] = field(default_factory=dict)
-    """Archived traces whose names are not derived from protocol and property: file name by property."""
+    """Archived traces whose names do not follow from protocol and property: file name by property."""
     serves: str = ""
-    """The purpose of the run, if no entry names it."""
+    """Purpose of the run, if no entry names the run."""
 
     @property
     def name(self) -> str:
@@ -112,22 +112,22 @@ class Evidence:
     cases: tuple[Case, ...]
     answer: str = ""
     verdict: str = ""
-    """For a hypothesis: confirmed or refuted. For a guarantee that the protocol violates: broken."""
+    """For a hypothesis, confirmed or refuted. For a guarantee that the protocol violates, broken."""
     gap: str = ""
-    """Why the entry is not settled, or only in part: a known gap."""
+    """Why the entry is not settled, or only partly: a known gap."""
     avoid: str = ""
     """For a hypothesis: a workaround for operators until it is fixed."""
     classes: Mapping[str, str] = field(default_factory=dict)
-    """The expected verdict of each release's own classes: `holds`, `differs` or `not built`."""
+    """The expected verdict for each release, using that release's own classes: `holds`, `differs` or `not built`."""
     releases: tuple[str, ...] = ()
-    """For a hypothesis that was seen on Kafka before a model covered it: the affected releases, such as `4.1`."""
+    """For a hypothesis that was observed in Kafka before a model covered it: the affected releases, such as `4.1`."""
     driven: tuple[str, ...] = ()
-    """For such a hypothesis: the patch releases whose classes showed it in histories that are not archived, such as
-    `4.1.2`.
+    """For such a hypothesis: the patch releases, such as `4.1.2`, whose classes showed it in histories that are not
+    archived.
     """
     harm: str = ""
     """For such a hypothesis: `lost`, `out` or `leaderless`, as reported by `fencepost reproduce`."""
     without_elr: str = ""
-    """The harm of such a hypothesis without eligible leader replicas, if different."""
+    """The harm that such a hypothesis does without eligible leader replicas, if it differs."""
     repair: str = ""
     """The fix of such a hypothesis."""

@@ -54,9 +54,9 @@ class Runs:
     def __init__(self, texts: Mapping[str, str]) -> None:
         self.all: list[Run] = []
         self.by_protocol: dict[str, dict[str, Run]] = {}
-        """The runs by protocol and short name."""
+        """Runs by protocol and short name."""
         self.name_of: dict[str, str] = {}
-        """The name of the file of each protocol."""
+        """Name of each protocol's file."""
         self._files: dict[str, RunFile] = {}
         for name, text in texts.items():
             try:

@@ -21,9 +21,9 @@ ROW_KEYS = (
 )
 GROUP_KEYS = (*ROW_KEYS, "title", "version", "run")
 _LISTED = 24
-"""The greatest number of names that a message lists."""
+"""Maximum number of names that a message lists."""
 _ADDED = ("set", "never")
-"""Keys of a row that are added to those of its group instead of replacing them."""
+"""Keys of a row whose values are added to those of its group instead of replacing them."""
 
 
 def pairs(text: str) -> Iterator[tuple[str, str]]:

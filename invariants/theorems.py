@@ -25,7 +25,7 @@ from fencepost.model.language import Machine, Property
 from fencepost.model.language.errors import require_known
 
 WIDEST = (1 << 63) - 1
-"""The greatest number of a 64-bit field on the wire."""
+"""The largest value of a 64-bit field on the wire."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Theorem:
     protocol: str
     goals: tuple[str, ...]
     unbounded: Mapping[str, int | None]
-    """The unbounded constants, each with its greatest value or None."""
+    """Unbounded constants, each with its maximum value or None."""
     twin: Twin
     lemmas: tuple[str, ...] = ()
     constants: Mapping[str, int] = field(default_factory=dict)
@@ -88,8 +88,8 @@ LEMMAS: dict[str, tuple[Property, ...]] = {
 _EPOCHS: dict[str, int | None] = dict.fromkeys(("max_leader_epoch", "max_records"))
 _OFFSETS: dict[str, int | None] = _EPOCHS | {"log_size": None}
 _LONGEST = WIDEST - 4
-"""The number of records of the longest quorum log whose offsets have 64 bits: with 3 records that start epochs it ends
-at 2**63 - 2.
+"""Number of records in the longest quorum log whose offsets fit into 64 bits: with 3 records that start epochs, the log
+ends at 2**63 - 2.
 """
 _BUDGETS: dict[str, int | None] = dict.fromkeys(
     (
@@ -115,7 +115,7 @@ _ONE_LEADER_KNOWS = (
     "leaders-wait-for-no-answer",
 )
 _EVERY_PAIRING = {"version_18": 0b101}
-"""Nodes 0 and 2 support Fetch version 18, 1 and 3 do not, so leaders and followers of both kinds meet."""
+"""Nodes 0 and 2 support Fetch version 18, nodes 1 and 3 do not: leaders and followers of both kinds meet."""
 _LEADERS = ("quorum-is-the-last-decision", "beliefs-are-decisions")
 
 THEOREMS: tuple[Theorem, ...] = (

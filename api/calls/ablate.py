@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Problem, Result
 
 LEAST_STATES = 1_000_000
-"""Maximum number of states of any row: without one of its guards, a machine may have many more states than with it."""
+"""Maximum number of states of a row: a machine without a guard may have many more states than usual."""
 UNKEPT = "a finished row could not be saved"
 TIMES = 4
 """Maximum number of states of a row, as a multiple of the unmodified machine's. Used if `max_states` is not given."""

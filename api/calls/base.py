@@ -35,11 +35,9 @@ if TYPE_CHECKING:
 
 LEAST_SECONDS = 5.0
 TIMES = 1.5
-"""Time limit of the base's search, as a multiple of the variant's search time. It never visits more states than the
-variant's.
-"""
+"""Time limit of the base's search, as a multiple of the variant's time; it never visits more states."""
 SHOWN = 2
-"""Maximum number of guards listed for an action that is never enabled; those that block it most often are listed."""
+"""Maximum number of guards listed for an action that is never enabled: the ones that block it most often."""
 
 
 @dataclass(frozen=True)

@@ -76,9 +76,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "controller-failover": ("one decision", "one decision, no records", "two decisions, no records", "three epochs"),
     "watermark-propagation": ("kip-392 one follower", "data-only one follower", "reported one follower"),
 }
-"""By protocol, the runs that supply the constants for removing guards; together they exercise every part of the
-protocol.
-"""
+"""By protocol, runs whose constants are used for removing guards. They exercise every part of the protocol."""
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
 """Constants other than switches that are varied."""
 LEAST_STATES, TIMES = 300_000, 3

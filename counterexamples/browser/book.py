@@ -26,7 +26,7 @@ from fencepost.model.language.interpreter import Path as History
 from fencepost.model.language.records import Key
 
 MOST = 3_000_000
-"""The maximum number of characters in a book."""
+"""Maximum number of characters in a book."""
 
 
 class Book:
@@ -116,7 +116,7 @@ class Book:
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = ("book.js", "past.js", "render.js", "embedded.js")
 MOST_STATES = 2_500_000
-"""The number of characters of states; with everything else, a page stays below 3 MB."""
+"""Maximum number of characters for states; together with everything else, a page stays below 3 MB."""
 MODULE = re.compile(r"^import .*;\n|^export ", re.MULTILINE)
 
 
@@ -133,7 +133,7 @@ def section(trace: Trace, path: History) -> str:
     style = (STATIC / "explore.css").read_text(encoding="utf-8")
     script = "\n".join(MODULE.sub("", (STATIC / name).read_text(encoding="utf-8")) for name in SCRIPTS)
     ends = sum(state["ends"] for state in book.states)
-    told = f"This file contains {len(book.states)} states; it ends at {ends} of them."
+    told = f"This file contains {len(book.states)} states. At {ends} of them, it cannot show what follows."
     return f"""<style>
 {style}</style>
 <section id="explore" aria-labelledby="explore-heading">

@@ -17,7 +17,7 @@ TRACE, STORY = "trace", "story"
 KEYS = (VERSION, START, REMOVED, STEPS, TRACE)
 BETWEEN_STEPS, BETWEEN_GUARDS = ";", ","
 PLAIN = "=;,:{}[]"
-"""The characters of steps that a link keeps unescaped: browsers do not change them after `#`."""
+"""Characters of steps that a link does not escape, because browsers do not change them after `#`."""
 
 
 @dataclass(frozen=True)

@@ -116,9 +116,9 @@ MODULES = {
     "explorers": ("__init__", "running/__init__", "running/files"),
     "explorers.program": None,
 }
-"""The modules that the browser loads, by package; None stands for all of them."""
+"""Modules that the browser loads, by package; None means all modules."""
 BEGINNING = (1980, 1, 1, 0, 0, 0)
-"""The modification time of every file in the archive, so that equal sources give equal bytes."""
+"""Modification time of every file in the archive, so that equal sources produce equal bytes."""
 
 
 def write(folder: Path, site: dict[str, Any] | None = None) -> None:

@@ -26,7 +26,7 @@ from fencepost.model.language.errors import UsageError, nearest
 HOST = "127.0.0.1"
 PREFIX = "explorer-"
 LOCAL = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
-"""Host headers that mean this machine, directly or through a tunnel."""
+"""Host headers that refer to this machine, directly or through a tunnel."""
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -46,7 +46,7 @@ class Handler(SimpleHTTPRequestHandler):
         rejected, because a foreign site may make its name resolve to this machine (DNS rebinding).
         """
         if not all(LOCAL.fullmatch(asked) for asked in self.headers.get_all("Host", [])):
-            self.send_error(HTTPStatus.FORBIDDEN, explain=f"The explorer answers requests to {HOST} and localhost only")
+            self.send_error(HTTPStatus.FORBIDDEN, explain=f"The explorer only answers requests to {HOST} and localhost")
             return None
         try:
             return super().send_head()

@@ -20,7 +20,7 @@ from fencepost.model.language.records import Key
 View = dict[str, Any]
 VIOLATED, HOLDS, REACHED, NOT_HERE = "violated", "holds", "reached", "not here"
 NO_STEP, WHOLE, WRONG = "no step yet", "whole behaviours", "raises an error"
-"""The verdicts on a property in one state; a state does not decide a property of behaviours."""
+"""Verdicts on a property in one state. A single state does not decide a property of behaviours."""
 
 PARAMETERS = {
     "kept": "how many records remain in its log afterwards",

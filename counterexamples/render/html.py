@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 LABELS, LANE, ROW, TOP = 290, 140, 40, 46
-"""Width of the actions' column, distance between lanes and between steps, height of the lanes' names."""
+"""Width of the action column, distances between lanes and between steps, and height of the lanes' names."""
 GAP = 13
-"""The distance of an arrow from the centre of a step's disc."""
+"""Distance of an arrow from the centre of a step's disc."""
 
 
 class Disc(NamedTuple):
@@ -224,7 +224,7 @@ def _ending(made: Replay) -> tuple[str, str]:
     if trace.kafka:
         return "Difference", f"After these steps, Kafka {trace.kafka} behaves differently from the model."
     if trace.recorded:
-        return "Record", "The controller's steps are recorded. The others are assumed."
+        return "Record", "The controller's steps are recorded; all other steps are assumed."
     return "Deadlock", "No action is enabled in the last state."
 
 

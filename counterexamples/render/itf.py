@@ -20,9 +20,9 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nested, Record, Scalar, fields
 
 ACTION = "mbt::actionTaken"
-"""The variable in which Quint and tools that replay traces look for the action before a state."""
+"""The variable in which Quint and tools that replay traces expect the action that led to a state."""
 CONSTANT = "c::"
-"""The prefix of the names of constants, because fields may have the same names."""
+"""Prefix of the names of constants, because fields may have the same names."""
 DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 
 

@@ -14,7 +14,7 @@ from fencepost.counterexamples.states import Change
 from fencepost.counterexamples.violating_binding import violated_for
 
 NOTE = 56
-"""The width at which a line in the diagram is folded."""
+"""Width at which a line in the diagram is folded."""
 SPECIAL = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "%": "#37;", "\n": " "}
 
 

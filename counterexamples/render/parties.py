@@ -17,7 +17,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import ArrayOf, Channel, Key, Nested, Record, Scalar, fields
 
 ELSEWHERE = "environment"
-"""The lane of steps that no party takes: those of the network or an operator."""
+"""Lane of the steps that no party takes: those of the network or of an operator."""
 
 
 class Lane(NamedTuple):
@@ -35,7 +35,7 @@ class Parties:
     """Lanes by field of the state."""
     owner: Lane | None
     counts: dict[str, dict[int, Lane]]
-    """Lanes by the domain that indexes them, as text."""
+    """Lanes by the text of the domain that indexes them."""
 
     def indexed(self, domain: Domain | InFlight, value: Any) -> Lane | None:
         if not isinstance(domain, Index) or value == NONE:

@@ -15,14 +15,16 @@ from fencepost.counterexamples.states import Cell, Part, parts
 from fencepost.model.language.records import Key
 
 MANY = 10
-"""Most fields that a card shows in full; beyond that, only those that show a replica's progress, and changed ones."""
+"""Maximum number of fields that a card shows in full. If there are more, it shows those about a replica's progress and
+those that changed.
+"""
 VITAL = (
     *("life", "leader", "leader_epoch", "isr", "high_watermark", "partition_epoch", "fenced", "stopping"),
     "broker_epoch",
 )
 KNOWN = ("leader", "leader_epoch")
 ELEMENT = re.compile(r"\{[^}]*\}|[^,]+")
-"""An element of an array of numbers in a state's text; a set contains commas."""
+"""An element in the text of an array of numbers; the text of a set contains commas."""
 SAME, ADDED, DROPPED, STRAY = "same", "added", "dropped", "stray"
 
 

@@ -19,8 +19,8 @@ from fencepost.model.language.printing import show_message
 from fencepost.model.language.records import ArrayOf, BagOf, Channel, FieldType, Key, Nested, Record, Scalar, fields
 
 RECEIVED, FORGOTTEN, LOST, IN_FLIGHT, GONE = "received", "forgotten", "lost", "in flight", "taken out"
-"""A message's fate: an action received it as its parameter (`lost` if the action loses it), `normalize` dropped it, it
-is still in flight at the end, or an unrelated step removed it.
+"""What became of a message: an action received it as its parameter (`lost` if the action loses it), `normalize` dropped
+it, it is still in flight at the end, or an unrelated step removed it.
 """
 
 
@@ -69,7 +69,7 @@ class Event:
     changed: dict[Lane | None, list[Change]]
     folded: str
     brief: str = ""
-    """The parameters, with a message by its name: `m=AlterPartition 1`."""
+    """Parameters; messages appear by name, as in `m=AlterPartition 1`."""
     signals: list[Signal] = field(default_factory=list)
     sends: list[Flight] = field(default_factory=list)
     takes: list[Flight] = field(default_factory=list)

@@ -53,12 +53,12 @@ def index() -> Iterator[str]:
     yield from ("[how many crashes an acknowledged record survives](checks/crashes.md).", "")
     yield from table(("purpose", "meaning"), ((f"**{name}**", text) for name, text in MEANING.items()))
     others = [name for name in PROTOCOLS if name not in measured()]
-    yield from ("", f"No matrix was measured for {', '.join(others)}.", "")
+    yield from ("", f"No matrix has been measured for {', '.join(others)}.", "")
     known, without = falsifiable(), vacuous()
     yield from ("## Guarantees that can fail", "")
     yield (
-        f"Of {len(known)} guarantees that hold, {len(known) - len(without)} are violated in a variant of the protocol, "
-        "in a run of the catalogue, or without a guard. So none of these is trivially true."
+        f"Of {len(known)} guarantees that hold, {len(known) - len(without)} are violated in a variant of the "
+        "protocol, in a run of the catalogue, or without a guard. These guarantees are therefore not trivially true."
     )
     if without:
         yield from ("", "No variant violates these:", "")
@@ -73,7 +73,7 @@ def page(name: str, data: dict[str, Any]) -> Iterator[str]:
     yield f"{len(best)} guards and settings: {counts}. The [index](../checks.md) explains these words."
     yield from ("", *_suspicious(name))
     where = f"[the protocol](../protocols/{name}.md#actions)"
-    yield f"The page of {where} shows each guard's condition, and what is violated without it."
+    yield f"The page of {where} shows the condition of each guard, and what is violated without the guard."
     yield from ("", *_settings(machine, [found for found in best.values() if found[0]["kind"] == "setting"]))
     yield from _bases(data)
     yield from _example(name, best)
@@ -104,7 +104,12 @@ def _settings(machine: Machine, found: list[Found]) -> Iterator[str]:
 
 
 def _bases(data: dict[str, Any]) -> Iterator[str]:
-    yield from ("## Constants", "", "Guards were removed at the constants of these runs. Numbers count guards.", "")
+    yield from (
+        "## Constants",
+        "",
+        "Guards were removed with the constants of these runs. The table shows numbers of guards.",
+        "",
+    )
     rows = []
     for base in data["bases"]:
         count = Counter(item["purpose"] for item in base["rows"] if item["kind"] == "guard")
@@ -188,7 +193,9 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         }
     },
 }
-"""The guards and switches of each KIP by protocol, with a reason (read from the model) if no matrix shows a need."""
+"""Guards and switches of each KIP by protocol; if no matrix shows that one is needed, with a reason that is read from
+the model.
+"""
 
 
 def kips_page(best: Best) -> Iterator[str]:

@@ -89,7 +89,7 @@ def _guards(entry: Entry) -> list[tuple[str, str]]:
 # -- stories: on the first page, on the page of a KIP or a finding, and below the entries that they are about
 
 FIRST = "kip-903"
-"""The story to show first: a released bug that every operator can follow."""
+"""The story to show first: a bug in a release, which every operator can follow."""
 
 
 @cache
@@ -141,8 +141,8 @@ STATUS = {
     "open": ("Open", "open"),
 }
 NOT_KEPT = {
-    "finding": "Guarantees that Kafka was observed to violate",
-    "conjecture": "Guarantees that are violated only in the model so far, by a conjecture",
+    "finding": "Guarantees whose violation was observed in Kafka",
+    "conjecture": "Guarantees violated only in the model so far, by behaviour that is conjectured but not confirmed",
     "broken": "Guarantees that do not hold as worded",
 }
 BROUGHT_BACK = (
@@ -161,7 +161,7 @@ AGAINST_TLC = (
     "lengths of shortest traces, breadth first, without symmetry or view. Fencepost must compute the same numbers."
 )
 _SWITCHES = 2
-"""The largest number of constants in which a bug and its twin may differ."""
+"""Maximum number of constants in which a bug and its twin may differ."""
 COVERAGE = (
     "This page lists all guarantees, bugs, hypotheses, questions, and claims of the KIPs, by verdict. Open entries "
     "have no verdict yet; entries that are *not built* describe rules that no release contains. Each id links to its "

@@ -87,7 +87,7 @@ MEASURED: dict[str, tuple[str, str, dict[str, Column]]] = {
         },
     ),
 }
-"""Tables whose rows come from one figure: its file, the key of the rows, and the columns."""
+"""Tables whose rows come from a single figure: its file, the key of the rows, and the columns."""
 
 
 def measured(name: str) -> Table:
@@ -163,10 +163,10 @@ EXECUTORS = (10, 100, 1000)
 STATES = (10**9, 10**10, 10**11, 10**12)
 LEVELS = 60
 BANDWIDTH = 125e6
-"""Bytes per second that an executor can send: ten executors of a host share a 10 Gbit/s link."""
+"""Bytes per second that an executor can send: ten executors on one host share a 10 Gbit/s link."""
 PARTITIONS_EACH = 2
 DRIVER_TASKS = 500.0
-"""Tasks that a driver starts per second; a level has two per partition."""
+"""Tasks that a driver starts per second; a level has two tasks per partition."""
 MEASURED_CORES = 2
 
 
@@ -250,7 +250,7 @@ def spark_figures() -> Table:
         "bytes per state in the stored blocks": f"{found['kept']:.0f}",
         "bytes per state in an executor's tables": f"{found['table']:.0f}",
         "fixed time per level": f"{found['level']:.2f} s",
-        "CPU time per partition in each level": f"{found['partition']:.2f} s",
+        "CPU time per partition and level": f"{found['partition']:.2f} s",
     }
     return ["figure", "value"], map(list, titles.items())
 

@@ -11,7 +11,7 @@ from fencepost.site.places import Column, Figures, Row, Table, grouped, table_of
 # -- releases of Kafka
 
 FINDINGS = ("hyp-", "q3", "b16", "b07", "b26")
-"""Prefixes of traces of findings and open questions; other traces show known or planted bugs, or are examples."""
+"""Name prefixes of traces of findings and open questions. Other traces show known or planted bugs, or are examples."""
 TRACES_OF_A_ROW = 5
 ARCHIVE = "../counterexamples/archive/replication-"
 
@@ -24,7 +24,7 @@ CONFORMANCE = {
     "quorum": "release|faults and changes|transitions executed|steps|set aside|differences",
     "seen": "release|protocol|checks noticed|only with others removed|refusals tried|accepted by Kafka",
 }
-"""Column titles of each part of the conformance figures, in stored order."""
+"""Column titles for each part of the conformance figures, in the order in which they are stored."""
 
 
 def conformance(part: str) -> Table:

@@ -31,10 +31,10 @@ SIZES = {
     "2": "brokers=2 initial_isr=2 fences=2 crashes=2 max_leader_epoch=4",
     "3": "brokers=3 initial_isr=3 fences=3 crashes=3 max_leader_epoch=8",
 }
-"""Additional constants, by number of replicas: as many fences as replicas, since only a fenced broker registers."""
+"""Additional constants, by number of replicas: as many fences as replicas, as only fenced brokers register."""
 GRID = ("elr=off,on", "unclean_election=off,on")
 MOST_STATES = 20_000_000
-"""The state limit of a search; stored as fingerprints, the states take less than 4 GiB."""
+"""State limit of a search. Stored as fingerprints, the states take less than 4 GiB."""
 
 
 def grid_of(replicas: str) -> tuple[str, ...]:
@@ -151,7 +151,7 @@ def operations_mark() -> str:
 # -- findings by version
 
 DISK_STAYS = {"brokers": 2, "crashes": 2, "fences": 2, "max_leader_epoch": 4, "max_records": 1, "loss": "none"}
-"""Constants for finding the losses of releases: the disk survives a crash, and the process restarts."""
+"""Constants for finding losses in releases: the disk survives a crash, and the process restarts."""
 
 
 def versions_mark() -> str:

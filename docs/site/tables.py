@@ -127,14 +127,15 @@ def _outcomes(cell: Cell, *, marked: bool) -> str:
 # -- how long a new high watermark of the metadata log may be unknown
 
 MAX_WAIT_MS = 500
-"""The longest time that a fetch is parked: MAX_FETCH_WAIT_MS in KafkaRaftClient, and the default of
-metadata.max.idle.interval.ms."""
+"""Maximum time for which a fetch is parked: MAX_FETCH_WAIT_MS in KafkaRaftClient, and the default of
+metadata.max.idle.interval.ms.
+"""
 ROUND_TRIP_MS = 10
-"""A round trip within a data centre, with a margin, chosen so that a message takes a hundredth of a maximum wait."""
+"""A round trip within a data centre, with a margin; a message then takes a hundredth of the maximum wait."""
 
 DELAY = "commit-is-known-in-time"
 SLOW = ", two ticks"
-"""The suffix that names a pair's second run, in which a message takes two ticks."""
+"""Suffix of the name of a pair's second run, in which a message takes two ticks."""
 _SAME = {"nodes", "voters", "max_epoch", "max_records", "clock", "max_wait", "latency", "longest_delay"}
 
 

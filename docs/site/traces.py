@@ -15,12 +15,13 @@ from fencepost.site import places
 from fencepost.site.places import table
 
 INTRODUCTION = (
-    "These are all archived traces, each a shortest one. The length counts the states, including the initial one."
+    "These are all archived traces; each is a shortest one. The length is the number of states, including the "
+    "initial one."
 )
 EVERY = 40
 END_OF_HEAD, END_OF_META = "</header>", "</head>"
 ICON = '<link rel="icon" href="../assets/images/favicon.png">'
-"""An empty icon; without it, browsers request one from the root of the server."""
+"""An empty icon. Without it, browsers request one from the server's root."""
 WAYS = (
     '<style>.ways a {{ color: var(--accent); margin-right: 1em; }}</style><nav class="ways" aria-label="Fencepost"><p>'
     '<a href="{explore}">Open in the explorer</a>{others}</p></nav>'

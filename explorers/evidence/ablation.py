@@ -57,19 +57,19 @@ def settings(constants: Constants, more: Mapping[str, tuple[int, ...]]) -> tuple
 
 class Purpose(StrEnum):
     NEEDED = "needed"
-    """A property that holds with it is violated without it."""
+    """Without the guard, a property is violated that holds with it."""
     BOUND = "bound"
-    """It keeps values in their domains: without it, the domain checks refuse the same steps."""
+    """The guard keeps values in their domains. Without it, domain checks block the same steps."""
     SAME = "same-states"
-    """Without it more steps are possible, but only between states that are reachable anyway."""
+    """Without the guard, more steps are possible, but only between states that are reachable anyway."""
     IMPLIED = "implied"
-    """Another guard of the action also refuses every step that it refuses."""
+    """Another guard of the action blocks every step that this one blocks."""
     IDLE = "not-exercised"
-    """It never refuses a step: either it is not needed, or no reachable state exercises it under these constants."""
+    """The guard never blocks a step: it is unnecessary, or no state exercises it with these constants."""
     DEAD = "never-fires"
-    """Its action is never enabled under these constants, with or without it."""
+    """The guard's action is never enabled with these constants, whether or not the guard is removed."""
     HARMLESS = "nothing-broke"
-    """More states are reached without it, but they violate no checked property."""
+    """Without the guard, more states are reached, but they violate no checked property."""
     REFUSED = "refused"
     """The machine rejects the setting in combination with the other constants."""
     UNDETERMINED = "undetermined"
@@ -88,7 +88,7 @@ class RowOutcome:
     purpose: Purpose
     result: Result | None = None
     broken: tuple[str, ...] = ()
-    """The properties that hold in the original machine and are violated here, shortest trace first."""
+    """Properties that hold in the original machine but are violated here, shortest trace first."""
     departure: Departure | None = None
     grown: bool | None = None
     refused: int = 0

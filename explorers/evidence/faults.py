@@ -27,7 +27,7 @@ from fencepost.model.language.records import Nested, Scalar, Schema, fields
 Look = Callable[[Constants, Options], Result]
 
 Faults = tuple[int, ...]
-"""The number of faults of each kind, in the order of the kinds."""
+"""Number of faults of each kind, in the order of the kinds."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Tolerance:
     searches: int
     states: int
     fewer: Mapping[str, str] = field(default_factory=dict)
-    """Kinds whose smaller numbers were searched separately because larger ones do not cover them, and why."""
+    """Kinds for which smaller numbers were searched separately because larger numbers do not include them, and why."""
     omission: float = 0.0
     """Upper bound on the probability that a search with fingerprints missed a state."""
 
@@ -93,7 +93,7 @@ def _why_not(machine: Machine, name: str, ends: Mapping[str, Linear]) -> str:
     """Return why faults of this kind cannot be counted and what to write instead, or an empty string if they can.
     Faults can be counted only if their maximum number is a constant that may be 0.
     """
-    instead = f"Give its budget a separate constant, such as Range(0, C.{name})"
+    instead = f"Give its budget a separate constant, for example Range(0, C.{name})"
     end = ends[name]
     text = end.source()[1:-1]
     if (

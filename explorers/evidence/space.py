@@ -109,7 +109,7 @@ class Space:
 
 
 OWN = ("budget",)
-"""Fields that describe what may still happen, not what has happened."""
+"""Fields that describe what may still happen, as opposed to what has happened."""
 
 
 def everything(state: type[Record]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from fencepost.model.language.interpreter import Path
 
 Array = np.ndarray[Any, Any]
 CHUNK = 1 << 16
-"""Number of edges whose costs are computed at a time. The rows on both sides of each edge are copied."""
+"""Number of edges whose costs are computed together. The rows at both ends of each edge are copied."""
 
 
 class Engine(Stoppable):
@@ -230,4 +230,4 @@ class Engine(Stoppable):
 
 
 PER_EDGE, PER_STATE = 8, 120
-"""Maximum memory in bytes of the graph and its analysis, per step and per state, with up to 64 promises."""
+"""Maximum memory of the graph and its analysis, in bytes per step and per state, with up to 64 promises."""

@@ -229,7 +229,7 @@ class Graph:
 
 
 MIXED = np.uint64(0x9E3779B97F4A7C15)
-"""Factors of a successor's hash and of its step's number, chosen so that the reverse step has another hash."""
+"""Factors for a successor's hash and its step's number, chosen so that the reverse step has a different hash."""
 
 
 def digest_of(

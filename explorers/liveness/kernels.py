@@ -20,12 +20,13 @@ from fencepost.explorers.native.llvm.types import helper, i32s, i64s, kernel, u8
 FAIR, BROKEN, UNFAIR = 0, 1, 2
 FAR = 1 << 62
 MOST_COST = 0x7FFFFFFFFFFFFFFF
-"""The largest 64-bit number, which stands for every cost that is at least as large."""
+"""The largest 64-bit number, which represents every cost that is at least this large."""
 OFFSETS, TARGETS, CLASSES, ALLOWED, MARKS, COSTS, BY_EDGE, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
 """Addresses of a graph's arrays: `marks` by state, costs by class and by edge, and the number of edges with a cost."""
 MASKS, ENABLED, STRONG, HAPPENS, SOMEWHERE, EVERYWHERE, VERDICTS, FIRST, WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-"""Addresses of the arrays of promises: by class, by state, in words, and four by component; then the first component's
-number, and the number of words."""
+"""Addresses of the arrays of promises: one by class, one by state, one of words, and four by component; then the first
+component's number and the number of words.
+"""
 
 
 @kernel

@@ -276,9 +276,10 @@ class BehaviourFinding(NamedTuple):
     vacuous: bool
     """`when` holds in no reachable state."""
     near: int = 0
-    """The fewest steps from an initial state, through one with `when`, to the start of the finding: the nearest state
-    that a fair behaviour may visit for ever, the nearest step with a cost in a loop, or the nearest state with the
-    worst cost."""
+    """The shortest path from an initial state, through a state with `when`, to the start of the finding: the nearest
+    state that a fair behaviour may visit forever, the nearest step with a cost in a loop, or the nearest state with the
+    worst cost.
+    """
 
 
 _WORSE = (Reach.NEVER, Reach.UNBOUNDED, Reach.BOUNDED)

@@ -16,7 +16,7 @@ from fencepost.model.language.interpreter import Interpreter, Path, Step, Transi
 from fencepost.model.language.records import Key, Scalar, fields
 
 Instance = tuple[int, tuple[Any, ...]]
-"""One fairness promise: its position in `fair`, and the values of its `each`."""
+"""A fairness promise: its position in `fair`, and the values of its `each`."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Shown:
     begin: int
     reach: Reach
     cost: int = 0
-    """The cost of the steps from `begin` to the end of the path, or of one round of a loop."""
+    """Cost of the steps from `begin` to the end of the path, or of one pass through a loop."""
 
 
 def instances(plain: Interpreter, prop: Property, transitions: Iterable[Transition], before: Key) -> set[Instance]:

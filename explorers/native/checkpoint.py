@@ -37,7 +37,7 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 SLOTS = ("states-0", "states-1")
 ROWS = 1 << 14
-"""Number of rows that are examined together, chosen to fit in a core's cache."""
+"""Number of rows examined together, chosen to fit in a core's cache."""
 OURS = re.compile(r"\d{1,9}-(rows|fresh|parents|hashes)\.bin")
 
 

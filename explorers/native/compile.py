@@ -49,7 +49,7 @@ class Source:
     layout: Layout
     shape: Shape
     rows: int
-    """Where the rows' data begin in the check array."""
+    """Index in the check array at which the rows' data begin."""
     guards: tuple[tuple[str, str], ...]
     """(action, condition) of every guard, in the order of their counters."""
     state_properties: tuple[Property, ...]
@@ -57,9 +57,9 @@ class Source:
     most_successors: int
     masks: Masks | None = None
     bounds: tuple[str, ...] = ()
-    """The constants whose bounds are counted after the guards: states for each, then refusals together with others."""
+    """Constants whose bounds are counted after the guards: first states, then steps blocked together with others."""
     counting: int | None = None
-    """The position in the check array of the bounds to count, as a bit mask."""
+    """Index in the check array of the bit mask of bounds to count."""
 
     @cached_property
     def counters(self) -> int:
@@ -172,11 +172,11 @@ def _switch(guard: Guard, part: int, condition: Expression) -> Switch:
 
 
 TEXTS = "packed", "nodes", "kernels"
-"""The modules that `shared` compiles. Each includes those before it."""
+"""Modules that `shared` compiles. Each one includes the previous ones."""
 MOST_SHAPES = 64
-"""Number of shapes that are cached. A catalogue repeats them, and generating one takes a fifth of a second."""
+"""Number of cached shapes. A catalogue uses them repeatedly, and generating one takes a fifth of a second."""
 PER_CHARACTER = 2.7e-6
-"""CPU seconds to optimize one character of a machine's IR: 2.6 to 3.2 microseconds on all protocols."""
+"""CPU seconds per character of a machine's IR for optimizing it: 2.6 to 3.2 microseconds were measured."""
 NAMED = "FENCEPOST_TIER"
 
 NO_PARENT = 0xFFFFFFFF
@@ -188,7 +188,7 @@ class Run(NamedTuple):
     layout: Layout
     constants: np.ndarray[Any, Any]
     checks: np.ndarray[Any, Any]
-    """The check array. Each worker has a copy of it."""
+    """The check array. Each worker has its own copy."""
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ class Shapes(Generic[Made]):
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], tuple[Made, Machine, tuple[Property, ...]]] = {}
-        """Machine and properties are also kept alive, so that no other object can get one of their ids."""
+        """The machine and the properties, kept alive so that no other object can reuse their ids."""
 
     def get(
         self,

@@ -35,10 +35,11 @@ from fencepost.model.language.symmetry import Symmetry
 
 UNDECIDED = 1 << 62
 LARGE = 1 << 23
-"""Number of states after which a search stores keys, from the next level on. For fewer states, rows cost little and are
-faster."""
+"""Number of states from which a search stores keys, starting with the next level. With fewer states, rows cost little
+memory and are faster.
+"""
 WORTH_SHARING = 2048
-"""Fewer states than this are processed by one worker, because waking another costs more."""
+"""If there are fewer states than this, a single worker processes them, because waking another one costs more."""
 
 
 @dataclass
@@ -51,7 +52,7 @@ class Worker:
     """Two numbers: the owner whose states are being inserted (or -1), and the number of batches."""
     queue: np.ndarray[Any, Any]
     found: np.ndarray[Any, Any]
-    """For each step property, the row that decides it, or -1 if the property is not judged."""
+    """For each step property, the row that decides it; -1 if the property is not judged."""
     opened: np.ndarray[Any, Any] | None = None
 
     @classmethod
@@ -80,7 +81,7 @@ class WorkerPool:
     def __init__(self, workers: list[Worker]) -> None:
         self.workers = workers
         self.resting = 0
-        """Number of workers, counted from the last, that currently take no tasks."""
+        """Number of workers, counted from the last, that take no tasks at present."""
         self._threads: list[Thread] = []
         self._asked: list[SimpleQueue[Callable[[], None] | None]] = [SimpleQueue() for _ in workers[1:]]
         self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
@@ -182,19 +183,19 @@ class Expansion:
         self.trees: Trees | None = None
         self.position = Position()
         self.before_judging: tuple[list[int], dict[str, int]] | None = None
-        """Decisions from before a search was stopped inside a level. A resumed search judges the whole level again."""
+        """Decisions made before a search was stopped within a level. A resumed search judges the whole level again."""
         self.workers = options.workers or processors()
         most = kernels.source.most_successors
         self.batch, self.batches = sizes(self.layout.dtype, most, BATCH, ROUND)
-        """States per batch, and batches per round."""
+        """Number of states per batch, and number of batches per round."""
         self._buffers = Buffers(self.layout.dtype, self.batches, self.batch * most)
         self.pool = WorkerPool([self._worker() for _ in range(self.workers)])
         self.tasks = np.zeros(2, np.int64)
-        """The next shared task, which workers increment in compiled code, and the number of pieces."""
+        """The next shared task, which workers increment in compiled code, and the number of tasks."""
         self._pieces = np.zeros((self.batches, PIECE), np.int64)
         self._calls: dict[int, Calls] = {}
         self.fatal = self.watched = np.array([ERROR], np.int64)
-        """Checks. A piece that sets a watched check stops the expansion; a fatal check is an error."""
+        """Checks. If a task sets a watched check, the expansion stops; a fatal check is an error."""
         self._found = np.zeros((self.batches, max(1, len(kernels.source.step_properties))), np.int64)
 
     # -- states

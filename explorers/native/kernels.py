@@ -17,7 +17,7 @@ from fencepost.explorers.native.packed import (
 
 ROWS, FIRST, LAST, NUMBER, DEAD, END = 0, 1, 2, 3, 4, 5
 PIECE = 6
-"""The length of a line of `pieces`."""
+"""Number of entries in a row of `pieces`."""
 
 
 @helper

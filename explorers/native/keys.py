@@ -12,23 +12,23 @@ from fencepost.model.language.errors import MismatchError
 Array = np.ndarray[Any, Any]
 
 MOST_KEYS = (1 << 27) - 2
-"""Maximum number of states of a partition: a parent's number and owner share 32 bits."""
+"""Maximum number of states in a partition: a parent's number and owner share 32 bits."""
 MOST_NODES = (1 << 31) - 2
 FILL = 0.9
-"""The share of a table's places that is used. Unused places cost memory, but too few of them cost time."""
+"""Maximum load factor of a table. Free slots cost memory, but too few of them cost time."""
 GROWTH = 1.125
 FIRST_SLOTS = 1 << 10
 SMALL = 1 << 15
-"""Number of slots up to which a table grows by doubling."""
+"""Tables grow by doubling up to this number of slots."""
 NODE_FILL = 0.8
 NODE_GROWTH = 1.25
 LEAST_BITS = 16
-"""Minimum number of bits of a node's number, because a home is determined by 32 bits of two such numbers."""
+"""Minimum number of bits for a node's number, because a key's home slot depends on 32 bits of two such numbers."""
 ENTERED = 1
 TOGETHER = 256
 """Number of successors whose nodes are looked up in turn, so that their data fit in a fast cache."""
 OPENED = 512
-"""Number of rows that are decoded together."""
+"""Number of rows decoded together."""
 
 
 class Trees:

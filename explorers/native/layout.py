@@ -17,14 +17,14 @@ from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields
 
 WORD = 8
-"""Bytes of a word. States consist of whole words, so that rows are hashed and compared word by word."""
+"""Bytes per word. States consist of whole words, so that rows are hashed and compared word by word."""
 BITS = 8 * WORD
 STEPS = 6
-"""Steps in which bits are gathered without a special instruction: by 1, 2, 4, ... 32 positions."""
+"""Steps for gathering bits without a special instruction: by 1, 2, 4, ... 32 positions."""
 ENTRY = 8 + STEPS
-"""Numbers in the check array for each word of memory of which bits are stored."""
+"""Number of entries in the check array for each memory word of which bits are stored."""
 HEAD = 3
-"""Numbers before them: words of a row, number of entries, and whether to use the processor's own instructions."""
+"""Number of entries before them: words per row, number of entries, and a flag for special instructions."""
 
 
 class Leaf(NamedTuple):
@@ -42,16 +42,16 @@ class Entry(NamedTuple):
     word: int
     mask: int
     base: int
-    """The least values of the word's fields, negated, each at its field's bytes."""
+    """Negated minimum values of the word's fields, each at its field's bytes."""
     tops: int
-    """The highest bits of those fields to which a least value is added."""
+    """Highest bits of the fields to which a minimum value is added."""
     bits: int
     shift: int
-    """The position of its first bit in `source`, a word of the row. Its last bit is in `last`."""
+    """Position of its first bit in `source`, a word of the row. Its last bit is in `last`."""
     source: int
     last: int
     moves: tuple[int, ...]
-    """The bits that move in each step of gathering."""
+    """Bits that move in each step of gathering."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ class Layout:
     wide: np.dtype[Any]
     """A state in memory."""
     spots: "tuple[Spot, ...]"
-    """Every number of a state, in the order of memory."""
+    """Every number of a state, in memory order."""
     shape: tuple[Any, ...]
-    """Positions of spots, nested like a key. A bag's messages are preceded by the position of its size."""
+    """Positions of numbers, nested like a key. The position of a bag's size comes before those of its messages."""
     depends: tuple[Depending, ...]
-    """The parts that depend on a run's constants: bounds of domains, lengths and rooms."""
+    """Parts that depend on a run's constants: bounds of domains, array lengths and bag capacities."""
     numbers: tuple[int, ...]
 
     def at(self, numbers: Sequence[int]) -> "Layout":
@@ -273,7 +273,7 @@ class Spot(NamedTuple):
 
 class ArraySpots(NamedTuple):
     length: int
-    """The position of its length among the numbers that depend on constants."""
+    """Position of its length among the numbers that depend on constants."""
     elements: tuple[Any, ...]
 
 
@@ -288,7 +288,7 @@ class Spots:
         self.found: list[Spot] = []
         self.depends: list[Depending] = []
         self.widest: list[int] = []
-        """Its value in the run in which its absolute value is greatest."""
+        """Its value in the run in which its absolute value is largest."""
         self._known: dict[tuple[int, bool], int] = {}
 
     def record(

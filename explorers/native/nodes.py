@@ -8,12 +8,13 @@ from fencepost.explorers.native.llvm.types import helper, kernel, prefetch, u32s
 from fencepost.explorers.native.packed import MISSING, OWNER_BITS, TOPS, ones
 
 NODES_AHEAD = 16
-"""How many nodes ahead a node's place in the index is prefetched."""
+"""How many nodes ahead the index slot of a node is prefetched."""
 NODES, NODE_ROOM, NODE_COUNT, INDEX, INDEX_SLOTS, NODE_BITS = 0, 1, 2, 3, 4, 5
 TREE = 6
 LINES = 6
-"""The facts of one of the two trees: address, length and number of its nodes; of the index by which they are found the
-address, the length, and how many bits of an entry are for the number of a node, plus one. The rest is of its hash.
+"""Data on one of the two trees: the address, length and number of its nodes; then the address and length of their
+index, and the number of bits in an index entry for a node's number, plus one. The other bits contain part of the node's
+hash.
 """
 
 @helper

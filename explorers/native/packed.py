@@ -24,34 +24,34 @@ from fencepost.explorers.native.llvm.types import helper, kernel, prefetch, u32s
 OWNERS = 32
 OWNER_BITS, OWNER_SHIFT = 5, 59
 AHEAD = 8
-"""How many successors ahead the state that one may equal is prefetched, or a key is looked up."""
+"""How many successors ahead the state that may equal a successor is prefetched, or a key is looked up."""
 FAR = 16
 """How many successors ahead the table and the successor are prefetched."""
 FARTHEST = 48
 """How many successors ahead their hashes are prefetched."""
 RING = 16
-"""Numbers at the front of a queue, which contain the slots that were looked up ahead."""
+"""Number of entries at the front of a queue that contain the slots that were looked up ahead."""
 KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT = 0, 1, 2, 3, 4, 5, 6
 ANCESTORS, ROOM, DONE, LEFT, EXPANDED = 7, 8, 9, 10, 11
-"""The facts that `insert` reads of an owner: states, the first row that is kept, states that the table may hold;
-addresses and lengths of the table, of rows and of parents. And where it stopped: after this many successors, with that
-many left. `EXPANDED` is where the rows of the current level are.
+"""Data that `insert` reads of an owner: the number of states, the first row that is kept, and the number of states that
+the table may hold; addresses and lengths of the table, the rows and the parents; then where it stopped: after how many
+successors, and with how many left. `EXPANDED` holds the address of the current level's rows.
 """
 LEFTS, RIGHTS, FIRST_LEFTS, FIRST_RIGHTS, SIZE = 12, 13, 14, 15, 16
-"""Facts of a partition whose states are keys: bits of the two numbers now, and when the search began with keys. No bits
-at all: keys are fingerprints.
+"""Data on a partition that stores states as keys: the bits of the two numbers, now and when the search began to use
+keys. If all are 0, keys are fingerprints.
 """
 WIDTH, NUMBERS, NUMBER_BITS = 17, 18, 19
 FACTS = 20
-"""Bits of a place of the table, and the address and the bits of the parallel state numbers."""
+"""Number of bits of a table slot, and the address and number of bits of the parallel state numbers."""
 REACH = 64
-"""Number of places after its home at which a key may be stored."""
+"""Number of slots after its home slot in which a key may be stored."""
 MISSING = 0xFFFFFFFFFFFFFFFF
-"""The key of a row with an unknown node."""
+"""Key of a row that contains an unknown node."""
 TOPS = 0xFFFFFFFFFFFFFFFE
-"""The key of a row of which one or both of the two topmost nodes are not known, and all others are."""
+"""Key of a row for which only one or both of the two topmost nodes are unknown."""
 FINGERPRINT_BITS = 59
-"""Bits of a fingerprint, without those that determine the owner."""
+"""Bits of a fingerprint, except those that determine the owner."""
 
 
 @helper
@@ -111,7 +111,7 @@ def unscrambled(bits, size):
 
 
 UNDO_FIRST, UNDO_LAST = 0xCFEE444D8B59A89B, 0x9CB4B2F8129337DB
-"""The inverse of the multiplications of `scrambled`, modulo 2**64."""
+"""Inverse of the multiplications in `scrambled`, modulo 2**64."""
 
 
 @helper

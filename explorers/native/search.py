@@ -41,10 +41,10 @@ class Search(Stoppable, Expansion):
         self.sure: dict[str, int] = {}
         """Number of findings before the current level."""
         self.pause_at: int | None = None
-        """The level size at which the search pauses so that another engine can continue; None means never."""
+        """Level size at which the search pauses so that another engine can continue; None means never."""
         self.paused = False
         self.advanced = not options.resume
-        """Whether to check the clock. A resumed search does one round first, so that small budgets make progress."""
+        """Whether to check the clock. A resumed search first completes one round, so that it makes progress."""
 
     # -- the search
 

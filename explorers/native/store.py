@@ -21,28 +21,29 @@ from fencepost.explorers.native.llvm.libraries import address_of, reserved, spil
 from fencepost.model.language.errors import UsageError
 
 MOST_STATES = (1 << 24) - 2
-"""Maximum number of states of one partition. The table has 24 bits for a state's number."""
+"""Maximum number of states in one partition. A table slot has 24 bits for a state's number."""
 FILL = 0.8
 GROWTH = 1.5
 SMALL = 1 << 15
-"""Number of slots up to which a table grows by doubling. It still fits in a core's cache, and the cost of growing is
-proportional to its content."""
+"""Tables grow by doubling up to this number of slots, at which they still fit in a core's cache. The cost of growing is
+proportional to the table's content.
+"""
 FIRST_SLOTS = 1 << 11
 FIRST_ROWS = 1 << 15
-"""Rows are reserved far ahead, because the operating system allocates memory only for pages that are written."""
+"""Rows are reserved far ahead, because the operating system allocates memory only for pages that are written to."""
 ROW_GROWTH = 4
 SPILL_GROWTH = 2
-"""Growth of arrays in files, which use their disk space at once."""
+"""Growth factor of arrays in files, which occupy their disk space immediately."""
 
 WORD = 8
 BESIDE = 24
-"""Bytes of a successor besides its row: hash, parent, and positions in the order and in a worker's queue."""
+"""Bytes per successor in addition to its row: hash, parent, and positions in the order and in a worker's queue."""
 BATCH = 512
 """Number of states expanded into one buffer. Their successors still fit in a core's cache when they are inserted."""
 ROUND = 32
 """Number of batches that are expanded before their successors are inserted."""
 MOST_BYTES = 1 << 33
-"""Bytes reserved for a round's successors. If states may have very many successors, rounds and batches are smaller."""
+"""Bytes reserved for a round's successors. If states may have many successors, rounds and batches are smaller."""
 
 
 ALL = slice(None)
@@ -64,20 +65,21 @@ class Position:
     depth: int = 1
     next_round: int = 0
     starts: list[int] = field(default_factory=list)
-    """For each owner, the number of the first state of the level being expanded."""
+    """For each owner, the number of the first state of the level that is being expanded."""
     ends: list[int] = field(default_factory=list)
     judged: list[int] = field(default_factory=list)
     levels: list[int] = field(default_factory=list)
     fired: list[int] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
     counting: int = 0
-    """The bounds that are counted in the current level, as a bit mask."""
+    """Bit mask of the bounds that are counted in the current level."""
     deadlocks: int = 0
     deadlock: int = -1
     initial: int = 0
     found: dict[str, int] = field(default_factory=dict)
-    """For each decided property, the state that decides it (or from which the step does), as owner + number *
-    OWNERS."""
+    """For each decided property, the state that decides it, or the state from which the deciding step starts, as owner
+    + number * OWNERS.
+    """
     seconds: float = 0.0
 
 

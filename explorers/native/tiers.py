@@ -20,16 +20,16 @@ from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL, CompileError
 from fencepost.explorers.native.llvm.types import Lowered
 
 START = 0.15
-"""CPU seconds that it takes to start another process."""
+"""CPU seconds needed to start another process."""
 WORTH = 2.5
-"""How many times more processor time than optimizing a search must still take for that to pay. Optimized code takes
-0.55 of the time: so it is 2.2 where both share a processor, 1 with one worker beside a free processor, and 3.2 with
-two, one of whom makes room.
+"""Optimizing pays if the rest of the search takes at least this many times as much CPU time. Optimized code takes 0.55
+of the time, so the factor is 2.2 if both share a processor, 1 with one worker and a free processor, and 3.2 with two
+workers, one of which is suspended.
 """
 ENOUGH = 50_000
-"""Number of states after which the rate of a search is meaningful. Before, most of the time is spent on starting."""
+"""Number of states from which the rate of a search is meaningful; before that, most of the time is startup."""
 LEAST_FALL = 0.01
-"""Minimum decrease of the logarithm of the growth from one level to the next, so that every estimate is finite."""
+"""Minimum decrease in the logarithm of the growth from one level to the next, which keeps every estimate finite."""
 SPAN = 3
 ENDLESS = 1e12
 

@@ -23,7 +23,7 @@ OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 MOST_LINKS = 40
 MOST = 1 << 28
-"""Maximum size of a cache file in bytes."""
+"""Maximum size of a cache file, in bytes."""
 
 _temporary: list[Path] = []
 """The temporary folder that replaces an untrusted cache, once it has been created."""

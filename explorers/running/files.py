@@ -17,12 +17,12 @@ from typing import Any, Self
 from uuid import uuid4
 
 MOST = 1 << 26
-"""Maximum size in bytes of a file that is read whole."""
+"""Maximum size, in bytes, of a file that is read in one piece."""
 _IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
-"""System errors for a file that is writable but not replaceable, because of its folder or because it is a mount."""
+"""System errors for a file that is writable but not replaceable, due to its folder or because it is a mount."""
 LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.new")
 _RETRY = 0.05
-"""Seconds between two attempts to get a lock."""
+"""Seconds between two attempts to acquire a lock."""
 
 
 def write_file(path: Path, content: bytes | memoryview, *, lasting: bool = True, mode: int | None = None) -> None:

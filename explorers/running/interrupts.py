@@ -18,9 +18,9 @@ from typing import Any, NoReturn
 from fencepost.explorers.verdict import Cause, Reason
 
 AGAIN = 0.02
-"""Seconds before an interrupt that would be lost is retried. An LLVM callback takes less time."""
+"""Seconds until an interrupt is sent again in case it was lost. An LLVM callback takes less time."""
 POLL = 0.05
-"""Seconds between two checks for cancellation by the caller."""
+"""Seconds between two checks whether the caller has cancelled."""
 CANCELLED = Reason("it was cancelled", Cause.CANCELLED)
 BY_KEYBOARD = Reason("SIGINT was received", Cause.SIGNAL)
 
@@ -178,9 +178,9 @@ def _would_be_lost(frame: FrameType | None) -> bool:
 
 
 UNIT = 1 if sys.platform == "darwin" else 1024
-"""Unit of the system's memory counts, in bytes."""
+"""Unit in bytes of the memory counts that the system reports."""
 DEFAULT_SHARE = 0.8
-"""Share of the available memory that a search uses by default."""
+"""Fraction of the available memory that a search uses by default."""
 
 
 def peak_memory() -> int:

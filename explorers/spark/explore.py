@@ -167,7 +167,7 @@ class Explore:
             answers = exchange.run(partial(tasks.send, work), partial(tasks.receive, work))
             return [pickle.loads(answer) for answer in answers]  # noqa: S301 (from our own tasks)
         except Exception as error:
-            kept = "With `checkpoint=DIR` the search up to that level would be kept."
+            kept = "`checkpoint=DIR` would have saved the search up to that level."
             if self.options.checkpoint:
                 kept = f"The search up to that level is saved in {work.store}; `resume=True` continues from there."
             raise UsageError(f"a Spark job failed at level {work.level}: {first_cause(str(error))} {kept}") from error

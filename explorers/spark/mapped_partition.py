@@ -47,7 +47,7 @@ class MappedPartition:
         self.dtype, self.words = layout.dtype, layout.words
         self.counts = np.zeros(self.owners, np.int64)
         self.level = 0
-        """The last level that the mapped partition contains in full, or 0."""
+        """The last level that is completely in the mapped partition, or 0."""
         self.rows: np.ndarray[Any, Any]
         self.tables: np.ndarray[Any, Any]
         self._history: dict[int, list[int]] = {}

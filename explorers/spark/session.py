@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
 
 HANDOVER = 100_000
-"""Size of a level from which Spark's fixed cost per level is worthwhile."""
+"""Level size from which Spark's fixed cost per level is worthwhile."""
 ROOM = 1 << 16
-"""Free space in bytes that Spark needs in the temporary folder to start."""
+"""Free space, in bytes, that Spark needs in the temporary folder to start."""
 OLDEST_JAVA = 17
 LOGGING = Path(__file__).with_name("log4j2.properties")
 QUIET = {
@@ -54,11 +54,11 @@ class Cluster:
     """A Spark cluster: its master, settings, and the number of partitions (0 means two per processor)."""
 
     master: str = ""
-    """If empty: the master that `spark-submit` sets, or `local[*]`."""
+    """If empty, the master that `spark-submit` sets, or `local[*]`."""
     conf: tuple[tuple[str, str], ...] = ()
     partitions: int = 0
     handover: int = HANDOVER
-    """Size of a level from which Spark takes over. The driver searches smaller levels alone."""
+    """Level size from which Spark takes over. The driver searches smaller levels alone."""
 
     @property
     def shown(self) -> str:
@@ -134,8 +134,8 @@ def kept_aside() -> IO[str]:
         os.lseek(made.fileno(), 0, os.SEEK_SET)
     except OSError as error:
         raise UsageError(
-            f"Spark needs space for temporary files: {error.strerror or error}. "
-            "Free some, or set TMPDIR to another folder."
+            f"Spark needs space for temporary files: {error.strerror or error}. Free some space, or set TMPDIR to "
+            "another folder."
         ) from error
     return made
 
@@ -145,7 +145,7 @@ def require_java() -> None:
     java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
     wanted = f"Spark needs Java {OLDEST_JAVA} or newer"
     if java is None:
-        where = f"JAVA_HOME is {home}, and it contains no bin/java" if home else "`java` is not installed"
+        where = f"JAVA_HOME is {home}, but that folder contains no bin/java" if home else "`java` is not installed"
         raise UsageError(
             f"{wanted}, and {where}: install a Java runtime (Debian: openjdk-17-jre-headless) or set JAVA_HOME."
         )
@@ -183,17 +183,17 @@ def _require_executors(context: SparkContext) -> None:
             yield f"! {error}"
 
     mine = version("fencepost")
-    how = "Install the same version there, or ship it: see docs/use/spark.md."
+    how = "Install the same version on the executors, or ship it with the job: see docs/use/spark.md."
     try:
         answers = context.parallelize(range(2), 2).mapPartitions(look).collect()
     except Exception as error:
         raise UsageError(
-            f"Spark's executors cannot run Python tasks of Fencepost: {first_cause(str(error))} {how}"
+            f"Spark's executors cannot run Fencepost's Python tasks: {first_cause(str(error))} {how}"
         ) from error
     for answer in answers:
         if answer != mine:
             what = f"cannot import it ({answer[2:]})" if answer.startswith("! ") else f"have version {answer}"
-            raise UsageError(f"Spark's executors must have Fencepost {mine}, and they {what}. {how}")
+            raise UsageError(f"Spark's executors must have Fencepost {mine}, but they {what}. {how}")
 
 
 Item = TypeVar("Item")

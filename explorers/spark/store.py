@@ -35,14 +35,14 @@ FORMAT = 2
 MANIFEST = "spark.json"
 MAGIC = b"FPB1"
 HEAD = struct.Struct("<4sII")
-"""Magic number, length of the JSON header, CRC-32 of the rest."""
+"""Magic number, length of the JSON header, and CRC-32 of the rest."""
 NO_ANCESTOR = (1 << 64) - 1
 ANCESTOR = 8
 """Bytes per ancestor."""
 OURS = re.compile(rf"\d{{5,}}\.block|{LEFTOVER.pattern}")
 """Names of the files in a level's folder. No other files are removed."""
 SOURCE_SHIFT = 32
-"""An ancestor is its partition << 32 | its number there, which is owner + number within the owner * OWNERS."""
+"""An ancestor is its partition << 32 | its number there: owner + number within the owner * OWNERS."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ State = list[int]
 class Manifest:
     partitions: int
     base: int
-    """The first level that has a block, which contains the states of all levels up to this one."""
+    """The first level that has a block. The block contains the states of all levels up to this one."""
     level: int
     levels: list[int]
     """Number of states of each level, starting with the first."""
@@ -94,7 +94,7 @@ class Manifest:
     fired: list[int]
     refused: list[int]
     blocks: list[list[list[int]]]
-    """For each level from `base` on, and each partition, the size and checksum of its block."""
+    """Size and checksum of each partition's block, for each level from `base` on."""
     deadlocks: int = 0
     deadlock: State | None = None
     found: dict[str, State] = field(default_factory=dict)

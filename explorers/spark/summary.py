@@ -80,7 +80,7 @@ class Cell:
     distinct: int
     fired: tuple[int, ...]
     growth: tuple[int, ...]
-    """Estimated number of distinct states in the first tenth of the walks, the first two tenths, and so on."""
+    """Estimated number of distinct states in the first tenth of the walks, in the first two tenths, and so on."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ FORMAT = 4
 MANIFEST = "sweep.json"
 ROWS = "walks.parquet"
 BLOCK_STEPS = 50_000
-"""Total steps of a block's walks. A block is one call of the walker."""
+"""Total steps of a block's walks. The walker is called once per block."""
 FIRST_ROUND, ROUND_SECONDS = 4, 20.0
 """Blocks per processor in the first round, and seconds per later round. Walks are saved after each round."""
 
@@ -252,7 +252,7 @@ def _round(spark: SparkSession, sweep: Sweep, blocks: list[Block], kept: str, pl
         frame.mapInArrow(partial(walk_blocks, sweep), SCHEMA).write.mode("append").parquet(place)
     except Exception as error:
         where = f"The walks of earlier rounds are kept in {kept}; `resume=True` continues from there."
-        said = where if kept else "With `output=DIR` the walks of earlier rounds would be kept."
+        said = where if kept else "`output=DIR` would have saved the walks of earlier rounds."
         raise UsageError(f"a Spark job failed: {first_cause(str(error))} {said}") from error
 
 

@@ -43,8 +43,9 @@ class Origin:
     files: Files
     values: tuple[tuple[str, int], ...]
     properties: tuple[str, ...]
-    """Names of the properties to judge; if empty, all. A built-in protocol is always compiled with all of its
-    properties."""
+    """Names of the properties to judge; all if empty. A built-in protocol is always compiled with all of its
+    properties.
+    """
     normalize: bool
 
     def protocol(self) -> Protocol:
@@ -78,13 +79,13 @@ def _found(origin: Origin) -> Protocol:
 
 
 LARGEST = 48 << 20
-"""Size in bytes of a block that is sent. A task buffers at most this much per receiver."""
+"""Size of a block that is sent, in bytes. A task buffers at most this much per receiver."""
 _STATES, _COUNTS = 1, 2
 _FRAME = struct.Struct("<BxxxIQ")
 """Kind, sender, states."""
 _PARTITION_SHIFT = np.uint64(40)
 _PARTITION_MASK = np.uint64(0xFFFFF)
-"""Bits of the hash that choose a partition. Other bits choose the owner, the slot and the tag."""
+"""Bits of the hash that determine a partition. Other bits determine the owner, the slot and the tag."""
 
 
 @dataclass(frozen=True)
@@ -98,23 +99,23 @@ class Work:
     base: int
     waiting: tuple[str, ...]
     counting: int = 0
-    """The bounds to count, as a bit mask."""
+    """Bit mask of the bounds to count."""
     earlier: int = 0
-    """The last level whose blocks an earlier run wrote. Their rows are checked before compiled code reads them."""
+    """The last level that an earlier run wrote. Its rows are checked before compiled code reads them."""
 
 
 @dataclass(kw_only=True)
 class Share:
     found: dict[str, int] = field(default_factory=dict)
-    """For each decided property, the number of the first state that decided it, or that the deciding step starts
-    from."""
+    """For each decided property, the number of the first state that decided it, or from which the deciding step starts.
+    """
     failed: bytes = b""
     """The rows in which a check failed."""
     decided: tuple[str, ...] = ()
-    """The properties that were decided before the first of these rows."""
+    """Properties that were decided before the first of these rows."""
     code: int = 0
     message: str = ""
-    """Why the share failed, if it is something a user can correct."""
+    """Why the share failed, if the user can correct it."""
 
 
 @dataclass
@@ -123,7 +124,7 @@ class Expanded(Share):
     refused: list[int] = field(default_factory=list)
     ends: int = 0
     end: int = -1
-    """Number of the first state that has no successor, or -1."""
+    """Number of the first state without a successor, or -1."""
 
 
 @dataclass
@@ -139,7 +140,7 @@ class Received(Share):
 Ask = tuple[list[tuple[int, int]], list[bytes]]
 """A partition's states, each with the last level that may contain it and its number there; and rows to look up."""
 Looked = tuple[list[tuple[bytes, int]], list[bool]]
-"""The row and the ancestor of each such state, and for each row whether it is stored."""
+"""The row and the ancestor of each such state, and whether each row is stored."""
 
 
 def targets(hashes: np.ndarray[Any, Any], partitions: int) -> np.ndarray[Any, Any]:

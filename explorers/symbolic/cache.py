@@ -18,7 +18,7 @@ from fencepost.model.language.constants import Constants
 from fencepost.model.language.machine import Machine
 
 MARK = hashlib.sha256().digest_size
-"""Length in bytes of the checksum before a proof."""
+"""Length in bytes of the checksum that precedes a proof."""
 
 
 def cached(
@@ -56,7 +56,7 @@ def _kept(file: Path) -> Proof | None:
 
 
 _ASKED = "k", "depth", "everywhere", "explain", "havoc_loops"
-"""The other settings that a proof depends on."""
+"""Other settings that a proof depends on."""
 
 
 def digest(

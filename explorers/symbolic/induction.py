@@ -28,7 +28,7 @@ class MoveAnswer:
     seconds: float = 0.0
     queries: int = 0
     forgotten: tuple[str, ...] = ()
-    """Functions whose unbounded loops were havocked. If there are any, a failure need not be a step of the model."""
+    """Functions whose unbounded loops were havocked. If there are any, a failed proof may show an impossible step."""
     small: bool = False
 
 

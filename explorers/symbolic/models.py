@@ -15,7 +15,7 @@ from fencepost.model.language.records import Key, Nested, fields
 MOST_REFUSED = 100
 """Maximum number of rejected combinations of constants before the search for others ends."""
 SIZES = (1, 2, 3, 5, 8)
-"""Numbers that are tried first, to get a small counterexample."""
+"""Numbers that are tried first, to find a small counterexample."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Pair:
     args: tuple[Any, ...]
     after: Key
     size: int
-    """Number of values in the state before the step that differ from the initial ones."""
+    """Number of values in the state before the step that differ from their initial values."""
 
 
 def smallest_model(system: System, asking: Asking, before: places.Rec, happened: Happening) -> Any:
@@ -188,7 +188,7 @@ class OpenValueError(Exception):
 
 
 OPEN = 1_000
-"""Time limit of z3 for a value with a quantifier, in milliseconds."""
+"""Time limit for z3 in milliseconds, for a value with a quantifier."""
 
 
 def value_under(model: Any) -> Callable[[Any], int]:

@@ -27,7 +27,7 @@ class Asking:
     queries: int = 0
     seconds: float = 0.0
     left: float | None = None
-    """The seconds left for several questions together, if these have a limit."""
+    """Seconds left for several questions together, if they have a time limit."""
 
     def add(self, *flags: Flag) -> None:
         self.solver.add(*map(boolean, flags))
@@ -61,7 +61,7 @@ class Asking:
 
 T = TypeVar("T")
 _ASK: dict[str, Callable[[int], Any]] = {}
-"""The question of forked processes. It is inherited because z3 terms cannot be sent; numbers and answers can."""
+"""The question for forked processes. They inherit it because z3 terms cannot be sent; numbers and answers can."""
 NO_MEMORY = Reason("memory ran out, or a z3 process was killed", Cause.MEMORY)
 
 

@@ -59,9 +59,9 @@ class Proof:
     solver_seconds: float = 0.0
     seconds: float = 0.0
     broken: tuple[MoveAnswer, ...] = ()
-    """The moves that break a property, the smallest counterexample first."""
+    """Steps that break a property, smallest counterexample first."""
     cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each action, the bounds that it may leave from a state of the invariant. Such steps end with an error."""
+    """For each action, the bounds that it may exceed from a state of the invariant. Such a step ends in an error."""
     forgotten: tuple[str, ...] = ()
     pair: Pair | None = None
     history: History | None = None

@@ -25,7 +25,7 @@ from fencepost.model.language.records import Schema
 MOST_MOVES = 100_000
 """Maximum number of combinations of an action's parameters. Each combination is a separate walk."""
 NORMALIZE = "normalize"
-"""The name of the step that only normalizes a state. Every step of the machine is an action followed by this step."""
+"""Name of the step that only normalizes a state. Every step of the machine is an action followed by this step."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class Happening:
     branches: int
     messages: tuple[Rec, ...] = ()
     raw: Rec | None = None
-    """The state before `normalize`, if `after` is normalized. Step properties are judged on it."""
+    """If `after` is normalized, the state before `normalize`. Step properties are judged on that state."""
     forgotten: tuple[str, ...] = ()
-    """The functions whose unbounded loops were havocked."""
+    """Functions whose unbounded loops were havocked."""
 
     @property
     def enabled(self) -> Flag:

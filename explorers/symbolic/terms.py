@@ -13,7 +13,7 @@ from typing import Any
 import z3
 
 Flag = Any
-"""A `bool`, or a Boolean term of z3."""
+"""A `bool`, or a Boolean z3 term."""
 Value = Any
 MOST_CASES = 256
 """Maximum number of cases into which an operation on a bounded number is split."""
@@ -348,9 +348,9 @@ def _plain(value: Mask) -> Value:
 
 
 FAR = 1 << 13
-"""Maximum number of bits of a shift: `expressions.py` refuses longer left shifts, and no number has more bits."""
+"""Maximum number of bits of a shift. `expressions.py` rejects longer left shifts, and no number has more bits."""
 HUGE = 1 << 60
-"""More bits than any computer has. A left shift by this many is an error."""
+"""More bits than any computer has. A left shift by this many bits is an error."""
 
 
 def shift_left(value: Value, count: Value) -> Value:

@@ -60,7 +60,7 @@ class Reached:
     why_stopped: str = ""
     error: History | None = None
     error_text: str = ""
-    """The model's error and the number of steps to it, if a property is also violated."""
+    """If a property is also violated, the model's error and the number of steps to it."""
     queries: int = 0
     seconds: float = 0.0
 
@@ -71,7 +71,7 @@ class Reached:
 
 
 _FIRST = z3.Int("choice0")
-"""The initial action that a chain starts with, if any."""
+"""The initial action with which a chain starts, if any."""
 
 
 @dataclass

@@ -28,7 +28,7 @@ from fencepost.model.language.interpreter import Path
 from fencepost.model.language.machine import Machine
 
 BATCH_STEPS = 20_000
-"""Steps in one batch. Budgets and signals are checked between batches, about every tenth of a second."""
+"""Steps per batch. Budgets and signals are checked between batches, about every tenth of a second."""
 NEVER = 1 << 40
 
 
@@ -97,7 +97,7 @@ class _Tally:
         self.walks = self.steps = self.stuck = self.longest = self.faults = self.log = 0
         self.count = np.zeros(properties, np.int64)
         self.first = np.full((properties, 2), NEVER, np.int64)
-        """For each property, the fewest steps that decided it, and the first walk with that number."""
+        """For each property, the smallest number of steps that decided it, and the first walk with that number."""
         self.fired = np.zeros(actions, np.int64)
         self.sketch = np.zeros(REGISTERS, np.uint8)
 

@@ -25,7 +25,7 @@ from fencepost.model.language.records import Key
 REGISTERS = 4096
 """Registers of the sketch that counts distinct states. Its error is 1.04 / sqrt(4096) = 1.6 %."""
 KEPT = 16
-"""If hashes are requested, one in this many distinct states keeps its hash. A power of two."""
+"""If hashes are requested, the hash of one in this many distinct states is kept. A power of two."""
 MOST_STEPS = 1_000_000
 """Maximum number of steps of one walk, because a recorded walk is kept in memory."""
 
@@ -61,8 +61,8 @@ class Walks:
     finals: np.ndarray[Any, Any]
     sketch: np.ndarray[Any, Any]
     kept: np.ndarray[Any, Any]
-    """If requested: for each walk, those hashes (uint64) of its states that are multiples of KEPT, padded with
-    zeros."""
+    """If requested: for each walk, those hashes (uint64) of its states that are multiples of KEPT, padded with zeros.
+    """
     code: int = 0
     """Code of the failed check that ended the last of these walks, or 0. See `Walker.error`."""
 
@@ -99,7 +99,7 @@ class Walker:
         places = {item.name: (False, place) for place, item in enumerate(self._of_states)}
         places |= {item.name: (True, place) for place, item in enumerate(self._of_steps)}
         self._columns = [places[item.name] for item in properties]
-        """Where the kernel decides each property: whether the property is over steps, and its number among those."""
+        """Where the kernel decides each property: whether it is about steps, and its index among those."""
         self._kernel = partial(walk_kernel(), self.module.expand, self.module.judge)
         """kernel.py describes the other arguments."""
 

@@ -18,7 +18,7 @@ from fencepost.model.cluster.machine import MACHINE
 MIN_ISR, UNCLEAN, CLEANUP = "min.insync.replicas", "unclean.leader.election.enable", "cleanup.policy"
 ELR_FEATURE, METADATA_FEATURE = "eligible.leader.replicas.version", "metadata.version"
 SHRINK_OPENS_BEFORE = 12
-"""The metadata.version level from which an ISR shrink does not start a leader epoch: 3.6-IV0 (KAFKA-15021)."""
+"""From this metadata.version level on, a shrinking ISR does not start a new leader epoch: 3.6-IV0 (KAFKA-15021)."""
 LEVELS = (
     (12, "kafka-3.5"),
     (20, "kafka-3.7"),
@@ -34,7 +34,7 @@ TOPIC, BROKER = 2, 4
 FOREVER = 1 << 62
 WHOLE = re.compile(r"[0-9]{1,9}", re.ASCII)
 TOGETHER = 1000
-"""Maximum milliseconds between the records of one event, such as fencing a broker and removing it from the ISR."""
+"""Maximum milliseconds between records with the same cause, such as a fencing and the resulting ISR change."""
 
 
 class LogRecord(NamedTuple):
@@ -156,11 +156,11 @@ class ClusterContext:
     end: int = 0
     until: int = 0
     min_isr: int = 1
-    """The broker setting min.insync.replicas, used if neither the topic nor the cluster sets it."""
+    """The broker setting min.insync.replicas, used if neither the topic nor the cluster overrides it."""
     own: dict[str, list[tuple[int, int, str, Any]]] = field(default_factory=lambda: defaultdict(list))
     common: list[tuple[int, int, str, Any]] = field(default_factory=list)
     supported: dict[int, int] = field(default_factory=dict)
-    """The highest metadata.version level that each controller supports, which depends on its release."""
+    """Highest metadata.version level that each controller supports, according to its release."""
 
     def version_at(self, offset: int) -> str:
         return version_of(self._level(METADATA_FEATURE, offset))

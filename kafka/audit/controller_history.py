@@ -21,9 +21,9 @@ from fencepost.model.language.errors import UsageError
 NAME = "replication"
 MOST = 5
 ABSENT = -2
-"""A broker that exists only in the model, which needs at least two brokers; one of them may lack a replica."""
+"""A broker that exists only in the model, which has at least two brokers. One may have no replica."""
 ENDS = ("deleted", "unjudged")
-"""Kinds of rows after which the state of the partition is unknown."""
+"""Kinds of rows after which the partition's state is unknown."""
 
 
 class ControllerState(NamedTuple):
@@ -66,7 +66,7 @@ class ControllerHistory:
     values: dict[str, int]
     version: str
     left_out: str = ""
-    """Why the history starts late; empty if it starts with the creation of the partition."""
+    """Why the history starts late; empty if it starts when the partition is created."""
 
     def describe(self, last: int) -> str:
         return f"{self.topic}-{self.partition}, offsets {self.points[0].offset} to {self.points[last].offset}"

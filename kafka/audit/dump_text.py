@@ -127,7 +127,7 @@ def _or_none(shape: Shape) -> Shape:
 
 _INT8, _INT16, _INT32, _INT64 = (_number(-(1 << bits - 1), 1 << bits - 1) for bits in (8, 16, 32, 64))
 _EPOCH = _number(-1, 1 << 30)
-"""Limits of the epochs: an epoch rises by one at a time and never gets this high."""
+"""Upper limits of epochs: epochs increase one by one and never reach these values."""
 _text, _flag = _of(str), _of(bool)
 _brokers, _objects = _each(_number(0, 1 << 31)), _each(_of(dict))
 _SOME = _or_none(_brokers)

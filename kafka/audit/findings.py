@@ -7,7 +7,7 @@ Severity = Literal["critical", "high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
 GUARANTEES = "docs/kafka/replication.md"
 REPAIRED = {**dict.fromkeys(("G-S6b", "HYP-1", "HYP-10", "HYP-11", "HYP-12", "HYP-13", "HYP-14"), ""), "HYP-17": "4.3"}
-"""The release that fixes a finding; empty if no release up to 4.4.0 fixes it."""
+"""The release that fixes the finding; empty if no release up to 4.4.0 does."""
 VIOLATION, EXPOSURE = True, False
 
 
@@ -26,7 +26,7 @@ class Sort:
     sentence: str
     look: str
     of_copies: bool = False
-    """Whether it is visible only in copies of brokers' logs."""
+    """Whether only copies of broker logs can show it."""
     before: tuple[str, str] = ("", "")
     """(release, earlier rule). A 3.x release is compared with metadata.version, a later one with the controllers'."""
 
@@ -68,41 +68,41 @@ COMPARE = (
     "a deposed leader has."
 )
 STATE = (
-    "Check whether the metadata was changed manually or the controllers ran mixed versions, and report a bug: Kafka's "
-    "controller should never do this."
+    "Check whether the metadata was changed manually or the controllers ran different versions. If neither is true, "
+    "report a bug: Kafka's controller should never do this."
 )
 
 
 ALL = (
     Sort("isr-not-sane", VIOLATION, "critical", "G-S6",
-         "The leader is in the ISR; every ISR member is a replica; the ISR is not empty unless ELR is on. ELR members "
-         "are replicas outside the ISR, and exist only while the ISR is below min ISR.",
+         "The leader is in the ISR, every ISR member is a replica, and the ISR is not empty unless ELR is on. ELR "
+         "members are replicas outside the ISR, and exist only while the ISR has fewer than min ISR members.",
          "The leader, ISR, ELR and replicas contradict each other.",
          STATE),
     Sort("inactive-member", VIOLATION, "high", "G-S6",
-         "A broker that is fenced or shutting down leaves the ISR, except that the last member stays if ELR is off.",
+         "A broker that is fenced or shutting down leaves the ISR. If ELR is off, the last member stays.",
          "A broker that is fenced or shutting down is the leader or is still in the ISR.",
          "Search the broker's log for 'fenced' and check its heartbeats. Records acknowledged during this time may be "
          "on fewer brokers than the ISR suggests."),
     Sort("elr-without-replica", VIOLATION, "high", "G-S6b",
          "Every member of the ELR is a replica.",
-         "A reassignment removed a replica, but its broker stayed in the ELR, the list of brokers that can lead "
-         "without data loss. If the broker is assigned an empty replica again, it can be elected.",
+         "A reassignment removed a replica, but its broker stayed in the ELR, the list of brokers that can become "
+         "leader without losing records. If the broker is assigned an empty replica again, it can be elected.",
          "Do not assign the partition to this broker again until the ISR has min.insync.replicas members, which "
          "empties the ELR. `kafka-topics.sh --describe` shows the ELR as `Elr`."),
     Sort("stale-member", VIOLATION, "high", "G-S7",
-         "A broker that re-registers leaves the ISR, except that the last member stays if ELR is off.",
-         "A broker re-registered but kept its old place in the ISR (KIP-903, HYP-2).",
-         f"Its log may be shorter than when it was in sync, before it restarted. {COMPARE}",
-         before=("4.0", "A broker that re-registers leaves the ISR, but the last member stays (KAFKA-18106).")),
+         "A broker that re-registers leaves the ISR. If ELR is off, the last member stays.",
+         "A broker re-registered but stayed in the ISR (KIP-903, HYP-2).",
+         f"Its log may have become shorter during the restart. {COMPARE}",
+         before=("4.0", "A broker that re-registers leaves the ISR, unless it is the last member (KAFKA-18106).")),
     Sort("elr-not-by-rule", VIOLATION, "high", "G-S6",
-         "While the ISR is below min ISR, a broker that leaves it stays eligible, unless it re-registers after a "
-         "crash (KIP-966). Otherwise the ELR is empty.",
+         "If a broker leaves an ISR that is then smaller than min ISR, it stays eligible until it re-registers after "
+         "a crash (KIP-966). Otherwise, the ELR is empty.",
          "The ELR does not follow the rules of KIP-966.",
          STATE),
     Sort("not-electable", VIOLATION, "critical", "G-S1b",
-         "A clean election chooses a member of the ISR or of the ELR.",
-         "The controller elected a leader that was in neither the ISR nor the ELR, but treated it as a clean election.",
+         "A clean election chooses a leader from the ISR or the ELR.",
+         "The controller elected a leader from outside the ISR and the ELR, but treated the election as clean.",
          f"{COMPARE} {STATE}"),
     Sort("epoch-not-opened", VIOLATION, "high", "G-S5",
          "A new leader epoch starts whenever the leader changes or a replica is removed.",
@@ -111,7 +111,7 @@ ALL = (
          before=("3.6", "A new leader epoch starts if the leader changes, a replica is removed or the ISR shrinks.")),
     Sort("nobody-elected", VIOLATION, "high", "G-L6",
          "A partition without a leader gets one as soon as a member of its ISR or ELR is active.",
-         "The partition has no leader although an eligible broker is active.",
+         "The partition has no leader, even though an eligible broker is active.",
          "Elect a leader manually with `kafka-leader-election.sh --election-type preferred`, and look for errors in "
          "the log of the active controller."),
     Sort("unknown-partition", VIOLATION, "medium", "G-S13",
@@ -119,53 +119,55 @@ ALL = (
          "A partition changed before it was created or after it was deleted.",
          STATE),
     Sort("snapshot-differs", VIOLATION, "critical", "G-S5",
-         "A snapshot agrees with the records that precede it.",
-         "A snapshot disagrees with the preceding records about this partition.",
-         "Brokers that load this snapshot and brokers that replay the log disagree. Compare them with "
+         "A snapshot agrees with the records before it.",
+         "A snapshot contradicts earlier records about this partition.",
+         "Brokers that load this snapshot get a different state than brokers that replay the log. Compare them with "
          "`kafka-metadata-shell.sh`."),
     Sort("created-twice", VIOLATION, "high", "G-S13",
          "A partition is created only once.",
          "A partition that already existed was created again.",
          STATE),
     Sort("removed-replica-elected", EXPOSURE, "critical", "HYP-10",
-         "A broker elected from the ELR has kept its replica since it entered the ELR.",
-         "A broker that had deleted its log was elected. A reassignment had removed its replica but left it in the "
-         "ELR, the list of brokers that can lead without data loss.",
-         "Assume that acknowledged records are lost until you have compared the logs. The previous leader keeps them "
-         "until it follows the new leader, so keep it down and copy the partition's directory from its disk. If it is "
-         "already back, 'Truncating partition' in its log gives the offset from which records are gone; resend those "
-         "from the producers or from the copy. Until the ISR has min.insync.replicas members, do not cancel a "
-         "reassignment, and do not assign the partition to a broker whose replica was just removed."),
+         "A broker elected from the ELR has kept its replica since entering the ELR.",
+         "A broker was elected that had deleted its log. A reassignment had removed its replica but left it in the "
+         "ELR, the list of brokers that can become leader without losing records.",
+         "Assume that acknowledged records are lost until you have compared the logs. The previous leader still has "
+         "them until it follows the new leader, so keep it down and copy the partition's directory from its disk. If "
+         "it is already running again, 'Truncating partition' in its log shows the offset from which records were "
+         "removed; resend those from the producers or from the copy. Until the ISR has min.insync.replicas members, "
+         "do not cancel a reassignment, and do not assign the partition to a broker whose replica was just removed."),
     Sort("emptied-elr-elected", EXPOSURE, "critical", "HYP-17",
-         "The last known leader is elected only if the ELR was already empty when a broker assigned a directory.",
-         "The last known leader was elected after a directory assignment had emptied the ELR. No other broker could "
-         "be elected, although others may have had more records.",
-         "If the elected broker's disk was new or empty, assume that acknowledged records are lost on it and on every "
-         "replica that has followed it since. A replica that is still down has its records: keep it down, and copy "
-         "the partition's directory from its disk. If it is already back, 'Truncating partition' in its log gives the "
-         "offset from which records are gone; resend those from the producers or from the copy."),
+         "The last known leader is elected only if the ELR was already empty before a broker assigned a directory.",
+         "The last known leader was elected after a directory assignment had emptied the ELR. No other broker was "
+         "eligible, although others may have had more records.",
+         "If the elected broker's disk was new or empty, assume that acknowledged records are lost on this broker "
+         "and on every replica that has followed it since. A replica that is still down has the records: keep it "
+         "down, and copy the partition's directory from its disk. If it is already running again, 'Truncating "
+         "partition' in its log shows the offset from which records were removed; resend those from the producers or "
+         "from the copy."),
     Sort("elr-emptied", EXPOSURE, "high", "HYP-17",
          "Assigning a replica to a directory does not change the ELR.",
-         "A broker assigned a replica to a directory, which emptied the ELR, the list of brokers that can lead "
-         "without data loss.",
-         "While there is no leader, only the last known leader can be elected now, even if its disk is empty. If its "
-         "disk is new, stop that broker and run an unclean election of a broker that has all records. Start brokers "
-         "with new disks only while every partition has a leader.",
-         before=("4.3", "Assigning a directory should not change the ELR, but before Kafka 4.3 it empties the ELR.")),
+         "A broker assigned a replica to a directory. This emptied the ELR, the list of brokers that can become "
+         "leader without losing records.",
+         "Until there is a leader, only the last known leader can be elected, even if its disk is empty. If its disk "
+         "is new, stop that broker and run an unclean election of a broker that has all records. Start brokers with "
+         "new disks only while every partition has a leader.",
+         before=("4.3", "Assigning a directory should not change the ELR, but it empties the ELR before Kafka 4.3.")),
     Sort("late-min-isr-elected", EXPOSURE, "critical", "HYP-11",
-         "A broker elected from the ELR did not enter it soon after min ISR was raised.",
-         "The elected broker had entered the ELR just after min ISR was raised.",
-         f"The former leader may have acknowledged records alone under the old min ISR. {COMPARE}"),
+         "No broker is elected that entered the ELR shortly after min ISR was raised.",
+         "The elected broker had entered the ELR shortly after min ISR was raised.",
+         f"Under the old min ISR, the former leader may have acknowledged records that no other broker has. {COMPARE}"),
     Sort("late-min-isr", EXPOSURE, "high", "HYP-11",
-         "No broker enters the ELR soon after min ISR was raised above the size of the ISR.",
-         "The ISR shrank below a min ISR that had just been raised, and the broker that left it can still be elected.",
-         "Do not restart the leader until the ISR has min ISR members again. Raise min ISR only while all replicas "
-         "are in sync, and wait before you restart any broker."),
+         "No broker enters the ELR shortly after min ISR has been raised above the size of the ISR.",
+         "The ISR shrank below a min ISR that had just been raised, and the broker that left the ISR can still be "
+         "elected.",
+         "Do not restart the leader until the ISR has at least min ISR members again. Raise min ISR only while all "
+         "replicas are in sync, and wait before you restart a broker."),
     Sort("min-isr-above-isr", EXPOSURE, "medium", "HYP-11",
          "Min ISR is raised only while at least that many replicas are in sync.",
          "Min ISR was raised above the size of the ISR.",
-         "Producers with acks=all get errors until enough replicas have caught up. To list such partitions, run "
-         "`kafka-topics.sh --describe --under-min-isr-partitions`."),
+         "Producers with acks=all get errors until enough replicas have caught up. `kafka-topics.sh --describe "
+         "--under-min-isr-partitions` lists such partitions."),
     Sort("cleared-while-leaderless", EXPOSURE, "high", "HYP-12",
          "Min ISR is changed only while the partition has a leader.",
          "Min ISR was changed while there was no leader. This cleared the ELR, so the controller no longer knows "
@@ -173,81 +175,83 @@ ALL = (
          "A clean election is no longer possible. Find the replica with the longest log, and make it the leader by an "
          "unclean election."),
     Sort("stale-elr-elected", EXPOSURE, "critical", "HYP-14",
-         "A broker elected from an ELR that remained after ELR was turned off has not re-registered since then.",
-         "A broker was elected from an ELR that remained after ELR was turned off, although it had re-registered "
-         "since then.",
-         f"With ELR off, a broker that crashes stays in such an ELR, so this one may have lost records. {COMPARE}"),
+         "A broker elected from an ELR that was kept after ELR had been turned off has not re-registered since then.",
+         "A broker was elected from an ELR that was kept after ELR had been turned off, although the broker had "
+         "re-registered since then.",
+         "With ELR off, a broker that crashes stays in such an ELR, so the elected broker may have lost records. "
+         f"{COMPARE}"),
     Sort("elr-left-behind", EXPOSURE, "high", "HYP-14",
          "ELR is turned off only while no partition has ELR members.",
          "ELR was turned off while the partition had ELR members. They can still be elected, even if their logs have "
          "lost records.",
          "Bring the ISR back to min ISR before any of these brokers restarts: the next change of the partition then "
-         "empties the ELR. Before you turn ELR off again, empty every ELR: while every partition has a leader, change "
-         "the cluster's min ISR and change it back."),
+         "empties the ELR. Before you turn ELR off again, empty every ELR: wait until every partition has a leader, "
+         "then change the cluster's min ISR and change it back."),
     Sort("cleared-then-deleted", EXPOSURE, "high", "HYP-13",
-         "A topic is deleted only after all brokers of an ELR that was cleared are back in the ISR.",
-         "A topic was deleted after a change of min ISR had cleared its ELR. A broker of that ELR can neither "
+         "If an ELR was cleared, its topic is deleted only after all of its brokers are back in the ISR.",
+         "A topic was deleted after a change of min ISR had cleared its ELR. Brokers of that ELR can neither "
          "register after a crash nor be unregistered.",
-         "Whenever such a broker tries to register, the active controller resigns ('existed in isrMembers, but not in "
-         "the topics map'). Always shut that broker down cleanly; then it can register. According to the code, a "
-         "controller restarted from a later snapshot is not affected, but we have not tested this."),
+         "Whenever such a broker tries to register, the active controller resigns ('existed in isrMembers, but not "
+         "in the topics map'). Always shut that broker down cleanly, because it can register then. According to the "
+         "code, a controller that restarts from a later snapshot is not affected, but we have not tested this."),
     Sort("regained-leadership", EXPOSURE, "medium", "HYP-1",
-         "A broker that lost leadership does not regain it soon afterwards, unless it restarts.",
-         "A broker regained leadership soon after losing it, without restarting in between.",
-         "If the broker received metadata late, it may have counted followers that had already truncated. Search the "
-         "followers' logs for 'Truncating partition' between the two times, and compare the high watermarks."),
+         "A broker that loses leadership does not regain it shortly afterwards, unless it restarts.",
+         "A broker regained leadership shortly after losing it, without a restart in between.",
+         "If the broker received metadata late, it may have counted followers that had already truncated their logs. "
+         "Search the followers' logs for 'Truncating partition' between the two times, and compare the high "
+         "watermarks."),
     Sort("unclean-election", EXPOSURE, "critical", "G-S1",
          "Every leader is elected from the ISR or the ELR.",
-         "The elected leader was in neither the ISR nor the ELR: an unclean election.",
+         "The elected leader was in neither the ISR nor the ELR, so the election was unclean.",
          f"Records that the new leader did not have are lost. {COMPARE} To prevent this, set "
          "unclean.leader.election.enable=false for the topic and the cluster, and use three replicas, "
          "min.insync.replicas=2 and acks=all."),
     Sort("last-known-leader-elected", EXPOSURE, "high", "G-S2",
          "Every leader is elected from the ISR or the ELR, not as the last known leader.",
          "The last known leader was elected although it may have lost records.",
-         "It had shut down uncleanly. Search its log for 'Recovering unflushed segment' and for a log end below the "
-         "previous high watermark."),
+         "This broker had shut down uncleanly. Search its log for 'Recovering unflushed segment' and for a log end "
+         "below the previous high watermark."),
     Sort("last-replica-down", EXPOSURE, "high", "G-S2b",
-         "The partition does not lose its leader because the last ISR member goes down.",
-         "The last in-sync replica went down, which left the partition without a leader.",
-         "Only this replica's disk is certain to have the last acknowledged records: start its broker before any "
+         "The partition does not lose its leader when the last ISR member goes down.",
+         "The last in-sync replica went down, and the partition was left without a leader.",
+         "Only this replica's disk is certain to have the last acknowledged records. Start its broker before any "
          "other replica is elected."),
     Sort("last-replica", EXPOSURE, "medium", "G-S2b",
          "More than one replica is in sync.",
          "Only one replica was in sync.",
-         "With min ISR 1, all records acknowledged during this time were on one disk only. With a larger min ISR, "
-         "writes with acks=all were refused, so only records written with acks=0 or 1 are at risk. If that broker "
-         "crashed before other replicas had caught up, compare the logs."),
+         "With min ISR 1, all records acknowledged during this time were on a single disk. With a larger min ISR, "
+         "writes with acks=all were rejected, so only records written with acks=0 or acks=1 are at risk. If that "
+         "broker crashed before other replicas had caught up, compare the logs."),
     Sort("offline", EXPOSURE, "medium", "G-L6",
          "The partition has a leader.",
          "The partition had no leader: producers and consumers could not use it.",
-         "Find out why its last brokers went away (the table shows the reason if the log does) and which broker the "
-         "election waited for. To keep a leader, place three replicas on separate racks and restart one broker at a "
-         "time."),
+         "Find out why the last brokers went down (the table shows the reason if the log contains it) and which "
+         "broker the election was waiting for. To keep a leader, place three replicas on separate racks and restart "
+         "one broker at a time."),
     Sort("epoch-without-reason", EXPOSURE, "medium", "G-S5",
          "A new leader epoch starts only if the leader changes or a replica is removed.",
-         "A new leader epoch started although the leader did not change and no replica was removed.",
+         "A new leader epoch started, although the leader did not change and no replica was removed.",
          "Clients and followers refresh their metadata needlessly. Look at the active controller's log around this "
          "offset.",
          before=("3.6", "A leader epoch starts only if the leader changes, a replica is removed or the ISR shrinks.")),
     Sort("under-min-isr", EXPOSURE, "low", "G-S4",
-         "A partition that has a leader has at least min ISR members in its ISR.",
+         "A partition with a leader has at least min ISR members in its ISR.",
          "The ISR had fewer than min ISR members while the partition had a leader.",
          "Producers with acks=all got NotEnoughReplicas errors during this time. Find out why the followers left the "
          "ISR: fencing, shutdown or lag."),
     Sort("records-lost", EXPOSURE, "critical", "G-S1",
          "The leader's log contains every acknowledged record.",
          "The leader's log lacks acknowledged records.",
-         "The copies listed here contain them. Do not start a broker on such a disk: it would truncate them. Read the "
-         "records from the copy (`kafka-dump-log.sh --print-data-log --files SEGMENT`), and send them again.", True),
+         "The copies listed here contain the records. Do not start a broker on such a disk: it would truncate them. "
+         "Read the records from the copy (`kafka-dump-log.sh --print-data-log --files SEGMENT`) and resend.", True),
     Sort("records-may-be-lost", EXPOSURE, "high", "G-S1",
          "The leader's log contains every record that may have been acknowledged.",
          "The leader's log lacks records that may have been acknowledged.",
-         "The copies listed here contain them. Keep these disks, check whether producers received acknowledgements at "
-         "the given times, and send missing records again.", True),
+         "The copies listed here contain the records. Keep these disks, check whether producers received "
+         "acknowledgements at the given times, and resend missing records.", True),
     Sort("log-below-high-watermark", EXPOSURE, "critical", "G-S1",
-         "The log of a broker that shut down cleanly reaches at least to its high watermark.",
-         "A log ends below the high watermark that its broker stored.",
+         "After a clean shutdown, a broker's log extends at least to its high watermark.",
+         "A log ends below the high watermark that the broker stored.",
          "This disk has lost acknowledged records. Compare it with other brokers' copies and with backups, and do not "
          "let this broker become the leader.", True),
     Sort("copies-differ", VIOLATION, "critical", "G-S5",
@@ -255,14 +259,14 @@ ALL = (
          "Brokers have different records at the same offset and epoch.",
          f"Two brokers led in the same epoch, or a disk has corrupted records. {COMPARE}", True),
     Sort("copy-damaged", EXPOSURE, "high", "G-S1",
-         "Segments consist of complete batches with valid checksums and have no gaps in their offsets.",
+         "Segments consist of complete batches with valid checksums, and their offsets have no gaps.",
          "Part of a log cannot be read.",
-         "If the copy is faithful, the original log is damaged too: check the disk. Let the broker replicate the log "
-         "again from a leader that has all records.", True),
+         "If the copy is faithful, the original log is damaged too: check the disk, and let the broker replicate the "
+         "log again from a leader that has all records.", True),
     Sort("epochs-differ", EXPOSURE, "high", "G-S1",
          "leader-epoch-checkpoint agrees with the epochs of the batches.",
          "leader-epoch-checkpoint disagrees with the epochs in the segments.",
-         "A broker decides from this file where to truncate, so it will truncate at a wrong offset. Stop it, delete "
-         "the file, and start it again: Kafka rebuilds the file from the segments.", True),
+         "The broker uses this file to find the offset to truncate to, so it will truncate at a wrong offset. Stop "
+         "the broker, delete the file, and start the broker again: Kafka rebuilds the file from the segments.", True),
 )  # fmt: skip
 SORTS: dict[str, Sort] = {item.name: item for item in ALL}

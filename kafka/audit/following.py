@@ -25,12 +25,12 @@ from fencepost.kafka.audit.judging import (
 from fencepost.kafka.formatting import show_brokers, when
 
 SETTLES = 1000
-"""Maximum milliseconds between the batches in which the controller writes one change of many partitions."""
+"""Maximum time in milliseconds between the batches of one change that affects many partitions."""
 
 OF_A_CHANGE = ("elr-not-by-rule", "not-electable")
-"""Findings about a change rather than the resulting partition: they are reported for every change."""
+"""Findings that concern a change rather than the resulting partition. They are reported for every such change."""
 OF_BROKERS = ("inactive-member", "stale-member", "nobody-elected")
-"""Findings about brokers' states between two records of a partition."""
+"""Findings about broker states between two records of a partition."""
 
 
 class Row(NamedTuple):
@@ -82,15 +82,15 @@ class Follower:
         self._found: list[Found] = []
         self._tainted: dict[int, str] = {}
         self._cleared: dict[int, int] = {}
-        """Brokers that stayed in the controller's ELR index when the ELR was cleared, and at which offset (HYP-13)."""
+        """Brokers that remained in the controller's ELR index when the ELR was cleared, and the offset (HYP-13)."""
         self._emptied: tuple[int, Brokers] | None = None
-        """The offset at which a directory assignment emptied the ELR, and the ELR's members before it (HYP-17)."""
+        """Offset at which a directory assignment emptied the ELR, and the previous ELR members (HYP-17)."""
         self._turned_off = -1
         self._lost: dict[int, tuple[int, int]] = {}
         self._raised: tuple[int, int, int] | None = None
         self._spells = Conditions()
         self._blamed: set[tuple[str, Brokers]] = set()
-        """Reported findings that still apply, each with its brokers."""
+        """Reported findings that still apply, with their brokers."""
 
     def take(self, offset: int, time: int, epoch: int, text: str, *, creates: bool, snapshot: bool) -> Iterator[Row]:
         """Yield a row for this record, after rows for events that precede it."""

@@ -22,7 +22,7 @@ from fencepost.model.language import NONE, bits
 
 NO_LEADER = -1
 SAME_LEADER = None
-"""The value of `leader` in a change that keeps both the leader and its epoch."""
+"""Value of `leader` in a change that keeps both the leader and its epoch."""
 RECOVERING = 1
 Brokers = tuple[int, ...]
 
@@ -50,23 +50,24 @@ class PartitionChange(NamedTuple):
     elr: Brokers | None
     last_known: Brokers | None
     assigns: bool = False
-    """Whether the record lists directories because a broker has assigned its replica to one."""
+    """Whether the record lists directories because a broker has assigned its replica to one of them."""
 
 
 CLEARED = PartitionChange(None, None, None, None, SAME_LEADER, None, (), ())
-"""The effect of a ClearElrRecord on a partition that has an ELR or a last known leader
-(ReplicationControlManager.removeTopicElrs)."""
+"""Effect of a ClearElrRecord on a partition that has an ELR or a last known leader
+(ReplicationControlManager.removeTopicElrs).
+"""
 
 
 FIELDS = (
     *("replicas", "isr", "removingReplicas", "addingReplicas", "leader", "leaderRecoveryState"),
     *("eligibleLeaderReplicas", "lastKnownElr"),
 )
-"""Names of the records' fields, in the order of the fields of Core."""
+"""Field names of the records, in the order of Core's fields."""
 
 
 DEFAULTS = {"leader": -2, "leaderRecoveryState": -1}
-"""Values in a PartitionChangeRecord that, like null, mean that the field does not change."""
+"""Values in a PartitionChangeRecord that, like null, mean "unchanged"."""
 NOTHING = Core((), (), (), (), NO_LEADER, 0, (), ())
 
 
@@ -93,7 +94,7 @@ def merge_change(core: Core, change: PartitionChange) -> Core:
 
 
 LONG = 60_000
-"""A time below min ISR, in milliseconds, that is too long for a restart."""
+"""Time below min ISR, in milliseconds, that is too long to be due to a restart."""
 
 
 class Condition(NamedTuple):

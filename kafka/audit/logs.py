@@ -32,7 +32,7 @@ CLUSTER = re.compile(r"^cluster\.id=(\S+)", re.MULTILINE)
 ARCHIVES = (b"\x1f\x8b", b"PK\x03\x04", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd")
 TEXT = frozenset(range(32, 127)) | {9, 10, 13}
 HEADER = 61
-"""The size of a batch header. Its checksum makes the first header of a file an identifier of the log."""
+"""Size of a batch header. The first header of a file contains a checksum, so it identifies the log."""
 Kind = Literal["segment", "snapshot", "dump"]
 
 
@@ -180,7 +180,7 @@ class Coverage:
     """(file number, first offset, last offset): the file from which each offset is taken."""
     overlaps: list[tuple[int, int]]
     gaps: list[tuple[int, int]]
-    """Ranges contained in no file, including the offsets before the first one."""
+    """Offset ranges that no file contains, including the offsets before the first one."""
 
     @classmethod
     def of(cls, files: Iterable[File]) -> Coverage:
@@ -224,14 +224,14 @@ class Copy:
     topic: str
     partition: int
     mark: str
-    """The suffix of the directory if Kafka has renamed it: deleted, stray, or a future replica."""
+    """Suffix of the directory if Kafka has renamed it because the replica is deleted, stray or a future replica."""
     topic_id: str
     high_watermark: int
     start: int
-    """The first offset: retention or a request deleted the earlier ones."""
+    """First offset. Earlier records were deleted because of retention or by a request."""
     stopped: bool
     epochs: tuple[tuple[int, int], ...]
-    """Leader epochs and the offsets at which they start, from the checkpoint."""
+    """Leader epochs and their start offsets, from the checkpoint."""
     segments: tuple[str, ...]
     bytes: int
     notes: tuple[str, ...]
@@ -258,7 +258,7 @@ class Compared:
     compacted: bool
     runs: list[Run] = field(default_factory=list)
     notes: list[dict[str, Any]] = field(default_factory=list)
-    """Bytes that belong to no batch: the copy, the position, and whether they are the end of the log."""
+    """Bytes that belong to no batch: the copy, the position, and whether they are at the end of the log."""
     whole: bool = True
 
 

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 HISTORIES, FINDINGS, JUDGED = "histories", "findings", "judged.json"
 JUDGEMENT = 4
-"""Version of the judging rules and the output format; output of other versions is not reused."""
+"""Version of the judging rules and the output format. Output of other versions is not reused."""
 ROWS_OF_A_TASK = 250_000
 BATCH = 20_000
 LED = 400
-"""Maximum number of changes of a partition in a trace, counted from the end; the model's capacity is smaller."""
+"""Maximum number of a partition's changes in a trace, counted from the end; the model can hold even fewer."""
 CREATES, CHANGES = "PARTITION_RECORD", "PARTITION_CHANGE_RECORD"
 PLACE = "topic_id string, topic string, partition int"
 FOUND = f"{PLACE}, {FINDING}"
@@ -46,7 +46,7 @@ text string"""
 LINEAGE = "topic_id topic partition offset time leader leader_epoch isr elr election"
 SOME = 3
 RECORDS = 1000
-"""Maximum number of partitions whose copies are reported; partitions that lost records come first."""
+"""Maximum number of partitions whose copies are reported. Partitions that lost records come first."""
 Place = tuple[str, int]
 Ranges = list[tuple[int, int]]
 Where = list[tuple[str, str, Any]]
@@ -114,7 +114,7 @@ class Judged:
     differ: dict[str, int]
     records: list[dict[str, Any]]
     notes: list[tuple[str, bool]]
-    """Open questions about the copies, each with whether it leaves the verdict incomplete."""
+    """Open questions about the copies, and whether each one leaves the verdict incomplete."""
 
 
 @dataclass
@@ -123,9 +123,9 @@ class MetadataLog:
 
     reading: Reading
     within: int = 60_000
-    """Changes within this many milliseconds after another are suspicious."""
+    """A change is suspicious if it follows another one within this many milliseconds."""
     min_isr: int = 1
-    """The broker setting min.insync.replicas, used if the log does not set it."""
+    """The broker setting min.insync.replicas, used if the log contains no value."""
     copies: tuple[Copy, ...] = ()
     comparing: tuple[str, ...] = ()
 

@@ -32,13 +32,13 @@ RECORDS = "records"
 PART = re.compile(r"part-\d{5,}\.parquet", re.ASCII)
 SOURCES = Path(__file__).parent / "java"
 NEWEST = list(RELEASES)[-1]
-"""The default release for decoding; every release can read what earlier ones wrote."""
+"""Default release for decoding. Every release can read what earlier releases wrote."""
 COLUMNS = """file int, offset bigint, batch_end bigint, epoch int, time bigint, type string, version smallint,
 topic_id string, partition int, fields string"""
 FINDING = """sort string, severity string, offset bigint, time bigint, end bigint, lasted bigint, brokers brokers,
 text string"""
 ROWS = 500_000
-"""Rows per row group of a Parquet file, each read by one Spark task."""
+"""Rows per row group of a Parquet file. One Spark task reads one row group."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx768m", "-XX:-UsePerfData")
 
 

@@ -24,23 +24,23 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import Key
 
 MOST_STATES = 4_000
-"""Maximum number of states examined with the rules of one version. Real logs with 19 recorded states took up to 406."""
+"""Maximum number of states examined per version of the rules. Real logs with 19 recorded states needed up to 406."""
 HIDDEN = 14
 LATE = 4
-"""The penalty, in steps, for each broker that has not applied the latest record."""
+"""Penalty, in steps, for each broker that has not applied the latest record."""
 PROMPT = (
     *("broker_applies_metadata", "broker_applies_configs", "leader_learns_change_applied"),
     "leader_learns_change_refused",
 )
-"""Actions that brokers usually perform as soon as they can."""
+"""Actions that brokers usually take as soon as they can."""
 OF_BROKERS = (
     *(*PROMPT, "controller_refuses_alter_partition", "controller_finds_replica_ineligible"),
     *("leader_gives_up_waiting", "leader_handles_fetch", "leader_reports_divergence", "leader_tells_epoch_end"),
     *("leader_requests_expansion", "follower_appends", "follower_truncates"),
 )
-"""Actions tried before a record is reached, if they involve its brokers."""
+"""Actions that are tried before a record is reached, if they involve its brokers."""
 FIRST = (("leader_appends",), *((("leader_handles_fetch",), ("follower_appends",), ("leader_handles_fetch",)) * 4))
-"""The initial actions: a record is written and acknowledged, so that a loss can be observed."""
+"""Initial actions: a record is written and acknowledged, so that a loss becomes visible."""
 
 
 class Node(NamedTuple):
@@ -62,7 +62,7 @@ class Task(NamedTuple):
     joined: int
     left: int
     shrinks: int
-    """Brokers that leave the ISR because the leader requests it."""
+    """Brokers that leave the ISR at the leader's request."""
     moves: bool
     leads: bool
     raised: int
@@ -328,7 +328,7 @@ def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Int
         recorded=told,
         why=(
             f"In the model {names}. The metadata log recorded these steps, each with its offset: "
-            f"{', '.join(offsets) or 'none'}. The other steps were not recorded: the search found them as a possible "
+            f"{', '.join(offsets) or 'none'}. The other steps are not recorded: the search found them as one possible "
             "explanation. The first record is written only to show whether it survives."
         ),
     )

@@ -25,7 +25,7 @@ DOUBTS = frozenset(
     | {REGAINED, "unclean-election", "not-electable", "isr-not-sane", "inactive-member", "stale-member"}
     | {"elr-without-replica", "created-twice", "snapshot-differs", "epoch-not-opened"}
 )
-"""Findings after which even a leader from the ISR or the ELR may lack acknowledged records."""
+"""Findings that mean that even a leader from the ISR or the ELR may lack acknowledged records."""
 PARTS = 100
 UNKNOWN = "the metadata log does not show how later leaders were elected"
 

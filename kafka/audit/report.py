@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 SHOWN = 1000
-"""Maximum number of findings in the report, worst first; the Parquet files have all, `omitted` counts the others."""
+"""Maximum number of findings in the report, worst first. `omitted` counts the others; the Parquet files contain all of
+them.
+"""
 TOLD = 5
 GAPS = 3
 SEEMS = 10
-"""Logs of one cluster differ in a few offsets at their ends at most. If more than one in this many differs, the logs
-come from different clusters."""
+"""Logs from the same cluster differ only in a few offsets at their ends. If more than one in this many offsets differs,
+the logs come from different clusters.
+"""
 TOP = 10
 DAY = 86_400_000
 ELECTIONS = ("isr", "elr", "unclean", "last-known", "none-of-them")
@@ -250,10 +253,11 @@ def warnings_of(
 
 STEP = "offset time leader leader_epoch replicas isr elr adding removing min_isr election why"
 BEFORE, AFTER = 8, 20
-"""Number of changes shown: the last ones up to the worst finding, then the first ones after it. The latest is always
-shown."""
+"""Number of changes shown: the last ones up to the worst finding, then those that follow it. The latest change is
+always shown.
+"""
 LOSING = ("removed-replica-elected", "late-min-isr-elected", "stale-elr-elected", "unclean-election")
-"""Kinds of elections after which only the previous leader may have certain records."""
+"""Kinds of elections after which some records may exist only on the previous leader."""
 Told = dict[str, Any]
 
 
@@ -281,7 +285,7 @@ def _advice(item: Told, steps: list[Told], end: tuple[int, int]) -> str:
     name, began = f"{item['topic']}-{item['partition']}", clock(item["time"])
     if former == NO_LEADER or former in item["brokers"]:
         return ""
-    who = f"Broker {former} led before the election at offset {at:,} ({began})."
+    who = f"Broker {former} was the leader before the election at offset {at:,} ({began})."
     if after and after[-1]["election"] == "deleted":
         return f"{who} The topic was deleted at offset {after[-1]['offset']:,}, so there is nothing left to compare."
     back = next((step for step in known if former in step["isr"]), None)

@@ -9,7 +9,7 @@ from fencepost.kafka.clients.events import NOBODY, Event
 from fencepost.kafka.clients.world import TOPIC, World, topic_id
 
 POLL = 0.015
-"""Seconds that a fetch waits for new records."""
+"""Seconds for which a fetch waits for new records."""
 LATEST = -1
 
 

@@ -34,17 +34,17 @@ class Event:
     epoch: int = NOBODY
     offset: int = NOBODY
     fetched: int = NOBODY
-    """The leader epoch of the previous record, as in a Fetch or OffsetForLeaderEpoch request."""
+    """Leader epoch of the previous record, as sent in a Fetch or OffsetForLeaderEpoch request."""
     since: float = 0.0
     error: str = ""
     value: str = ""
     producer: str = ""
     sequence: int = NOBODY
-    """The producer id, producer epoch and first sequence number of an idempotent producer's batch."""
+    """Producer id, producer epoch and first sequence number of a batch from an idempotent producer."""
     named: bool = False
     """Whether a leader hint contained the leader's endpoint."""
     happened: bool = False
-    """Whether a reported truncation really happened: the leader's log lacks records that the client had read."""
+    """Whether a reported truncation is real: the leader's log lacks records that the client had read."""
 
     def data(self) -> dict[str, Any]:
         plain = {item.name: item.default for item in self.__dataclass_fields__.values()}
@@ -61,20 +61,20 @@ class Play:
     events: list[Event] = field(default_factory=list)
     wanted: int = 0
     followed: int = 0
-    """How many requests the history expects, and how many of them the client sent in time."""
+    """Number of requests that the history expects, and number of those that the client sent in time."""
     backoff: float = 0.0
     has_old_brokers: bool = False
     """Whether some brokers do not support leader epochs, so that a truncation may go undetected."""
     logs: dict[tuple[int, int], list[str]] = field(default_factory=dict)
     restarts: bool = False
-    """Whether the consumer is replaced midway by one that knows only the committed offsets."""
+    """Whether the consumer is replaced midway by a new one, which knows only the committed offsets."""
     resets: bool = False
     """Whether the reset policy is `latest`, so that a consumer may skip records silently."""
     is_idempotent: bool = False
-    """Whether the producer is idempotent and sends several requests at a time."""
+    """Whether the producer is idempotent and has several requests in flight."""
     broken: str = ""
     begun_again: str = ""
-    """Why the first attempt failed, if the history was played twice."""
+    """If the history was played twice, why the first attempt failed."""
 
     @property
     def is_dead(self) -> bool:

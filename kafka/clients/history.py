@@ -26,12 +26,12 @@ SILENT = (
     *("backoff_ends", "client_cannot_connect", "client_validates_position", "client_fails_to_validate"),
     "client_bootstraps_again",
 )
-"""Steps of the client that the cluster can neither delay nor force."""
+"""Steps of the client that the cluster can neither delay nor trigger."""
 
 SMALL: tuple[dict[str, int], ...] = tuple(
     {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": consumer} for consumer in (0, 1)
 )
-"""Constants whose whole state graph is covered: one election, which two brokers learn of at different times."""
+"""Constants whose state graph is covered completely: one election, which brokers learn of in turn."""
 COVERED = (
     *SMALL,
     *({"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": consumer} for consumer in (0, 1)),
@@ -50,8 +50,9 @@ BESIDES = {
     "broker_is_slow": "from now on, a broker answers each OffsetForLeaderEpoch 200 ms late",
 }
 DRAWN = tuple(BESIDES)[:4]
-"""The events used in walks. Without an epoch nothing can be validated, so the event that omits it is only in stories,
-as is the slow broker."""
+"""Events used in walks. An answer without an epoch and a slow broker occur only in stories; without an epoch, no
+position can be validated.
+"""
 
 
 ERRORS = {
@@ -62,8 +63,9 @@ ERRORS = {
     "validation_fails": "the next answers to OffsetForLeaderEpoch contain this error, retriable or not",
     "connection_dies": "the connection to the broker closes between the next request and its answer",
 }
-"""Errors and omissions in the next answer or the next three. They are drawn separately, so that walks without them keep
-their names and moves; walks with them are named `errors SEED.NUMBER`."""
+"""Errors and omissions in the next one or three answers. They are chosen by a separate random generator, so that walks
+without them keep their names and steps; walks with them are named `errors SEED.NUMBER`.
+"""
 FOLLOWERS = {
     "records_are_deleted": "all records of the partition are deleted: its log now starts at its end, on each broker",
     "follower_serves": "the leader names a preferred replica to consumers with a rack, which serves them (KIP-392)",
@@ -97,13 +99,13 @@ APPLICATION = {
     "client_starts_over": "the application drops the topic and uses it again immediately",
     "client_asks_admin": "the application asks an admin client for the log end offset",
 }
-"""Moves of the client's application. If a driver does not support one, the history is not judged."""
+"""Steps of the client's application. If a driver does not support one, the history is not judged."""
 CODES = {
     "topic_has_error": (3, 5),
     "partition_has_error": (5, 9, 72),
     "validation_fails": (-1, 3, 5, 6, 9, 29, 56, 74, 75, 78),
 }
-"""Kafka's error codes that are drawn. Topics only get errors that go away without the user's help."""
+"""Kafka's error codes in walks. Topics only get errors that disappear without user action."""
 
 
 @dataclass(frozen=True)
@@ -171,11 +173,11 @@ class Source:
     seed: int = 1
     besides: float = 0.5
     lag: float = 0.4
-    """The share of walks with other events, and of walks in which a broker learns nothing until the end."""
+    """Fraction of walks with other events, and of walks in which a broker learns nothing until the end."""
     errors: float = 0.25
-    """The share of walks that also contain errors or omissions in answers."""
+    """Fraction of walks that also contain errors or omissions in answers."""
     followers: float = 0.25
-    """The share of the other consumer walks in which a follower serves fetches: `follower SEED.NUMBER`."""
+    """Fraction of the other consumer walks, named `follower SEED.NUMBER`, in which a follower serves fetches."""
     seen: set[tuple[object, ...]] = field(default_factory=set)
 
     def _machines(self) -> list[tuple[Interpreter, Constants]]:
@@ -309,7 +311,7 @@ def by_name(name: str) -> History | None:
 
 FORMAT = 1
 HOPELESS = ("leader-discovery-all-endpoints-lost",)
-"""Traces in which no broker keeps an address that the client knows."""
+"""Traces in which every broker has changed the address that the client knows."""
 ERROR_NAMES = {
     "1": "OFFSET_OUT_OF_RANGE",
     "6": "NOT_LEADER_OR_FOLLOWER",

@@ -26,7 +26,7 @@ from fencepost.model.language.errors import UsageError, nearest
 DRIVERS = Path(__file__).parent / "drivers"
 PYTHON = {"librdkafka": "confluent-kafka", "kafka-python": "kafka-python", "aiokafka": "aiokafka"}
 GO = {"franz-go": "github.com/twmb/franz-go/pkg/kgo", "sarama": "github.com/IBM/sarama"}
-"""Clients in Go, with their modules. Before 1.40, sarama belonged to Shopify."""
+"""Clients written in Go, with their modules. Before 1.40, sarama belonged to Shopify."""
 NEWEST = {
     "java": "4.4.0",
     "librdkafka": "2.16.1",

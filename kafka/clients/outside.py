@@ -23,7 +23,7 @@ CREATE, DELETE, ELECT, REASSIGN = 19, 20, 43, 45
 VERSIONS = {CREATE: 5, DELETE: 4, ELECT: 2, REASSIGN: 0, wire.METADATA: 12, wire.PRODUCE: 9}
 FETCH_BY_NAME, FETCH_WITH_HINTS, PRODUCE_WITH_HINTS = 12, 16, 10
 SECONDS = 10.0
-"""Seconds to wait for an answer, and for the cluster to perform a change."""
+"""Seconds to wait for an answer or for the cluster to make a change."""
 LOOPBACK = ("127.", "::1")
 REPLICAS, RECORDS = 3, 2
 
@@ -51,13 +51,15 @@ class Question:
 
 
 RULES = {
-    "epochs-end-where-they-do": "OffsetForLeaderEpoch gives the latest epoch up to this one and its end (KIP-101)",
+    "epochs-end-where-they-do": "OffsetForLeaderEpoch returns the largest epoch that does not exceed the requested "
+    "one, and its end offset (KIP-101)",
     "unknown-epochs-have-no-end": "for epochs newer than the leader's, OffsetForLeaderEpoch gives -1, -1 (KIP-320)",
     "only-leaders-answer": "other brokers answer OffsetForLeaderEpoch with NOT_LEADER_OR_FOLLOWER (KIP-320)",
     "epochs-are-compared": "a wrong leader epoch gets FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH (KIP-320)",
     "divergence-is-reported": "a fetch beyond the end of its last fetched epoch gets that end (KIP-595)",
     "out-of-range-is-an-error": "a fetch outside the log gets OFFSET_OUT_OF_RANGE",
-    "errors-carry-hints": "FENCED_LEADER_EPOCH and NOT_LEADER_OR_FOLLOWER come with the leader and epoch (KIP-951)",
+    "errors-carry-hints": "FENCED_LEADER_EPOCH and NOT_LEADER_OR_FOLLOWER errors include the leader and its epoch "
+    "(KIP-951)",
     "followers-name-no-replica": "only the leader names a preferred replica (KIP-392, KAFKA-13778)",
     "every-answer-names-the-replica": "incremental fetch answers also name the preferred replica (KIP-392)",
 }
@@ -86,7 +88,7 @@ MISTAKES: dict[str, Mistake] = {
         lambda item, _: item.answer._replace(first=0),
     ),
 }
-"""Mistakes of brokers: each with the rule that must detect it, and a function from a correct answer to the wrong one.
+"""Broker mistakes: each with the rule that must detect it, and a function that turns a correct answer into a wrong one.
 """
 
 

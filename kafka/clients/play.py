@@ -20,11 +20,11 @@ from fencepost.model.language.errors import DisabledError, DomainError
 
 LATE = "the client did not start in time"
 SLOW = 0.2
-"""The seconds that a slow broker takes to answer."""
+"""Seconds that a slow broker takes to answer."""
 MOST_REQUESTS = 300
-"""If a client has not recovered after this many requests, the play ends."""
+"""The play ends if the client has not recovered after this many requests."""
 WARM = 2
-"""The number of records that exist, and are read or written, before the history starts."""
+"""Number of records that exist, or are written or read, before the history starts."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ class Player:
         self.polling: set[Request] = set()
         self.held: dict[bool, Request | None] = {True: None, False: None}
         self.outstanding: dict[str, int] = {}
-        """The values that the client must write or read, with their partitions."""
+        """Values that the client must write or read, by partition."""
         self.reported: set[int] = set()
         self.done = asyncio.Event()
         self.settled = 0
-        """The number of requests since the cluster settled, plus one."""
+        """Number of requests since the cluster settled, plus one."""
 
     def now(self) -> float:
         return time.monotonic() - self.began

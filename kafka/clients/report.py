@@ -46,11 +46,11 @@ from fencepost.kafka.formatting import count_histories, many
 from fencepost.model.language.errors import UsageError
 
 AT_ONCE = 24
-"""Number of histories played at the same time; they spend most of their time waiting."""
+"""Number of histories played in parallel; they spend most of their time waiting."""
 ALONE = 4
-"""Maximum number of processes with a single history that run at the same time."""
+"""Maximum number of parallel processes that play a single history each."""
 AGAIN = 3
-"""Number of replays of a history in which a rule was violated; a violation counts if it recurs in each."""
+"""Number of replays of a history with a violation, which counts only if it happens each time."""
 
 
 @dataclass
@@ -71,15 +71,15 @@ class ClientOutcome:
     client: Installed
     histories: int = 0
     counted: int = 0
-    """Number of histories in which the client had at least one opportunity to violate a rule."""
+    """Number of histories in which the client could have violated at least one rule."""
     exercised: Counter[str] = field(default_factory=Counter)
     broken: Counter[str] = field(default_factory=Counter)
     failures: dict[str, list[Failure]] = field(default_factory=dict)
     exercised_in: Counter[str] = field(default_factory=Counter)
-    """The number of histories with an opportunity to violate each rule."""
+    """By rule, the number of histories in which the client could have violated it."""
     undone: Counter[str] = field(default_factory=Counter)
     begun_again: Counter[str] = field(default_factory=Counter)
-    """The number of histories that had to be played a second time, by reason."""
+    """Number of histories that had to be played twice, by reason."""
     deaths: int = 0
     names: list[str] = field(default_factory=list)
     wanted: int = 0
@@ -327,7 +327,7 @@ class ClientReport:
     missing: str = ""
     traces: dict[str, Path] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
-    """For the last release of a range: the rules that either only this release or only the first one violates."""
+    """For the last release of a range, the rules that only this release or only the first release violates."""
 
     @property
     def verdict(self) -> str:

@@ -16,7 +16,7 @@ from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_m
 from fencepost.model.consumers.fetching import target
 
 TO_LEADERS = ("produce", "fetch", "validate", "list")
-"""Requests that go to the broker that the client believes to be the leader."""
+"""Requests that go to the broker that the client considers the leader."""
 SLACK = 0.05
 """Seconds that a client may take to pass information between its threads."""
 
@@ -104,8 +104,9 @@ def beliefs_of(play: Play) -> dict[int, Beliefs]:
 
 
 WITHOUT_ASKING = 3
-"""Maximum number of requests to the same broker after an error and before the client asks for metadata: they may
-already have been under way."""
+"""Maximum number of requests that a client may send to the same broker between an error and its metadata request. They
+may already have been in flight.
+"""
 REFUSED = (str(NOT_LEADER), str(FENCED_EPOCH))
 
 
@@ -474,4 +475,4 @@ LOOKS: tuple[Callable[[Judge, int], None], ...] = (
     *(_brokers, _epochs, _errors, _followers, _validation, _records, _reports, _recovery, _written),
 )
 AFTER_RESTARTS = (_records, _reports, _recovery)
-"""Checks for plays in which the consumer restarts: the new one's leaders, replicas and epochs are not tracked."""
+"""Checks for plays in which the consumer restarts. The new consumer's knowledge is not tracked."""

@@ -55,7 +55,7 @@ MUTANTS = {
     "asks-admin-where-nobody-is": "recovers",
     "moves-what-was-dropped": "stays-alive",
 }
-"""The mutants of the own client: what each leaves out, and the rule that must detect it."""
+"""Mutants of our own client: what each omits, and the rule that must detect this."""
 
 
 @dataclass
@@ -69,7 +69,7 @@ class Known:
     is_validated: bool = True
     waiting: list[str] = field(default_factory=list)
     numbers: dict[str, wire.Numbers] = field(default_factory=dict)
-    """The producer id, epoch and sequence of each record that an idempotent producer has sent."""
+    """Producer id, epoch and sequence number of each record sent by an idempotent producer."""
     is_over: bool = False
 
 

@@ -9,9 +9,9 @@ from fencepost.kafka.clients.history import APPLICATION, BESIDES, CODES, ERROR_N
 from fencepost.kafka.clients.rules import BrokenRule
 
 SHOWN = 4
-"""Maximum number of events per side in a story, counted from the end."""
+"""Maximum number of events on each side of a story, counted from the end."""
 UNTIL_THE_END = ("recovers", "finds-a-new-topic", "acknowledged-records-are-written")
-"""Rules whose event is a record that never arrives, or its last request, so that the story includes what follows."""
+"""Rules whose violation is a record that never arrives, or its last request. Their stories include later events."""
 MOVES = {
     "controller_elects_leader": "broker {1} becomes the leader of partition {0}",
     "topic_is_recreated": "the topic of partition {0} is recreated, and broker {1} is its leader",
@@ -28,7 +28,7 @@ OTHERS = BESIDES | ERRORS | FOLLOWERS | PRODUCERS
 class Telling:
     cluster: tuple[str, ...]
     client: tuple[str, ...]
-    """The event that violates the rule comes last."""
+    """The event that violates the rule is the last one."""
     source: str
     sentence: str
     cost: str

@@ -23,12 +23,13 @@ OFFERED: dict[int, tuple[int, int]] = {
     INIT_PRODUCER_ID: (0, 5),
     OFFSET_FOR_LEADER_EPOCH: (2, 4),
 }
-"""The versions that the scripted cluster supports: Produce with topic names, Fetch with topic ids."""
+"""Versions that the scripted cluster supports: Produce with topic names, Fetch with topic ids."""
 COMMITS = {OFFSET_COMMIT: (2, 8), OFFSET_FETCH: (1, 7)}
 """Additional versions for histories with commits."""
 JOINS = {11: (0, 5), 12: (0, 3), 13: (0, 1), 14: (0, 3)}
-"""Versions also offered in such histories because librdkafka requires them of a coordinator. Clients that assign
-partitions manually do not use them."""
+"""Versions also offered in such histories, because librdkafka requires a coordinator to support them. Clients that
+assign partitions manually do not use them.
+"""
 NONE, OUT_OF_RANGE, LEADER_NOT_AVAILABLE, NOT_LEADER = 0, 1, 5, 6
 OUT_OF_ORDER, FENCED_PRODUCER, UNKNOWN_PRODUCER = 45, 47, 59
 NO_COORDINATOR, UNSUPPORTED, FENCED_EPOCH, UNKNOWN_EPOCH, UNKNOWN_ID = 15, 35, 74, 75, 100

@@ -23,7 +23,7 @@ from fencepost.model.language.interpreter import Interpreter
 
 TOPIC = "t"
 RETAINED = 5
-"""How many batches per producer a broker remembers."""
+"""Number of batches that a broker remembers per producer."""
 PRODUCER_ERRORS = {
     Answer.NONE: wire.NONE,
     Answer.OUT_OF_ORDER: wire.OUT_OF_ORDER,
@@ -31,7 +31,7 @@ PRODUCER_ERRORS = {
     Answer.FENCED: wire.FENCED_PRODUCER,
 }
 NO_PORT = 1
-"""A port without a listener, for the old address of a broker that moved before the history started."""
+"""A port without a listener: the old address of a broker that moved before the history started."""
 CLUSTER_ACTIONS = (
     *("controller_elects_leader", "topic_is_recreated", "broker_stops", "broker_starts", "broker_learns"),
     "replicas_follow",
@@ -69,7 +69,7 @@ class PartitionAnswer:
     records: tuple[tuple[int, Record], ...] = ()
     diverging: tuple[int, int] | None = None
     preferred: int = NOBODY
-    """The replica that the leader names for the consumer's next fetches."""
+    """The replica that the leader names as preferred for the consumer's next fetches."""
 
 
 class Copy(NamedTuple):
@@ -90,21 +90,21 @@ class World:
         self.s: Any = plain.schema.restore(plain.initial_states()[0])
         self.actions = {item.name: item for item in machine.actions if item.name in CLUSTER_ACTIONS}
         self.ports: dict[tuple[int, int], int] = {}
-        """The port of each endpoint, by broker and number of restarts."""
+        """Port of each endpoint, by broker and number of restarts."""
         self.absent: dict[tuple[int, int, int], str] = {}
-        """By partition, topic and epoch: `missing` or `unknown` if the leader is gone, `restored` if it is back."""
+        """By partition, topic and epoch: `missing` or `unknown` without a leader, `restored` with one again."""
         self.due: list[Move] = []
-        """Pending faults, one entry per answer: wrong leaders, errors, omissions, closed connections."""
+        """Pending faults, one entry per answer: wrong leaders, errors, omissions or closed connections."""
         self.nameless: set[int] = set()
-        """Partitions whose leader epoch is left out of metadata."""
+        """Partitions whose leader epoch is omitted from metadata."""
         self.cut: set[int] = set()
         self.slow: set[int] = set()
         self.logs: dict[tuple[int, int, int], list[Record]] = {}
         self.starts: dict[int, int] = {}
         self.copies: dict[int, Copy] = {}
-        """The follower's copy that serves consumers, by partition."""
+        """By partition, the follower's copy that serves consumers."""
         self.committed: dict[int, tuple[int, int]] = {}
-        """The committed offset of each partition, and its leader epoch or -1."""
+        """Committed offset of each partition, with its leader epoch or -1."""
         self.has_groups = history.has("client_commits", "client_commits_without_epoch", "client_restarts")
         self.followers: Any = named_protocol("follower-reads").machine.set_constants({})
         self.idempotence: Any = named_protocol("idempotent-producer").machine.set_constants({})
@@ -112,9 +112,9 @@ class World:
         self.silent: set[int] = set()
         """Brokers that process requests but do not answer."""
         self.snapshots: dict[tuple[int, int], int] = {}
-        """By broker and partition: the log end offset when the broker restarted from a snapshot."""
+        """Log end offset when the broker restarted from a snapshot, by broker and partition."""
         self.expired: dict[int, int] = {}
-        """By partition: the log end offset when brokers forgot its producers."""
+        """Log end offset when the brokers forgot the partition's producers, by partition."""
         for partition in range(self.c.partitions):
             for epoch in range(newest(self.s).partition[partition].epoch + 1):
                 self.logs[partition, 0, epoch] = []

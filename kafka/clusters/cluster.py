@@ -87,7 +87,7 @@ class Process:
 CONTROLLER = 100
 CLUSTER_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 ADVERTISED = 50
-"""The difference between a node's own port and the advertised one, on which the proxy listens."""
+"""Difference between a node's own port and its advertised port, on which the proxy listens."""
 BEYOND = 1 << 16
 START_SECONDS = 90
 FORMAT_SECONDS = 60
@@ -118,9 +118,9 @@ class Shape:
     settings: Mapping[str, str] = field(default_factory=dict)
     delays: bool = False
     elr: bool | None = None
-    """Whether eligible leader replicas are on, or None for the release's default."""
+    """Whether eligible leader replicas are on; None uses the release's default."""
     disks: tuple[int, ...] = ()
-    """Brokers with a second disk, which gets new logs first."""
+    """Brokers with a second disk, on which new logs are created first."""
 
 
 class Log:
@@ -299,7 +299,7 @@ class Cluster:
 
 
 PATIENCE = 40.0
-"""Seconds after which we give up waiting for an answer. The clients' own timeouts are shorter."""
+"""Seconds after which the scenario stops waiting for an answer. The clients' own timeouts are shorter."""
 
 
 class Client:

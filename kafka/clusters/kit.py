@@ -24,14 +24,14 @@ EDITS = Path(__file__).parent / "edits"
 LOGGING = SOURCES / "log4j2.xml"
 REPAIRS = Path(__file__).parent / "repairs"
 JAVASSIST = "3.30.2-GA"
-"""The library with which fixes edit classes, in the version that kafka-tools uses."""
+"""The library with which fixes edit class files, in the version that kafka-tools uses."""
 TOOLS_OF = {"4.4.0": "4.3.1"}
-"""Releases without kafka-tools on Maven Central, with the release whose tools are used instead."""
+"""Releases for which Maven Central has no kafka-tools, with the release whose tools are used instead."""
 OLDEST = (3, 9)
 LOG4J = "2.25.3"
-"""Logging libraries missing from jars before 4.1; they are needed only to compile."""
+"""Logging libraries that jars before 4.1 lack; they are needed only for compilation."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m")
-"""Java options for a small heap and a quick start, since a scenario takes a minute."""
+"""Java options for a small heap and a fast start, because a scenario takes only about a minute."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Literal
 
 PRODUCE, FETCH, ALTER_PARTITION, HEARTBEAT = 0, 1, 56, 63
 MOST = 1 << 27
-"""A length that no message of Kafka reaches; if one is longer, the peer speaks another protocol."""
+"""A length that no Kafka message reaches. If a message is longer, the peer uses another protocol."""
 
 
 @dataclass(frozen=True)

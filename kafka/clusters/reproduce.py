@@ -25,12 +25,12 @@ SCENARIOS: tuple[Scenario, ...] = tuple(
     )
 )
 PORT = 19200
-"""The default first port, which is below the range of ephemeral ports."""
+"""Default first port, below the range of ephemeral ports."""
 SECONDS = 170.0
-"""Time limit of a run in seconds; on an idle machine, every run takes less than half of it."""
+"""Time limit of a run, in seconds. On an idle machine, every run takes less than half of it."""
 TOPIC = "t"
 FIRST_ELR = (4, 0)
-"""The first release that supports eligible leader replicas, which are off by default there."""
+"""The first release that supports eligible leader replicas. They are off by default there."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Scenario:
     delays: bool = True
     disks: tuple[int, ...] = ()
     elr: bool | None = None
-    """Whether ELR is on, if the release supports it; None for the release's default."""
+    """Whether ELR is on, if the release supports it; None uses the release's default."""
     elr_in_control: bool = True
     causes: tuple[Cause, ...] = ()
     since: Number = (4, 0)

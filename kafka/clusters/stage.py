@@ -30,7 +30,7 @@ def alterations(broker: int, way: Literal["requests", "answers"] = "requests") -
 
 Kind = Literal["step", "operator", "seen", "log"]
 MARKS: dict[Kind, str] = {"step": "", "operator": "$ ", "seen": "  ", "log": "  | "}
-"""The marks of lines: a step, an operator's command, an observation, a line of a log or of a tool's output."""
+"""Line markers: a step, an operator's command, an observation, or a line from a log or a tool's output."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Story:
 
 
 WAIT = 60.0
-"""Seconds for events that must happen in any working cluster."""
+"""Seconds within which events must happen in any working cluster."""
 TOOL_SECONDS = 60
 STEP = 0.1
 OLD = tuple(f"old-{number}" for number in range(100))

@@ -34,12 +34,12 @@ class Binding:
     small: Mapping[str, int]
     refuse: Callable[[Constants, str], str | None]
     rules: Callable[[str], dict[str, int]]
-    """Return the constants that match Kafka and the driver in this version of the model."""
+    """Return the constants with which this version of the model matches Kafka and the driver."""
     not_compared: Mapping[str, str]
     not_driven: Mapping[str, str]
     limits: tuple[str, ...]
     ablation: Ablation
-    """The classification of guards, and the rules to vary."""
+    """How the guards are classified, and the rules to vary."""
 
     @property
     def machine(self) -> Machine:
@@ -49,8 +49,8 @@ class Binding:
         why = self.refuse(constants, version)
         if why:
             raise UsageError(
-                f"Kafka cannot be compared with these constants: {why}. Kafka's rules are fixed, so leave them as the "
-                "version sets them."
+                f"Kafka cannot be compared with these constants: {why}. Kafka's rules are fixed, so leave these "
+                "constants as the version sets them."
             )
 
     def as_built(self, version: str, constants: Constants) -> Constants:

@@ -38,12 +38,12 @@ COMPARE_SECONDS = 120
 FIGURE = "builds"
 WAYS = {"+": "always jumps", "-": "never jumps"}
 DID = "did"
-"""The key of a driver's answer for whether the command succeeded, or why it failed."""
+"""In a driver's answer, the key that says whether the command succeeded or why it failed."""
 RAFT = "org.apache.kafka.raft."
 PROFILE = "mixed"
-"""Limits of random histories: brokers, partitions and steps."""
+"""Limits for random histories: brokers, partitions and steps."""
 WRITTEN = 0.2
-"""Seconds between the agent's reports of executed methods."""
+"""Seconds between two reports of executed methods from the agent."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class ChangedMethod:
     only_a: tuple[str, ...] = ()
     only_b: tuple[str, ...] = ()
     code: bool = False
-    """Whether it can be executed, which abstract methods and fields cannot."""
+    """Whether there is code to execute; abstract methods and fields have none."""
     before: str = ""
-    """The method's key in A, where a lambda may have another number; empty if A lacks it."""
+    """Key of the method in A, where a lambda may have another number; empty if A lacks the method."""
 
     @property
     def key(self) -> str:
@@ -266,11 +266,11 @@ class BuildsReport:
     executed: set[str] = field(default_factory=set)
     lines: set[str] = field(default_factory=set)
     unseen: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """If the builds agree: the differing lines that no history executes, by executed method."""
+    """If the builds agree: by executed method, the lines that differ and that no history executes."""
     one_way: list[dict[str, Any]] = field(default_factory=list)
-    """If the builds agree: conditional jumps in differing lines that always took the same branch."""
+    """If the builds agree: conditional jumps that always took the same branch, in lines that differ."""
     driven: set[str] = field(default_factory=set)
-    """Classes with a method that a history executes."""
+    """Classes with at least one method that a history executes."""
     histories: int = 0
     relevant: int = 0
     played: int = 0
@@ -616,7 +616,7 @@ def write_trace(report: BuildsReport, folder: Path) -> None:
         return
     path = folder / f"{report.bound.protocol}-{report.a.version}-compared.trace"
     told = "; ".join(f"{name} is {a} in A and {b} in B" for name, a, b in found.rows)
-    last = f" The next step is {found.shown[-1]}, which the model refuses." if found.refused else ""
+    last = f" The next step is {found.shown[-1]}, which the model does not allow." if found.refused else ""
     trace = Trace(
         title=f"{report.title} differ",
         protocol=named_protocol(report.bound.protocol),

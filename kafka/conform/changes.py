@@ -36,12 +36,12 @@ SIZES = read_sizes(
     "brokers=3 movable=3 reassignments=1 cancels=1 fences=2 crashes=1 shrinks=0 min_isr=2 "
     "unclean_election=1 max_records=0 metadata_lag=1",
 )
-"""Constants whose images are compared: with operators and fencing, and with crashes and unclean elections."""
+"""Constants for images to compare: one set with operators and fencing, one with crashes and unclean elections."""
 ELR_TURNED_OFF = read_sizes(
     "brokers=3 movable=3 elr_disables=1 reassignments=1 cancels=1 fences=2 crashes=0 shrinks=0 min_isr=2 "
     "max_records=0 metadata_lag=1"
 )
-"""Constants for images in which ELR is off but was not cleared, for versions in which this is possible."""
+"""Constants for images in which ELR is off but was not cleared. Only some versions allow this."""
 MOST_STATES = 2_000_000
 BATCH = 500
 KEPT = 20
@@ -105,7 +105,7 @@ class ImagesCompared:
     images: int
     changes: int = 0
     idle: int = 0
-    """Number of reassignments to the current replicas, which the model does not include."""
+    """Number of reassignments to the current replicas. The model does not include such reassignments."""
     departures: list[ChangeDifference] = field(default_factory=list)
     different: int = 0
 

@@ -29,22 +29,22 @@ from fencepost.model.language.constants import Constants
 
 MOST_STATES = 150_000
 SHOWN = 8
-"""Maximum number of forbidden steps in the summary; the JSON contains all."""
+"""Maximum number of forbidden steps in the summary. The JSON contains all of them."""
 MOST_TRIES = 4
 
 
 class Sight(StrEnum):
     DEPARTS = "departs"
-    """Kafka did neither what the model nor what the variant does, or reported a different error."""
+    """Kafka's result was neither the model's nor the variant's, or Kafka reported a different error."""
     NOTICED = "noticed"
-    """Kafka did what the model does, not what the variant does."""
+    """Kafka's result was the model's, not the variant's."""
     TOGETHER = "noticed-with-others"
-    """As NOTICED, but only after all other checks of the action had been removed as well."""
+    """Like NOTICED, but only after all other checks of the action had been removed too."""
     UNNOTICED = "unnoticed"
     """Kafka did what the variant does."""
     UNTRIED = "untried"
     NOWHERE = "nowhere"
-    """No reachable state shows a difference that Kafka could reveal."""
+    """There is no reachable state in which Kafka's behaviour could show a difference."""
 
 
 @dataclass
@@ -54,7 +54,7 @@ class VariantRow:
     variant: Variant
     where: str
     why: str
-    """Why the variant cannot be detected; empty if it must be."""
+    """Why the variant is undetectable; empty if it must be detected."""
     tries: list[tuple[Sight, Trial]] = field(default_factory=list)
 
     @property
@@ -297,7 +297,10 @@ class GuardsReport:
             for (action, answer), times in sorted(self.refusals.answers.items()):
                 yield f"  {action}: {answer} ({times:,})"
             for item in self.refusals.forbidden[:SHOWN]:
-                yield f"  Kafka executes what the model refuses: {item.answer}, after {' / '.join(item.steps)}"
+                yield (
+                    f"  Kafka executes a step that the model does not allow: {item.answer}, after "
+                    f"{' / '.join(item.steps)}"
+                )
         yield f"in {seconds(round(1000 * self.seconds))}"
 
     def data(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from fencepost.model.language.records import Key
 
 Found = TypeVar("Found")
 MOST_STATES = 50_000
-"""Maximum number of states in a state graph, which is explored with the plain semantics."""
+"""Maximum number of states in a state graph. The plain semantics explores it."""
 SHOWN = 8
 DEPTH = 40
 
@@ -118,7 +118,7 @@ def write_differences(report: "HistoriesReport", folder: Path) -> None:
 def trace_of(report: "HistoriesReport", found: Difference) -> Trace:
     told = "; ".join(f"{name} is {kafka} in Kafka and {model} in the model" for name, model, kafka in found.rows)
     return Trace(
-        title=f"Kafka {report.release.version} departs from the model after {found.action}",
+        title=f"Kafka {report.release.version} deviates from the model after {found.action}",
         protocol=named_protocol(report.bound.protocol),
         constants=report.constants,
         prop=None,

@@ -20,11 +20,11 @@ ELECTS = "controller_elects_preferred"
 
 class TraceVerdict(StrEnum):
     CONFIRMED = "confirmed"
-    """Kafka executed every step with the model's result, and the property is violated at the end."""
+    """Every step on Kafka had the model's result, and the property is violated at the end."""
     REFUTED = "refuted"
-    """Kafka executes a step differently, or the property holds at the end of the history."""
+    """Kafka executed a step differently, or the property holds at the end of the history."""
     NOT_DRIVEN = "not driven"
-    """The driver or the release lacks something that the history needs."""
+    """The history needs something that the driver or the release does not have."""
     DEPARTS = "departs"
     """Kafka and the model differ before the end."""
 

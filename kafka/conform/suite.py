@@ -40,7 +40,7 @@ from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter, Step, Transition
 
 EDITION = 1
-"""Version of the histories; increase it if the model's histories change."""
+"""Version of the histories. Increase it if the model's histories change."""
 SOURCES = Path(__file__).parent / "java"
 WALKS = 60
 DEPTH = 60
@@ -54,10 +54,10 @@ WIDE = read_sizes(
     "brokers=3 elr=0 unclean_election=1 max_records=2 metadata_lag=5 crashes=2 clean_stops=1 fences=2 shrinks=1 "
     "lags=1 elections=1 max_leader_epoch=6",
 )
-"""Constants of the longer walks. Late answers and log directories occur in the grounds of ablation."""
+"""Constants of the longer walks. Late answers and log directories occur only in ablation's walks."""
 WIDE_WALKS = 250
 MOST = 20_000
-"""Number of states of a ground that are searched for steps that Kafka refuses."""
+"""Number of states per set of constants that are searched for steps that Kafka rejects."""
 PART = 1_000
 TRIES = 3
 REFUSALS = 5

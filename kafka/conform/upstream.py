@@ -40,11 +40,11 @@ REPAIRS: dict[str, tuple[str, int]] = {
 BEYOND = ("leader_handles_late_fetch", "leader_learns_change_refused")
 """Steps of a current or former leader for which the template has no call."""
 DIRECTORIES = ("log_directory", "disk_is", "controller_marks_directory", "controller_assigns_directory")
-"""Prefixes of actions on log directories, for which neither template has a call."""
+"""Prefixes of the actions on log directories, which no template can call."""
 GRANTS = "controller_applies_alter_partition"
-"""The step whose refusal is always visible, since a granted request increases the partition epoch."""
+"""A step whose rejection is always visible, because a granted request increases the partition epoch."""
 BROKER_EPOCH = 100
-"""The broker epoch used for the model's broker epoch 0."""
+"""The broker epoch that represents the model's broker epoch 0."""
 CONTROLLER = -1
 INDENT = " " * 8
 
@@ -167,7 +167,7 @@ def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]
         fails = [f"{name}={value}" for name, value in (alone or other).items()]
         if trace.protocol.machine is not machine:
             fails.insert(0, f"the rules of {trace.protocol.machine.name}")
-        says = f"It passes on a release, and fails with {', '.join(fails)}: see {step.label}."
+        says = f"The test passes on a release, and fails with {', '.join(fails)}: see {step.label}."
         return theirs, Decision(*found, says, is_refused=is_refused)
     if len(taken) < len(trace.steps):
         raise UsageError(
@@ -179,7 +179,7 @@ def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]
         raise UsageError(
             "no step of the history changes the visible state of the controller or a leader: there is nothing to test."
         )
-    return plain, Decision(*last, "It shows what a release does in this history, which no known fix changes.")
+    return plain, Decision(*last, "The test shows the behaviour of a release in this history. No known fix changes it.")
 
 
 def _decides(kafka: Interpreter, values: dict[str, int], steps: list[Step], taken: list[Transition]) -> bool:

@@ -17,11 +17,11 @@ from fencepost.model.language.records import Key
 
 class Whose(StrEnum):
     KAFKA = "kafka"
-    """A check in Kafka: the refused step can be tried, and Kafka must refuse it or do nothing."""
+    """A check in Kafka. The step that it blocks can be tried, and Kafka must reject it or do nothing."""
     PHYSICAL = "physical"
     """A physical condition: a process that is down cannot act, and a message that does not exist cannot be handled."""
     BOUND = "bound"
-    """A restriction of the model only: a budget, a size, a step without effect, or an action that is not driven."""
+    """A restriction only of the model: a budget, a size, a step without effect, or an action that is not exercised."""
 
 
 class Check(NamedTuple):
@@ -32,9 +32,9 @@ class Check(NamedTuple):
 
 
 Sizes = Mapping[str, int]
-"""Constants by name that override those of a version."""
+"""Constants, by name, that override a version's constants."""
 Place = tuple[str, str]
-"""A guard, identified by its action and condition, so that new or changed guards are reported."""
+"""A guard, identified by its action and condition, so that new or changed guards are detected."""
 
 
 @dataclass(frozen=True)
@@ -42,26 +42,26 @@ class Ablation:
     kafkas: Mapping[Place, Check]
     physical: Mapping[str, tuple[Place | str, ...]]
     bounds: Mapping[str, tuple[Place | str, ...]]
-    """Guards by explanation; a pattern stands for matching conditions in any action."""
+    """Guards by explanation. A pattern matches conditions in any action."""
     not_driven: Mapping[str, str]
     rules: tuple[str, ...]
     unseen: Callable[[Constants], Mapping[str, str]]
-    """Why a varied rule is not visible, by `constant` or `constant=value`."""
+    """Why the effect of varying a rule is invisible, by `constant` or `constant=value`."""
     shadowed: Callable[[Constants], Mapping[Place, str]]
-    """Checks that never refuse alone, and why."""
+    """Checks that never block a step on their own, and why."""
     needs: Mapping[str, Callable[..., bool]]
-    """The physical part of guards that are otherwise checks of Kafka; while it fails, nothing can be tried."""
+    """Physical parts of guards that otherwise are checks in Kafka. While such a part is false, no step is tried."""
     grounds: Callable[[Constants], tuple[Sizes, ...]]
-    """Sets of constants under which a variant is tried, in order, until it is detected."""
+    """Sets of constants with which a variant is tried, in order, until it is detected."""
     compared: Callable[[Interpreter, Key], object]
     answers: Mapping[str, int]
-    """Actions that handle a message from a bag, with the bag's place in the state."""
+    """Actions that handle a message from a bag, with the path of the bag in the state."""
     has_room: Callable[[Any, Constants], bool] = lambda *_: True
-    """Whether Kafka must execute a step that the model refuses only for lack of capacity."""
+    """Whether Kafka must execute a step that the model blocks only for lack of capacity."""
     lost: tuple[Sizes, ...] = ()
     conditions: Mapping[str, Mapping[str, Callable[..., bool]]] = field(default_factory=dict)
-    """The conditions of combined checks and rules, by guard condition or `constant=value`. A predicate over state and
-    arguments says whether each alone refuses the step.
+    """The parts of combined checks and rules, by guard condition or `constant=value`. For each part, a predicate on the
+    state and the arguments says whether the part alone blocks the step.
     """
     values: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 

@@ -29,12 +29,12 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 LOOKED_AT = 60
-"""Maximum number of states in which the nearest differences are searched. Kafka does not reveal some differences."""
+"""Maximum number of states in which the nearest differences are searched. Some differences are invisible in Kafka."""
 CONDITIONED = 2_000
 DRAWN = 30
-"""Maximum number of random states per refusal. In some of them, the process of the step is down."""
+"""Maximum number of random states per blocked step. In some of them, the process that takes the step is down."""
 HIDDEN = 400
-"""Maximum number of state pairs that are followed after an invisible difference until one becomes visible."""
+"""Maximum number of state pairs to follow from an invisible difference until it becomes visible."""
 
 
 @dataclass(frozen=True)

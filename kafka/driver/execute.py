@@ -76,11 +76,11 @@ class Execution(ABC):
 
     acts: Mapping[str, Act]
     asides: tuple[str, ...] = ()
-    """Reasons, explained in the limits, for which Kafka refuses a step that the model allows."""
+    """Reasons why Kafka rejects a step that the model allows. The limits explain them."""
     leaving: Collection[str] = ()
     """Actions that may leave late messages behind."""
     late: tuple[tuple[int, str, str], ...] = ()
-    """Bags of late messages: place in the state, name in the driver's answer, command that drops a message."""
+    """Bags of late messages: path in the state, name in the driver's answer, and the command that drops a message."""
 
     def __init__(self, driver: Driver, plain: Interpreter) -> None:
         self.driver, self.plain = driver, plain
@@ -221,7 +221,7 @@ def with_fields(places: Mapping[str, int], key: Key, found: Mapping[str, Any]) -
 
 
 UNKNOWN = -1
-"""The number used for a message that is not in flight in Kafka; the driver ignores it."""
+"""Number for a message that is not in flight in Kafka; the driver ignores it."""
 
 
 class InFlight(dict["Key", list[int]]):

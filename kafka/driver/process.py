@@ -17,11 +17,11 @@ from fencepost.kafka.driver.releases import Artifact, Release, fetch_jars, pom, 
 from fencepost.model.language.errors import UsageError
 
 PATIENCE = 60.0
-"""Seconds after which we give up waiting for an answer."""
+"""Seconds after which the driver's answer is considered missing."""
 SLICE = 1.0
-"""Seconds per wait. If a run is suspended by Ctrl-Z, it loses only one such wait and not its whole patience."""
+"""Seconds per wait. If a run is suspended by Ctrl-Z, only one such wait is lost, not the entire timeout."""
 CLOSING = 20.0
-"""Seconds that a process has to exit, during which JaCoCo's agent writes its file."""
+"""Seconds within which a process must exit; during this time, JaCoCo's agent writes its file."""
 MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 (only the parent of a private folder; checkpoint files slow disks down)
 
 
@@ -191,7 +191,7 @@ CONCERNED = (
     *("DefaultAlterPartitionManager", "ReplicaManager", "Partition", "Replica", "AbstractFetcherThread"),
     *("ReplicaFetcherThread", "RemoteLeaderEndPoint", "KRaftMetadataCache", "UnifiedLog", "LeaderEpochFileCache"),
 )
-"""Simple names of the classes of Kafka that implement the protocol."""
+"""Simple names of the Kafka classes that implement the protocol."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from fencepost.model.language.errors import UsageError, nearest
 
 JAVA = 17
 MAVEN_SECONDS = 300
-"""Seconds that Maven may take; the first time it downloads about 50 MB."""
+"""Timeout for Maven, in seconds. The first run downloads about 50 MB."""
 PROJECT = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -113,8 +113,8 @@ def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of
             # after a blank line it refers to its manual
             said = "\n".join(takewhile(str.strip, told))[:1500] or done.stderr[:1500]
             raise UsageError(
-                f"Maven did not download {what}:\n{said.strip()}\n"
-                "Run this again with access to Maven Central, or give a folder of jars as `jars=`."
+                f"Maven did not download {what}:\n{said.strip()}\nRun this again with access to Maven Central, or "
+                "give a folder of jars as `jars=`."
             )
         move_folder(Path(work) / "jars", jars)
     return jars
@@ -172,9 +172,9 @@ RELEASES: dict[str, str] = {
     "4.3.1": "kafka-4.3",
     "4.4.0": "kafka-4.4",
 }
-"""The supported releases, each with the model's version; other patch releases of these lines also work."""
+"""Supported releases, each with its version of the model. Other patch releases of these lines work too."""
 PATCHES = {item.name.removeprefix("kafka-"): item.name for item in MACHINE.patches()}
-"""Releases whose rules differ from those of their line."""
+"""Releases whose rules differ from those of their release line."""
 HERE = Path(__file__).parent
 KAFKA = HERE.parent
 COMPILER_SECONDS = 120
@@ -259,12 +259,13 @@ def locate_release(version: str | None, jars: Path | None = None, harness: Harne
             )
         if not harness.knows(version):
             lacks = (
-                f" Kafka {version} has no test jar of {harness.tests}." if harness.tests and version in RELEASES else ""
+                f" There is no test jar of {harness.tests} for Kafka {version}."
+                if harness.tests and version in RELEASES
+                else ""
             )
             raise UsageError(
-                f"Kafka {version} is not a release that the driver "
-                f"supports.{lacks}{nearest(version, list(harness.releases))} Write one of {known}, another patch "
-                "release of these lines, or give a folder of jars as `jars=`."
+                f"The driver does not support Kafka {version}.{lacks}{nearest(version, list(harness.releases))} Write "
+                f"one of {known}, another patch release of these lines, or give a folder of jars as `jars=`."
             )
         return version, fetch_kafka(version), ""
     told = version_of(jars)

@@ -31,18 +31,19 @@ REPAIRS = (
     *("hyp-16", "hyp-17", "hyp-12", "hyp-18", "hyp-13", "hyp-3", "hyp-10", "hyp-11", "hyp-14", "hyp-1", "hyp-21"),
     *("reassigned-twice", "hyp-24", "hyp-25", "hyp-26", "moved-empty", "hidden-checkpoint"),
 )
-"""Findings whose fix edits Kafka's classes, the most frequent first."""
+"""Findings that are fixed by editing Kafka's classes, most frequent first."""
 SWITCHES = {
     "late-epoch-flush": "-Dfencepost.flush-at-once=true",
     "hyp-11": "-Dfencepost.settings-first=true",
     "failed-while-moved": "-Dfencepost.revert-moves=true",
 }
-"""Findings whose fix replaces a class of the driver: a late flush of a deleted log's epoch cache may empty the cache of
-a new log with the same name."""
+"""Findings that are fixed by replacing a class of the driver. For example, a late flush of a deleted log's epoch cache
+may empty the cache of a new log with the same name.
+"""
 TOGETHER = 2
-"""The number of fixes that are tried together if no single one prevents a violation."""
+"""Number of fixes that are tried together if no single fix prevents a violation."""
 FLAGS = ("-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2")
-"""An option that makes identity hashes the same in every process, since Kafka iterates maps by them."""
+"""A JVM option that makes identity hashes, and so the iteration order of maps, the same in every process."""
 REPAIRED_IN = {
     "3.7.1": "KAFKA-16814",
     "3.8.0": "KAFKA-15665",
@@ -234,7 +235,7 @@ class Repaired:
     _running: dict[tuple[str, ...], Fuzzer | None] = field(default_factory=dict)
     _later: dict[str, Fuzzer] = field(default_factory=dict)
     _latest: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The findings behind the latest violation of each kind."""
+    """Findings that explain the latest violation of each kind."""
 
     def __enter__(self) -> Self:
         self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fencepost-repairs-")))

@@ -22,7 +22,7 @@ SEED = 421128
 CONTROLLER = "org.apache.kafka.controller"
 LOG = "org.apache.kafka.storage.internals"
 REPAIR = "repair"
-"""Marks a missing fix of a finding, which `method` names."""
+"""Marks a missing fix for a finding, which `method` names."""
 
 
 class Plant(NamedTuple):
@@ -128,7 +128,7 @@ PLANTS = (
     *(Plant(REPAIR, f"hyp-{number}") for number in (16, 12, 18, 13, 3, 10, 1)),
     *(Plant(REPAIR, name) for name in ("reassigned-twice", "hyp-24", "late-epoch-flush")),
 )
-"""Checks, effects and fixes of Kafka 4.4.0 that can be left out, one at a time, without uncalled code."""
+"""Checks, effects and fixes in Kafka 4.4.0 that can be removed one at a time. Unused code is excluded."""
 OF_VERBS = (
     Plant(_PARTITION, "maybeReplaceCurrentWithFutureReplica", value="false"),
     Plant(_PARTITION, "runCallbackIfFutureReplicaCaughtUp", value="false"),
@@ -137,7 +137,7 @@ OF_VERBS = (
     Plant(f"{CONTROLLER}.ClusterControlManager", "activate", "register"),
     *(Plant(REPAIR, name) for name in ("moved-empty", "failed-while-moved")),
 )
-"""Mistakes in code that only runs with replica moves, late bytes, repeated writes and controller failover."""
+"""Mistakes in code that runs only with replica moves, late bytes, repeated writes or controller failover."""
 
 
 def drawn_plants() -> tuple[Plant, ...]:

@@ -182,7 +182,9 @@ UNSEEN: dict[str, str] = {
     "observers_return": "no observer loses its leader in these graphs; `fetch_timeouts` would reveal it",
     "timeout_answers_anew": "if all parked fetches complete, an answer computed on arrival is never outdated",
 }
-"""Rules whose change no executed history can reveal, with the reason; keys are a constant, or a constant and value."""
+"""Rules whose change is invisible in every executed history, with the reason. Keys are a constant, or a constant and a
+value.
+"""
 
 WITH_1166: dict[str, str] = dict.fromkeys(
     (

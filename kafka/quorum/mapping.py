@@ -23,7 +23,7 @@ RELEASES: dict[str, str] = {
     "4.2.1": "kafka-4.2",
     "4.3.1": "kafka-4.2",
 }
-"""The releases with a test jar of kafka-raft, each with the version of the model with which it is compared."""
+"""Releases with a test jar of kafka-raft, each with its version of the model."""
 
 ACTIONS: dict[str, Act] = {
     "quorum_elects": Act(lambda _, candidate, electors: f"elect {candidate} {electors}",
@@ -128,7 +128,7 @@ NOT_COMPARED: dict[str, str] = {
 }
 STOPS = "a node stops because it hears of another leader of its epoch"
 ASIDE = (STOPS,)
-"""A reason for which Kafka refuses a step that the model allows; `LIMITS` explains it."""
+"""Reasons why Kafka rejects a step that the model allows; `LIMITS` explains them."""
 
 LIMITS: tuple[str, ...] = (
     ("A node stops with an IllegalStateException if it learns of a leader in its epoch but knows another one, or "

@@ -14,7 +14,7 @@ STATE = {name: place for place, (name, _) in enumerate(fields(State))}
 NODE = {name: place for place, (name, _) in enumerate(fields(Node))}
 FETCH = {name: place for place, (name, _) in enumerate(fields(Fetch))}
 LEADER_IS_KNOWN = -2
-"""The vote of a node that knows its epoch's leader, whose election state file contains no vote or an old one."""
+"""Vote of a node that knows its epoch's leader but whose election state file has no vote or an outdated one."""
 NO_FETCH = (0,) * len(FETCH)
 NO_ENTRY = (0,) * len(fields(Entry))
 

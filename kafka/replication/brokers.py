@@ -16,10 +16,10 @@ REPLICA = {name: place for place, (name, _) in enumerate(fields(Replica))}
 ENTRIES = len(fields(Entry))
 NO_ANSWER = (0,) * len(fields(FetchAnswer))
 MISSING = 6
-"""The field of an image with the brokers that lack a replica."""
+"""Field of an image that lists the brokers without a replica."""
 SENT, STRAY = "", "STRAY"
 STATUS = {SENT: Status.SENT, STRAY: Status.STRAY, "NONE": Status.APPLIED, "INELIGIBLE_REPLICA": Status.INELIGIBLE}
-"""The status of an AlterPartition request by the answer's error code; all other codes are REFUSED."""
+"""Status of an AlterPartition request, by error code of the answer; all other codes mean REFUSED."""
 
 
 class Frame(NamedTuple):
@@ -36,7 +36,7 @@ class BrokersView(View):
     brokers: int
     records: int
     fixed: int = 0
-    """Brokers that always keep their replicas, as a bit mask."""
+    """Bit mask of the brokers that always keep their replicas."""
     frame: Frame = field(default_factory=Frame)
     images: list[list[Any]] = field(default_factory=list)
 

@@ -170,7 +170,7 @@ NOT_COMPARED: dict[str, str] = {
     "ghost_low_watermark": "follows from log starts as leaders know them, which are compared",
     "ghost_stale": "the model's judgement of broker epochs, which are compared",
 }
-"""Fields that are copied from the model, and why. `replica.` stands for fields that each broker has."""
+"""Fields that are copied from the model, with the reason. `replica.` is the prefix of each broker's fields."""
 
 ASIDE = (
     "the logs diverge in an epoch without records",
@@ -229,7 +229,7 @@ AS_DRIVEN: dict[str, int] = {
     "waits_for_joining": 1,
     "alter_partition_version": 3,
 }
-"""Values that hold in every release since 4.0 or in the driver."""
+"""Constants that have these values in every release since 4.0, or in the driver."""
 
 AS_BUILT: tuple[str, ...] = (
     *("fetch_leader_epoch_check", "fetch_broker_epoch_check", "fenced_epoch_check", "fetch_carries_broker_epoch"),

@@ -23,7 +23,7 @@ EPOCHS = "topics[].partitions[].new_isr_with_epochs[]"
 MEMBER = f"{MESSAGES}.AlterPartitionRequestData$BrokerState"
 ZOOKEEPER = "kafka.controller.KafkaController"
 FIRST_EPOCHS, FIRST_STATE = 3, 15
-"""The first versions of AlterPartition with broker epochs, and of Fetch with a replica state."""
+"""The first version of AlterPartition with broker epochs, and the first version of Fetch with a replica state."""
 
 
 def expansion_by_fetch(kafka: Classes) -> Observation:

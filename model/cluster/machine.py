@@ -68,7 +68,7 @@ REPAIRS = (
         {"truncation_moves_checkpoint": 1},
     ),
 )
-"""The fixes for findings in Kafka's code, all of which version kafka-4.1-repaired includes."""
+"""Fixes for findings in Kafka's code. Version kafka-4.1-repaired includes all of them."""
 LOSSES = {
     Loss.NONE: "a crash loses nothing that was written: a process dies, its disk and the page cache stay",
     Loss.OUTSIDE_ISR: "a crash loses the log of a broker that is not in the ISR, and of no other",
@@ -88,10 +88,10 @@ def terms(c: C) -> tuple[str, ...]:
 
 
 BEFORE_4 = {"elr": 0, "registration_leaves_isr": 0}
-"""Before 4.0, a broker whose session has expired registers again without leaving the ISR (HYP-2)."""
+"""Before 4.0, a broker whose session has expired can register again without leaving the ISR (HYP-2)."""
 BEFORE_3_8 = {"completion": Completion.ADDED, **BEFORE_4}
-"""Before KAFKA-15665, a reassignment completes once the added replicas are in the ISR, whatever happened to the
-others.
+"""Before KAFKA-15665, a reassignment completes once the added replicas are in the ISR, regardless of the other
+replicas.
 """
 ALL = {
     "waits_for_joining": 1,
@@ -100,16 +100,18 @@ ALL = {
     "log_start_flushed": 0,
 }
 """Every version waits for followers that are about to join, and checkpoints high watermarks from time to time. Before
-4.3, the assignment of a directory empties the ELR (HYP-17).
+4.3, assigning a directory empties the ELR (HYP-17).
 """
 ELR = {"elr": 1, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH, **ALL}
-"""Since 4.1, eligible leader replicas are enabled in new clusters, and the previous broker epoch distinguishes clean
-shutdowns from unclean ones.
+"""Since 4.1, eligible leader replicas are enabled in new clusters, and the previous broker epoch shows whether a
+shutdown was clean.
 """
 SINCE_4_3 = {"completion": Completion.ADDED_UNLESS_FEWER, **ELR, "assignment_keeps_elr": 1}
-"""Since KAFKA-19975, a reassignment does not wait for replicas that were there before, unless it has fewer replicas."""
+"""Since KAFKA-19975, a reassignment waits for replicas that were already there only if it reduces the number of
+replicas.
+"""
 UNMATCHED = {"answers_match_epoch": 0, "later_epochs_skipped": 0}
-"""Before 3.9.1 and 4.0.1, an answer is matched by its offset alone, and records of later epochs are appended."""
+"""Before 3.9.1 and 4.0.1, an answer is matched only by its offset, and records of later epochs are appended."""
 LACKING = "but KAFKA-18991 and KAFKA-18723, by which followers lose committed records, are not repaired (sources)"
 VERSIONS = (
     Version(

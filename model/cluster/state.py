@@ -86,7 +86,7 @@ Broker = Annotated[int, Index(C.brokers)]
 MaybeBroker = Annotated[int, Index(C.brokers, none=True)]
 Brokers = Annotated[int, BitSet(C.brokers)]
 Movable = Annotated[int, BitSet(C.movable)]
-"""Brokers whose replicas are added and removed; empty without reassignments."""
+"""Brokers whose replicas can be added and removed; empty without reassignments."""
 Offset = Annotated[int, Range(0, C.max_records)]
 MaybeOffset = Annotated[int, Range(NONE, C.max_records)]
 Epoch = Annotated[int, Range(0, C.max_leader_epoch)]
@@ -117,22 +117,22 @@ RecordId = Annotated[int, Range(0, C.max_records)]
 """Records are numbered from 1 in the order in which leaders append them; 0 means no record."""
 RecordIds = Annotated[int, BitSet(C.max_records + 1)]
 Raise = Annotated[int, Range(-1 * C.lowers, C.raises)]
-"""The difference between min ISR and its initial value; always 0 if operators do not change it."""
+"""Difference between min ISR and its initial value; always 0 if operators do not change min ISR."""
 
 Early = Annotated[int, Range(0, C.early_starts)]
-"""Whether an unregistered process runs, 0 or 1; always 0 without `early_starts`."""
+"""Whether an unregistered process is running, 0 or 1; always 0 without `early_starts`."""
 
 
 Directories = Annotated[int, BitSet(C.directories)]
 """Brokers whose log directory may fail or be replaced; empty without such faults."""
 Offline = Annotated[int, Range(0, C.directory_failures)]
-"""Whether the log directory of a replica has failed, 0 or 1; always 0 without such faults."""
+"""Whether a replica's log directory has failed, 0 or 1; always 0 without such faults."""
 Moved = Annotated[int, Range(0, 2 * C.directory_removals + 2 * C.disk_replacements)]
-"""Whether the log is in a directory that the controller does not know, and since when: see `Move`."""
+"""Whether the log is in a directory that the controller does not know of, and since when: see `Move`."""
 
 
 LogStart = Annotated[int, Range(0, largest(C.deletions, C.expirations))]
-"""Where a log starts: always 0 if no records are deleted."""
+"""Offset at which a log starts; always 0 if no records are deleted."""
 Deleted = Annotated[int, BitSet(5 * largest(C.deletions, C.expirations))]
 """Deleted records, out of at most four; always empty without deletions."""
 

@@ -62,11 +62,13 @@ Offset = Annotated[int, Range(0, LOG_SIZE)]
 MaybeOffset = Annotated[int, Range(NONE, LOG_SIZE)]
 LeaderEpoch = Annotated[int, Range(0, C.decisions * 3)]
 PartitionEpoch = Annotated[int, Range(0, C.decisions * 3)]
-"""An upper bound on the number of decisions: it is higher because an unreverted memory counts some of them again."""
+"""Upper bound on the number of decisions. It is higher than the number itself, because decisions that an unreverted
+memory repeats count again.
+"""
 DataOffset = Annotated[int, Range(0, C.max_records)]
 MaybeDataOffset = Annotated[int, Range(NONE, C.max_records)]
 RecordId = Annotated[int, Range(0, C.max_records)]
-"""Records of the partition are numbered from 1 in the order in which leaders append them; 0 means no record."""
+"""The partition's records are numbered from 1 in the order in which leaders append them; 0 means no record."""
 
 
 class Change(Record):

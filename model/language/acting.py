@@ -40,7 +40,7 @@ def fits(condition: bool, /, *, bound: Constant[int]) -> bool:  # noqa: FBT001 (
 
 
 _DRAWN: list[list[Any]] = []
-"""The values that the current actions will choose; those of the innermost action come last."""
+"""Values that the current actions will choose; those of the innermost action come last."""
 
 
 def choose(domain: Any, /) -> int:

@@ -44,7 +44,8 @@ class Kind(StrEnum):
 
     def __init__(self, value: str) -> None:
         self.over_behaviours = value in ("leads-to", "at-most")
-        """Whether properties of this kind are about behaviours, and are checked on the state graph after the search."""
+        """Whether properties of this kind are about behaviours, which are checked on the state graph after the search.
+        """
         self.must_hold = value in ("always", "step")
         """Whether the property must hold in every state or step, as ablation, faults and proofs require."""
 

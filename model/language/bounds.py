@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.constants import Constant
 
 DROPPED: set[str] = set()
-"""The bounds that made effects omit something since the set was last cleared."""
+"""Bounds that made effects omit something since the set was last cleared."""
 
 
 class Trial:

@@ -52,18 +52,19 @@ class Cast:
         for name, alias in self.parties.items():
             if alias is not None and not isinstance(domain_of(alias), Index):
                 raise ModelError(
-                    f"Cast: party {name!r} was given {alias!r}, which does not identify a member: write an alias "
-                    "such as Annotated[int, Index(C.clients)], or None if there is only one."
+                    f"Cast: {alias!r} was given for party {name!r}, but it does not say which member of the party is "
+                    "meant: write an alias such as Annotated[int, Index(C.clients)], or None if there is only one "
+                    "member."
                 )
         for name, party in self.fields.items():
             if self.parties.get(party, NOBODY_SUCH) is not None and party != self.owner:
                 alone = [item for item, alias in self.parties.items() if alias is None]
                 raise ModelError(
-                    f"Cast: field {name!r} belongs to {party!r}, which is not a party with a single member."
-                    f"{nearest(party, alone)} Write it in parties={{{party!r}: None}}."
+                    f"Cast: field {name!r} belongs to {party!r}, but that is not a party with a single "
+                    f"member.{nearest(party, alone)} Write it in parties={{{party!r}: None}}."
                 )
 
 
 NOBODY_SUCH = object()
 NOBODY = Cast()
-"""The cast of a machine that does not declare one: derived from the schema and the names of its actions."""
+"""The cast of a machine that does not declare one, derived from the schema and the names of the actions."""

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=int)
 
 MOST = (1 << 62) - 1
-"""The largest number that every engine supports; the smallest is its negative."""
+"""The largest number that every engine supports; its negative is the smallest."""
 LONGEST = 40
-"""The greatest number of characters of a value in a message."""
+"""Maximum number of characters of a value in a message."""
 SHAPE, CAPACITY, RUNTIME = "shape", "capacity", "run time"
 
 
@@ -173,12 +173,12 @@ class Constants:
         self.shown: Mapping[str, int | bool | str] = {
             name: item.show(self.values[name]) for name, item in declared.items()
         }
-        """The values in the form that users write, on the command line and elsewhere."""
+        """Values as users write them, on the command line and elsewhere."""
         self.rooms: Mapping[str, int] = {
             name: max(int(self.values[name]), item.room) if item.sort in (SHAPE, CAPACITY) else int(item.high)
             for name, item in declared.items()
         }
-        """For each constant, the value for which its compiled shape has room."""
+        """For each constant, the value that its compiled shape has room for."""
         self.__dict__.update(
             self.values
         )  # found before the class's attributes, and fast: models read them all the time

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 NONE = -1
-"""No broker, no epoch, no offset. Using it as an index is an error."""
+"""No broker, no epoch, or no offset. Using it as an index is an error."""
 
 
 class Linear:
@@ -310,8 +310,8 @@ class InFlight:
     def __post_init__(self) -> None:
         if not isinstance(self.bag, str):
             raise ModelError(
-                "InFlight takes the name of a bag as text: write InFlight('messages') for the "
-                "field `messages` of the state."
+                "InFlight takes the name of a bag as a string: write InFlight('messages') for the field `messages` "
+                "of the state."
             )
 
 
@@ -327,8 +327,8 @@ def Per(alias: Any) -> Size:  # noqa: N802 (reads as a type in annotations)
     domain = domain_of(alias)
     if not isinstance(domain, Index):
         raise ModelError(
-            f"Per() takes an alias of an Index, but was given {_kind_of(alias, domain)}: "
-            "write Size(n) for another length."
+            f"Per() takes an alias of an Index, but was given {_kind_of(alias, domain)}: to set another length, write "
+            "Size(n)."
         )
     return Size(domain.count)
 

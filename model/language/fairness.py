@@ -100,9 +100,9 @@ class Eventual:
     without: tuple[Action, ...] = ()
     params: tuple[tuple[str, Domain], ...] = ()
     costs: tuple[tuple[str, Linear], ...] | Callable[..., int] | None = None
-    """A step's cost by action name, or a function (before, after, constants). If None, this is a leads-to property."""
+    """A step's cost by action name, or a function (before, after, constants). None for a leads-to property."""
     bound: Linear | None = None
-    """The maximum cost of the path; None means that some bound must exist."""
+    """Maximum cost of the path; None means that any finite bound suffices."""
     unit: str = ""
 
     @property

@@ -37,7 +37,7 @@ ARITHMETIC = (ValueError, OverflowError, MemoryError)
 NO_ROOM = "a number has too many digits"
 
 MOST_COMBINATIONS = 1 << 28
-"""The greatest number of combinations of parameters tried for an action."""
+"""Maximum number of parameter combinations tried for an action."""
 
 
 class Step(NamedTuple):

@@ -26,7 +26,7 @@ class Version:
     sentence: str
     values: Mapping[str, int]
     patches: tuple[Version, ...] = ()
-    """Patch releases that differ from the version, each with the constants that differ."""
+    """Patch releases that differ from the version, with the constants that differ."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Repair:
     sentence: str
     values: Mapping[str, int]
     where: Mapping[str, int] = field(default_factory=dict)
-    """The constants that the fix sets in versions that need it."""
+    """Constants that the fix sets in versions that need it."""
 
 
 REPAIRED = "-repaired"
-"""The suffix of versions in which all findings are fixed."""
+"""Suffix of versions in which all findings are fixed."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Machine:
     terms: Callable[[Any], tuple[str, ...]] | None = None
     interchangeable: Any = None
     base: Machine | None = field(default=None, compare=False, repr=False)
-    """The machine that `replacing` was called on; it does not affect any result."""
+    """The machine on which `replacing` was called; it does not affect any result."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -125,9 +125,9 @@ class Machine:
                 if part is not None and (isinstance(part, Action) or not callable(part)):
                     self._refuse(f"`normalize` is {described(part)}", "write a plain function (state, constants)")
             elif old not in known:
-                helper = " A helper is replaced in the actions that call it." if callable(part) else ""
+                helper = " To replace a helper, replace the actions that call it." if callable(part) else ""
                 if old == "initial":
-                    helper = " A machine that begins differently is `dataclasses.replace(machine, initial=...)`."
+                    helper = " To begin differently, write `dataclasses.replace(machine, initial=...)`."
                 raise UsageError(
                     f"machine {self.name!r} has no action {old!r}.{nearest(old, [*known, 'normalize'])}{helper}"
                 )
@@ -240,7 +240,7 @@ def described(item: object) -> str:
 
 
 LONGEST = 40
-"""The greatest number of characters of a value in a message."""
+"""Maximum number of characters of a value in a message."""
 
 
 def _is_class(item: object, base: type) -> bool:

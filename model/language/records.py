@@ -304,7 +304,7 @@ def is_channel(record: type[Record]) -> bool:
 
 
 _MADE: WeakValueDictionary[tuple[type[Record], ArrayOf], type[Record]] = WeakValueDictionary()
-"""The classes of rows and channels by their fields: equal types share a class."""
+"""Classes of rows and channels by their fields. Equal types share a class."""
 
 
 def _made(kind: type[Record], items: ArrayOf, annotations: dict[str, Any]) -> type[Record]:
@@ -331,7 +331,7 @@ def _outside(label: str, index: Any, length: int) -> str:
 
 
 CLEARED = ()
-"""An array in a record literal: it gets the length of its place, and is cleared."""
+"""An array in a record literal: it takes the length of the field that it is assigned to, and is cleared."""
 
 
 def _same(one: Any, other: Any, field: FieldType) -> bool:
@@ -442,7 +442,7 @@ def _bare(annotation: Any) -> Any:
 
 def _instead(annotation: Any, own: OwnNames) -> str:
     origin = typing.get_origin(annotation)
-    per = f"Per({own.alias}) for one element for each {own.one}"
+    per = f"Per({own.alias}) for one element per {own.one}"
     if annotation is int:
         return f"give it its bounds, as in Annotated[int, Range(0, 3)] or Annotated[int, Index({own.many})]"
     if isinstance(annotation, type) and issubclass(annotation, Enum):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Renaming = Callable[[Any, tuple[int, ...]], Any]
 
 MOST = 5
-"""The most interchangeable things: each state is compared with up to 120 permutations."""
+"""Maximum number of interchangeable values: each state is compared with up to 120 permutations."""
 
 
 class Things:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 USER_MODULE = "fencepost_user_"
-"""The prefix of module names for users' files, followed by a new number for each load."""
+"""Prefix of the module names of users' files. A new number follows for each load."""
 TEXT = "__fencepost_text__"
-"""The global name under which the module of a user's file holds the text that was executed."""
+"""The global name in a user's module that holds the text that was executed."""
 _ONE_AT_A_TIME = RLock()
 
 

@@ -23,7 +23,7 @@ from fencepost.model.language import NONE, Array, Bag, BitSet, Index, Per, Range
 from fencepost.model.quorum.constants import C, Notified
 
 NO_EPOCH = 0
-"""The epoch of an empty log: the first leader's is 1."""
+"""The epoch of an empty log; the first leader's epoch is 1."""
 LEADER_CHANGE = 0
 """The control record with which a leader starts its epoch. The controller's records are numbered from 1."""
 

@@ -169,5 +169,5 @@ def test_a_model_with_another_rule_differs_and_the_shortest_history_replays(driv
     assert report.verdict == "differs"
     conform.write_differences(report, tmp_path)
     (path,) = tmp_path.iterdir()
-    assert replay(path).trace.finding == f"Kafka {KAFKA} departs from the model"
+    assert replay(path).trace.finding == f"Kafka {KAFKA} deviates from the model"
     assert replace(replay(path).trace, steps=()).steps == short.steps

@@ -91,7 +91,7 @@ def test_what_the_model_of_the_quorum_refuses_kafka_refuses_or_does_nothing(driv
 
 @on_kafka
 def test_a_release_without_a_test_jar_is_refused() -> None:
-    assert "Kafka 4.4.0 has no test jar of kafka-raft." in refused("conform", "quorum", "--kafka", "4.4.0")
+    assert "There is no test jar of kafka-raft for Kafka 4.4.0." in refused("conform", "quorum", "--kafka", "4.4.0")
 
 
 @pytest.mark.long

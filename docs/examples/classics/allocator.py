@@ -122,8 +122,8 @@ clients_return = leads_to(
 
 clients_obtain = leads_to(
     "clients-obtain",
-    "A client eventually gets each resource that it wants, if clients return what they have, and none is passed over "
-    "again and again.",
+    "A client eventually gets each resource that it wants, if clients return what they have and no client is passed "
+    "over forever.",
     when=is_wanted,
     then=is_had,
     fair=(weak(return_all, each="client"), strong(allocate, each="client")),

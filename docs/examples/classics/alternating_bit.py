@@ -153,7 +153,7 @@ def is_received(s: State, c: C, value: int) -> bool:
 
 values_arrive = leads_to(
     "values-arrive",
-    "A value that was sent eventually arrives, if it is resent again and again and not always lost.",
+    "A value that was sent eventually arrives, if it is resent repeatedly and not lost every time.",
     when=waits,
     then=is_received,
     fair=(weak(send_again), weak(acknowledge), strong(receive), strong(hear)),
@@ -162,7 +162,7 @@ values_arrive = leads_to(
 
 MACHINE = Machine(
     "alternating-bit",
-    "A sender and a receiver over channels that lose messages",
+    "A sender and a receiver connected by channels that lose messages",
     State,
     C,
     initial,

@@ -110,7 +110,7 @@ FAIR = (weak(take_two_white, take_two_black, take_one_of_each),)
 
 even_ends_black = leads_to(
     "even-ends-black",
-    "If the number of white beans is even, one black bean is left eventually.",
+    "If the number of white beans is even, eventually one black bean is left.",
     when=is_even,
     then=last_is_black,
     fair=FAIR,
@@ -118,7 +118,7 @@ even_ends_black = leads_to(
 
 odd_ends_white = leads_to(
     "odd-ends-white",
-    "If the number of white beans is odd, one white bean is left eventually.",
+    "If the number of white beans is odd, eventually one white bean is left.",
     when=is_odd,
     then=last_is_white,
     fair=FAIR,
@@ -126,7 +126,7 @@ odd_ends_white = leads_to(
 
 MACHINE = Machine(
     "coffee-can",
-    "A can from which two beans are taken and to which one is returned",
+    "A can: two beans are taken out and one is put back, repeatedly",
     State,
     C,
     initial,

@@ -107,5 +107,5 @@ def has_ended(s: State, c: C) -> bool:
 
 it_ends = eventually("it-ends", "The sequence is read to its end.", then=has_ended, fair=(weak(look),))
 
-MACHINE = Machine("majority-vote", "One pass that finds the only possible majority", State, C, initial, (look,))
+MACHINE = Machine("majority-vote", "A single pass that finds the only possible majority", State, C, initial, (look,))
 PROPERTIES = (no_other_value_has_a_majority, the_count_is_a_lead, the_candidate_has_no_majority, it_ends)

@@ -97,7 +97,7 @@ def the_first_move_was_not_ours(s: State, c: C) -> bool:
 
 they_go_free = eventually(
     "they-go-free",
-    "The counter eventually declares it, if no prisoner is kept from the room forever.",
+    "The counter eventually makes the declaration, if no prisoner is kept out of the room forever.",
     then=is_done,
     fair=(weak(visit, each="prisoner"), weak(visit_of_the_counter)),
 )

@@ -138,7 +138,7 @@ termination_is_found = leads_to(
 
 MACHINE = Machine(
     "termination-detection",
-    "A token on a ring that detects whether all nodes have terminated",
+    "A token on a ring that detects when all nodes have terminated",
     State,
     C,
     initial,

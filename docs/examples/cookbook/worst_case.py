@@ -53,7 +53,7 @@ def is_done(s: State, c: C) -> bool:
 
 few_attempts = at_most(
     "few-attempts",
-    "Success takes at most one attempt more than the number of failures.",
+    "Success takes at most one more attempt than there are failures.",
     costs={fail: 1, succeed: 1},
     unit="attempts",
     bound=C.failures + 1,

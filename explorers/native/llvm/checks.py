@@ -8,7 +8,8 @@ from fencepost.explorers.native.llvm.types import GREATEST, LEAST, WORD_BITS, So
 
 INDEX, VALUE, SHIFT, FULL, ABSENT, NUMBER, SUM = 1, 2, 3, 4, 5, 6, 7
 """Codes of failed checks: an index outside its array, a value outside its domain, a negative shift, a full bag, a
-message missing from its bag, a shift or a product of more than 64 bits, a sum of more than 64."""
+message that is not in its bag, a shift or a product of more than 64 bits, a sum of more than 64 bits.
+"""
 RARE = ", !prof !0"
 
 PREAMBLE = """declare {i64, i1} @llvm.sadd.with.overflow.i64(i64, i64)

@@ -34,7 +34,9 @@ _RESULTS = {"None": None, "I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _NUMBERS = {"I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _KINDS = {"I": "i", "U": "u"}
 HUGE = 1 << 21
-"""Bytes of a huge page. Large arrays use huge pages if the system has them, which reduces misses and clears faster."""
+"""Bytes of a huge page. If the operating system supports them, large arrays use huge pages, which reduces TLB misses
+and clears memory faster.
+"""
 _ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
 
 _lock = threading.Lock()

@@ -14,9 +14,10 @@ from fencepost.explorers.native.llvm.types import Export, Lowered, Unit
 from fencepost.explorers.running.interrupts import peak_memory
 
 LEVEL = 1
-"""LLVM's optimization level, 0 to 3. By measurement, 2 and 3 take longer to compile without making searches faster."""
+"""LLVM's optimization level, 0 to 3. In measurements, 2 and 3 took longer to compile but did not make searches faster.
+"""
 CHEAP = 0
-"""The level of cheaply compiled code. As measured, it compiles 20 times as fast and runs at half the speed."""
+"""The level for cheaply compiled code. In measurements, it compiled 20 times as fast and ran half as fast."""
 
 
 class CompileError(RuntimeError):
@@ -37,7 +38,7 @@ class Object:
     code: bytes
     seconds: float = field(default=0.0, compare=False)
     memory: int = field(default=0, compare=False)
-    """Peak memory in bytes of the process that compiled it; 0 if the object was cached."""
+    """Peak memory in bytes of the process that compiled it; 0 if it came from the cache."""
 
 
 @cache

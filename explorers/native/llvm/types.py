@@ -178,7 +178,7 @@ def u64ss(address: int, length: int, width: int) -> Any:
 
 _ARRAY = re.compile(r"([IU])(8|16|32|64)(p|s+)")
 _OPEN = 0
-"""Length of an array whose address is all that is known."""
+"""Length of an array of which only the address is known."""
 
 
 Export = tuple[tuple[str, ...], str]
@@ -215,7 +215,7 @@ class Unit(Digested):
     text: str
     library: str = ""
     codes: tuple[tuple[str, tuple[str, ...], str], ...] = ()
-    """Types of functions called by address: name, parameters, result."""
+    """Types of functions that are called by address: name, parameters, result."""
 
     def types(self) -> dict[str, Type]:
         number = CELLS["i64"]

@@ -12,7 +12,7 @@ class Bags:
         self.checks, self.texts = checks, texts
         self.names: dict[tuple[str, int], str] = {}
         self.kept: list[Memory] = []
-        """Types, identified by their ids. They are kept alive so that ids stay unique."""
+        """Types by id. They are kept alive so that ids are not reused."""
 
     # -- in place
 

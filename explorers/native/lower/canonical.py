@@ -17,8 +17,9 @@ from fencepost.model.language.symmetry import Symmetry
 
 NAME, RENAMED, LESS = "canonical", "renamed", "less"
 STAYS, INSIDE, MOVES = -1, -2, -3
-"""A number that no permutation changes, at the top level or in an array; and a number that a permutation may change
-other than by moving it with the value to which it belongs."""
+"""Two kinds of numbers: those that no permutation changes, at the top level or in an array; and those that a
+permutation may change in another way than by moving them with the value that they belong to.
+"""
 
 
 class Canonical:
@@ -29,7 +30,7 @@ class Canonical:
         self.permutations = symmetry.permutations
         self.state = Nested(module.program.machine.state)
         self.sets = self.count + 1
-        """The index of the empty set in a permutation's line, after NONE and the values."""
+        """Index of the empty set in a permutation's row, after NONE and the values."""
         lines = [
             (
                 -1,

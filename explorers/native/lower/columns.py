@@ -32,7 +32,9 @@ from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Expression, Fa
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef
 
 MOST_ROUNDS = 64
-"""Maximum number of iterations of a loop whose ends differ between lanes. All are run, even if a state needs few."""
+"""Maximum number of iterations of a loop whose end differs between lanes. All iterations run, even if a state needs
+only a few.
+"""
 
 
 class Columns(Lanewise):

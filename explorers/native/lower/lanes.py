@@ -7,9 +7,9 @@ from fencepost.explorers.native.llvm.builder import BITWISE, SIGNED, Builder, en
 from fencepost.explorers.native.llvm.types import GREATEST, LEAST, Memory, Sort, Value, number
 
 LANES = 16
-"""Number of states side by side: as many as there are bytes in the registers that every processor has."""
+"""Number of states processed side by side: the number of bytes in the registers that every processor has."""
 MOST_WAYS = 8
-"""Maximum number of different indices, or of different shift counts, if they differ between lanes."""
+"""Maximum number of different indices or shift counts among the lanes."""
 _WIDTHS = (8, 16, 32, 64)
 BITS = f"<{LANES} x i1>"
 ALL = f"<{', '.join(['i1 true'] * LANES)}>"

@@ -20,14 +20,14 @@ EXPAND = (
     ("out", "Rows"), ("hashes", "U64p"), ("parents", "U32p"), ("codes", "I64p"), ("n", "I64"), ("fired", "I64p"),
     ("refused", "I64p"), ("found", "I64p"), ("alive", "U8p"),
 )  # fmt: skip
-"""The parameters of `expand` and how they are passed. `codes` is passed only if steps are numbered."""
+"""Parameters of `expand` and how they are passed. `codes` is passed only if steps are numbered."""
 JUDGE = (("e", "Checks"), ("rows", "Rows"), ("first", "I64"), ("last", "I64"), ("c", "Constants"), ("found", "I64p"))
 
 CODES = (
     ("Expand", tuple(kind for name, kind in EXPAND if name != "codes"), "I64"),
     ("Judge", tuple(kind for _, kind in JUDGE), "None"),
 )
-"""The kernels' types, for kernels that call them by address."""
+"""Types of the kernels, for kernels that call them by address."""
 
 
 def write_expand(module: Module, wanted: Wanted) -> None:

@@ -24,11 +24,11 @@ ROWS = Vector(CELLS["u64"], 0)
 NUMBERS = Vector(CELLS["i64"], 0)
 BYTES = Vector(CELLS["u8"], 0)
 BLOCK = 64
-"""Number of states unpacked at a time. They fit in the fastest cache, and make a call of an action worthwhile."""
+"""Number of states unpacked together: few enough for the fastest cache, and enough to make a call pay."""
 STACK = 1 << 20
-"""Maximum number of bytes of states on the stack. A thread may have only twice as much."""
+"""Maximum number of bytes of states on the stack. Some threads have only twice as much stack."""
 _ASIDE = 2
-"""Number of states on the stack in addition to a block, as working memory of an action or a kernel."""
+"""Number of states on the stack in addition to a block; an action or a kernel uses them as working memory."""
 
 
 def block_of(size: int) -> tuple[int, bool]:
@@ -80,7 +80,7 @@ class Module:
         self.switches: dict[tuple[int, int], int] = {}
         self.bounds: Counting | None = None
         self.columns: set[tuple[int, int]] = set()
-        """The numbers of a state that conditions read in columns: their positions and bytes."""
+        """The numbers of a state that conditions read by column: their positions and bytes."""
         self._written: dict[int, str] = {}
         self._plain = Plain(program.functions)
 
@@ -215,7 +215,7 @@ class Module:
 
 
 MOST = 40
-"""Maximum number of nodes that are evaluated unnecessarily. Beyond it, a mispredicted branch costs less."""
+"""Maximum number of nodes that are evaluated unnecessarily. For more nodes, a mispredicted branch is cheaper."""
 _SIMPLE = (
     nodes.Literal, nodes.Constant, nodes.Local, nodes.Field, nodes.Element, nodes.Unary, nodes.Binary, nodes.Compare,
     nodes.Not, nodes.Among, nodes.Extreme, nodes.Logic, nodes.Call,

@@ -8,7 +8,7 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import FieldType, Record
 
 ERROR, STATE = 0, 1
-"""Slots of the check array: the code of the first error, and the number of its state."""
+"""Slots of the check array: the code of the first error, and the number of the state in which it occurred."""
 NOTHING = Linear({}, 0)
 
 
@@ -29,7 +29,7 @@ class Shape:
         self.records = Records()
         self._slots: dict[object, int] = {}
         self.depends: list[Depending] = []
-        """The meaning of the numbers that follow in `e`."""
+        """Meaning of the numbers that follow in `e`."""
 
     # -- memory
 

@@ -21,7 +21,7 @@ from fencepost.explorers.program.ir.program import Parameter
 from fencepost.model.language.domains import InFlight
 
 MOST_WORDS = 8
-"""Maximum number of words for the bits of an action's choices in a state. Beyond it, states are handled singly."""
+"""Maximum number of words for the choices of an action in a state. Beyond it, states run one by one."""
 _CELL = CELLS["i64"]
 
 
@@ -47,9 +47,9 @@ class Sifted(Choosing, ABC):
 
 class GroupSpace(NamedTuple):
     states: str
-    """The states with a surviving choice, as bits."""
+    """Bit mask of states with a surviving choice."""
     many: str
-    """The number of choices that survive in any state."""
+    """The largest number of choices that survive in a single state."""
     bits: str
     """The surviving choices of each state."""
     choices: str
@@ -64,9 +64,9 @@ class Sieve:
         self.words = -(-self.most // BITS)
         self.chosen: list[tuple[Parameter, Value]] = []
         self.rest = 0
-        """The first step of the nest that is executed state by state."""
+        """First step of the nest that is executed state by state."""
         self.group = number(0)
-        """The first state of the group, by its index in the block."""
+        """Index in the block of the group's first state."""
 
     def extent(self, parameter: Parameter) -> int:
         if not isinstance(parameter.domain, InFlight):

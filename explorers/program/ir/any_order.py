@@ -33,7 +33,7 @@ class Rounds:
         self.functions, self.function, self.loop = functions, function, loop
         self.body = list(inside(loop.body))
         self.own = {loop.slot}
-        """The slots that contain an iteration's item, or a part of it."""
+        """Slots that contain an iteration's item, or part of it."""
         for item in self.body:
             if isinstance(item, nodes.Assign) and item.slot.type != INT and self.is_own(item.value):
                 self.own.add(item.slot)

@@ -52,7 +52,7 @@ class Expressions:
         self.slots: list[nodes.Slot] = []
         self.named: dict[tuple[str, Type], nodes.Slot] = {}
         self.bound: list[dict[str, Expression]] = []
-        """The meanings of generators' variables. The innermost generator is last."""
+        """Meanings of the generators' variables. The innermost generator comes last."""
 
     def slot(self, name: str, kind: Type) -> nodes.Slot:
         self.slots.append(nodes.Slot(len(self.slots), name, kind))

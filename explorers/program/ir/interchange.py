@@ -42,7 +42,7 @@ class Kind(IntFlag):
     COUNT = 8
     """The number of things."""
     BEYOND = 16
-    """The set that contains only the thing after the last one."""
+    """The set that contains only the value after the last one."""
     TRUTH = 32
     """Renaming does not change whether the number is 0."""
     ZERO = 64

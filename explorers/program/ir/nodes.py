@@ -12,7 +12,7 @@ from fencepost.model.language.domains import Domain
 from fencepost.model.language.records import ArrayOf, FieldType, fields
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
-"""The range of numbers in every engine. A result outside it is an error everywhere except in the plain semantics."""
+"""Range of numbers in every engine. A result outside it is an error everywhere except in the plain semantics."""
 
 Type = Int | Rec | Arr | BagRef
 
@@ -243,7 +243,7 @@ class Numbers(Node):
 
 
 Source = Numbers | Expression
-"""The items of a loop: numbers, or a reference to an array or a bag."""
+"""Items of a loop: numbers, or a reference to an array or a bag."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -210,7 +210,7 @@ def _budget(program: Program, guard: Guard) -> str | None:
 
 
 Where = tuple[int, str] | None
-"""A parameter's index and a path below it; None if it is unknown or ambiguous."""
+"""Index of a parameter and a path below it; None if unknown or ambiguous."""
 
 
 def names_in(function: Function) -> Mapping[nodes.Slot, Where]:

@@ -17,7 +17,7 @@ from fencepost.model.language.domains import Domain, Flag, InFlight, Member, Ran
 from fencepost.model.language.machine import Machine
 
 Paths = frozenset[tuple[int, str]]
-"""Places as (parameter, path): `(0, "replica[].log[].epoch")` is in the record of the first parameter."""
+"""Places as (parameter, path): `(0, "replica[].log[].epoch")` lies within the first parameter's record."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +78,7 @@ class Guard:
     parts: tuple[Expression, ...]
     reads: Paths
     bound: str | None = None
-    """The one constant that the guard stands for, or None if the guard is a rule of the protocol."""
+    """The constant that the guard implements the bound of, or None if the guard is a rule of the protocol."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +118,7 @@ class Program:
     properties: Mapping[str, int]
     behaviours: Mapping[str, Behaviour]
     bounds: tuple[str, ...] = ()
-    """The constants that guards or effects stand for, in the order of declaration."""
+    """Constants whose bounds the guards or effects implement, in declaration order."""
 
     @property
     def guards(self) -> tuple[Guard, ...]:

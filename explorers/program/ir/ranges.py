@@ -18,9 +18,9 @@ from fencepost.model.language.domains import NONE, BitSet, Domain, Linear, Range
 from fencepost.model.language.records import Scalar
 
 ROUNDS = 3
-"""Number of rounds in which spans may grow step by step before a growing bound is widened."""
+"""Number of rounds in which ranges may grow step by step before a growing bound is widened."""
 FAR = 64
-"""Larger shifts are all treated the same."""
+"""Larger shifts are all treated alike."""
 
 End = Linear | int
 

@@ -70,7 +70,7 @@ class Translation:
         self.numbers: dict[object, int] = {}
         self.prefixes: dict[int, int] = {}
         self.texts: dict[int, list[str]] = {}
-        """For each function, the conditions of its guards, as written."""
+        """For each function, the conditions of its guards as written."""
 
     def function(self, made: SubsetFunction, part: int | None = None) -> int:
         """Return a function's number, and translate it if it is new. `part` selects one of its returned values."""

@@ -18,8 +18,7 @@ from fencepost.explorers.program.subset.sources import step_of
 from fencepost.model.language.records import Nested, Record, Scalar, is_row
 
 Items = Expression | tuple["Items", ...]
-"""The value of a variable, or a tuple of values. A node may occur in several places, because `with_ranges` copies
-it."""
+"""Value of a variable, or a tuple of values. A node may occur several times, because `with_ranges` copies it."""
 
 
 @dataclass

@@ -16,7 +16,7 @@ from fencepost.model.language.records import Nested, Record, Scalar, fields
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 BUILTINS = {"min", "max", "abs", "len", "int", "bool"}
 BITS = MOST.bit_length()
-"""Bits of a number in every engine, without the sign."""
+"""Bits of a number in every engine, excluding the sign."""
 FOLDS = {"all", "any", "sum"}
 
 
@@ -26,7 +26,8 @@ class Expressions:
         self.whole: ast.expr | None = None
         self.folding = ""
         self.coming: frozenset[str] = frozenset()
-        """Outer generators' variables that a later clause also binds. Python treats them as unassigned before it."""
+        """Variables of outer generators that a later clause also binds. Until then, Python treats them as unassigned.
+        """
 
     def declare(self, node: ast.AST, name: str) -> None:
         if name.startswith("_") and name != "_":

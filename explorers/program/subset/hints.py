@@ -56,7 +56,7 @@ STATEMENTS: dict[type[ast.stmt], str] = {
     ast.Delete: "assign the cleared value: 0 to a number, Replica() to a record of class Replica",
 }
 RANDOM = {"random": CHANCE, "secrets": CHANCE, "uuid": CHANCE, "time": CLOCK, "datetime": CLOCK}
-"""Modules whose functions return something different each time, and the replacement."""
+"""Modules whose functions return a different result each time, with what to use instead."""
 
 
 def constant(value: object) -> str:

@@ -80,33 +80,33 @@ class Function:
     writes: bool = False
     reads_ghost: str = ""
     gives: frozenset[str] = frozenset()
-    """Places of the records that it may return, as paths from a parameter: `s.replica[]`."""
+    """Paths, from a parameter, of the records that the function may return: for example, `s.replica[]`."""
     changes: set[str] = field(default_factory=set)
-    """The records whose fields it writes or that it overwrites as a whole, and the bags that it changes."""
+    """Records of which the function writes fields or that it replaces, and bags that it changes."""
     overwrites: set[str] = field(default_factory=set)
     adds: set[str] = field(default_factory=set)
     removes: set[str] = field(default_factory=set)
     bags: set[str] = field(default_factory=set)
     reads_gone: set[str] = field(default_factory=set)
-    """The parameters that it reads after it has removed that message from its bag."""
+    """Message parameters that the function still reads after removing the message from its bag."""
     disorders: bool = False
     """Whether a bag may be unsorted afterwards."""
     bounds: dict[ast.AST, str] = field(default_factory=dict)
-    """The constants for which calls of `require` and `fits` stand."""
+    """Constants whose bounds calls of `require` and `fits` implement."""
     sugar: dict[ast.AST, ast.expr] = field(default_factory=dict)
-    """Expressions and their replacements, which engines get: `max(s.ends)` becomes `max(item for item in s.ends)`."""
+    """Expressions and the replacements that engines see: `max(s.ends)` becomes `max(item for item in s.ends)`."""
     views: set[ast.AST] = field(default_factory=set)
-    """Sources of loops by index: enumerate, zip, reversed, a range with a step, an array of arrays."""
+    """Sources of loops by index: enumerate, zip, reversed, a range with a step, or an array of arrays."""
     made: dict[ast.AST, type[records.Record]] = field(default_factory=dict)
     among: dict[ast.AST, Among] = field(default_factory=dict)
     """Each `in` whose right side is not a tuple display."""
     drawn: list[str] = field(default_factory=list)
     may_be_none: set[str] = field(default_factory=set)
-    """The local variables that were read from a place that may be NONE or an index."""
+    """Local variables that were read from a field that may be NONE or an index."""
     drops: ast.AST | None = None
-    """A call of `fits`, in this function or in a helper that it calls."""
+    """A call of `fits` in this function or in one of its helpers."""
     guards: int = 0
-    """For an action, the number of statements in the guard part (up to the last `require`)."""
+    """For an action, the number of statements in its guard part, which ends with the last `require`."""
 
     @property
     def name(self) -> str:

@@ -85,7 +85,7 @@ def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, w
 
 
 ADDED = "+"
-"""The place of a message that was just added. No other name refers to it."""
+"""The position of a newly added message. No other name refers to this message."""
 
 
 def head(place: str) -> str:
@@ -109,9 +109,9 @@ class Places:
         self.of: dict[str, frozenset[str]] = {name: frozenset([name]) for name in scope.made.params}
         self.added: set[str] = set()
         self.gone: set[str] = set()
-        """Parameters that may be messages of a bag from which the caller has removed a message."""
+        """Parameters that may be messages that the caller has already removed from their bag."""
         self.held: list[frozenset[str]] = []
-        """Places of references that were evaluated but are used later."""
+        """References that were evaluated but will be used later."""
         self.loops: list[tuple[str, str]] = []
         """(bag, variable) of the enclosing loops, without the variable if it may be another item."""
         machine = scope.program.machine

@@ -26,7 +26,7 @@ Named = TypeVar("Named")
 Looked = TypeVar("Looked")
 MOST_DEEP = 150
 MOST_BOUNDS = 62
-"""Maximum number of bounds of a machine, because compiled code stores a set of bounds in one number."""
+"""Maximum number of bounds in a machine, because compiled code stores a set of bounds in one number."""
 
 
 @dataclass(frozen=True)
@@ -286,7 +286,7 @@ def _bag(state: type[Record], bag: str, item: Action, param: str) -> BagOf:
 
 
 _NODES: WeakKeyDictionary[Callable[..., Any], ast.FunctionDef] = WeakKeyDictionary()
-"""Cache of functions that were read. Their text does not change, and one model is asked many questions."""
+"""Cache of parsed functions. Their text does not change, and many questions are asked about one model."""
 
 
 def _read(python: Callable[..., Any]) -> Function:
@@ -401,14 +401,15 @@ def _is_write(made: Function, node: ast.AST) -> bool:
 @dataclass(frozen=True)
 class Guards:
     found: dict[str, list[tuple[tuple[int, int], int, str]]]
-    """For each action and each `require`: the start of the call (line and column), its last line, and its condition."""
+    """For each action and each `require`: line and column where the call starts, its last line, and its condition."""
     bounds: dict[str, tuple[str | None, ...]]
-    """For each action and guard: the constant of a guard that stands for a bound, or None for a rule of the
-    protocol."""
+    """For each action and guard, the constant whose bound the guard implements; None if the guard is a rule of the
+    protocol.
+    """
     declared: tuple[str, ...]
-    """The constants for which guards or effects stand, in the order of the constants."""
+    """Constants whose bounds guards or effects implement, in the constants' order."""
     numbers: dict[tuple[str, int], int] = field(default_factory=dict, compare=False)
-    """Guards, by the action and the instruction that raised."""
+    """Guards, keyed by action and by the instruction that raised the error."""
 
     def texts(self, item: Action) -> list[str]:
         return [text for _, _, text in self.found[item.name]]

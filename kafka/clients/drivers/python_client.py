@@ -17,7 +17,7 @@ from typing import Any
 LOCK = threading.Lock()
 POLL = 0.02
 FETCH_WAIT = 20
-"""Milliseconds used for every timeout of the clients."""
+"""Every timeout of the clients, in milliseconds."""
 
 
 def tell(**event: Any) -> None:
@@ -235,7 +235,7 @@ class KafkaPython:
 
 
 LOOP = asyncio.new_event_loop()
-"""The event loop of all aiokafka clients, which runs in a separate thread."""
+"""Event loop of all aiokafka clients, which runs in its own thread."""
 
 
 class Aiokafka:

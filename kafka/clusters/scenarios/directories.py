@@ -21,11 +21,11 @@ from fencepost.kafka.clusters.scenario import Cause, Scenario
 from fencepost.kafka.clusters.stage import OLD, Stage, alterations
 
 BACK_SECONDS = 15
-"""Seconds within which a complete replica must be elected once its broker is back; without the bug, two suffice."""
+"""Seconds within which a complete replica must be elected after its broker restarts; normally two suffice."""
 AWAY_SECONDS = 8
-"""A broker resends an unanswered heartbeat after 4.5 s; by then it reports the failed disk."""
+"""Brokers resend an unanswered heartbeat after 4.5 s; by then, this broker reports the failed disk."""
 MOVES_SECONDS = 20
-"""Seconds within which leadership must move away from a failed disk; without the bug it moves at once."""
+"""Seconds within which leadership must move away from a failed disk. Without the bug, it moves immediately."""
 
 
 def late_request(stage: Stage) -> None:

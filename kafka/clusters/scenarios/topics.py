@@ -14,7 +14,7 @@ from fencepost.kafka.clusters.stage import OLD, Stage
 
 BROKERS = (1, 2, 3)
 RETENTION_SECONDS = 45
-"""A broker looks for old segments 30 s after its start for the first time."""
+"""A broker looks for old segments for the first time 30 s after it starts."""
 
 
 def retention(stage: Stage) -> None:

@@ -17,7 +17,7 @@ from fencepost.model.clients.discovery.constants import C
 from fencepost.model.language import NONE, Array, BitSet, Index, Per, Range, Record, Size, action
 
 UNLIMITED = 7
-"""The value of `lagging` that allows any number of answers from old metadata, by any broker."""
+"""Value of `lagging` that allows any number of answers with old metadata from any broker."""
 
 
 class Work(IntEnum):

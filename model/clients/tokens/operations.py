@@ -16,11 +16,11 @@ class Operation(IntEnum):
     CACHE = 0
     """It reads the metadata cache."""
     COMPONENT = 1
-    """It reads a component that is updated after the cache."""
+    """The operation reads a component that is updated after the cache."""
     UNLISTED = 2
-    """It uses the metadata cache, and the draft does not list it: Produce, Fetch, FindCoordinator."""
+    """The operation uses the metadata cache, and the draft does not list it: Produce, Fetch, FindCoordinator."""
     WRITE = 3
-    """It changes metadata: the controller commits it."""
+    """The operation changes metadata, and the controller commits the change."""
 
 
 class Listed(NamedTuple):

@@ -61,7 +61,7 @@ def test_the_model_as_it_is_has_its_evidence() -> None:
 )
 def test_constants_beyond_those_that_were_driven_are_named(constants: dict[str, Any], said: str) -> None:
     question = ask("replication", version="kafka-4.1", constants=constants)
-    assert f"Under these constants it was not compared with Kafka's classes of 4.1.2: {said}." in noted(question)
+    assert f"With these constants, it was not compared with Kafka's classes of 4.1.2: {said}." in noted(question)
     assert len(beyond(question, machine_mark(MACHINE))) == len(constants)
 
 
@@ -75,7 +75,7 @@ def test_a_variant_has_no_evidence_of_its_base_and_is_blamed_for_what_its_base_d
     notes = notes_of(SHRINK, "--version", "kafka-4.4-repaired", *SMALL, "--no-normalize")
     assert "This model is a variant of replication, not the one that was compared with Kafka's classes." in notes
     assert "replication itself does not allow the shortest history of applied-requests-are-current" in notes
-    for wrong in ("own classes", CRASHES, "these settings allow it", "a `holds` verdict applies"):
+    for wrong in ("own classes", CRASHES, "these settings allow it", "so a `holds` verdict"):
         assert wrong not in notes
     sizes = {"brokers": 2, "min_isr": 2, "max_leader_epoch": 1, "fences": 0}
     of_release = noted(ask(SHRINK, version="kafka-4.1", constants=sizes))

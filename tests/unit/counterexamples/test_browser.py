@@ -315,7 +315,7 @@ def test_the_page_of_a_trace_holds_the_states_within_two_steps_and_says_where_it
     data = json.loads("{" + made.partition("\nexplore({")[2].partition(");\n})();")[0])
     assert data["texts"][ways_end(data, data["steps"])["cards"][0]].startswith("<div class=")
     ends = sum(state["ends"] for state in data["states"])
-    assert f"This file contains {len(data['states'])} states; it ends at {ends} of them." in made
+    assert f"This file contains {len(data['states'])} states. At {ends} of them, it cannot show what follows." in made
     assert "import " not in made.rpartition("<script>")[2]
 
 

@@ -168,10 +168,10 @@ def test_the_parties_of_a_machine_without_arrays_have_lanes(file: object) -> Non
     ("parts", "message"),
     [
         ({"parties": {"client": Annotated[int, Range(0, 2)]}},
-            "which does not identify a member: write an alias such as Annotated[int, Index(C.clients)], or None"),
+            "but it does not say which member of the party is meant: write an alias such as Annotated[int, Index"),
         ({"parties": {"server": None}, "fields": {"x": "sever"}}, "Did you mean 'server'?"),
         ({"parties": {"client": lease.Client}, "fields": {"x": "client"}},
-            "which is not a party with a single member."),
+            "but that is not a party with a single member."),
     ],
     ids=["no index", "a misspelt party", "a party of several"],
 )  # fmt: skip

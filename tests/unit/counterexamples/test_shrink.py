@@ -90,7 +90,7 @@ def test_planted_bugs_shrink_to_their_known_size(
     assert made.path.length == length
     assert made.before == follow(trace).path.length >= length
     assert made.shortest
-    assert made.reach.startswith("No shorter one exists under these constants")
+    assert made.reach.startswith("No shorter trace exists with these constants")
     values = made.trace.constants.values
     assert {constant: int(values[constant]) for constant in left} == left
     assert follow(made.trace).path == made.path
@@ -181,7 +181,7 @@ def test_a_search_that_does_not_reach_says_how_far_it_was_checked() -> None:
     made = shrink(trace, Limits(seconds=60, memory=1 << 20, workers=1))
     assert not made.shortest
     assert made.checked < made.path.length - 1
-    assert f"None of up to {made.checked} states exists" in made.reach
+    assert f"With these constants, no trace has up to {made.checked} states" in made.reach
     assert "the memory limit of 1 MiB was reached" in made.reach
 
 
@@ -198,7 +198,7 @@ def test_the_command_shortens_a_file_and_says_how_far(tmp_path: Path) -> None:
     done = fencepost("shrink", str(long), "--trace", str(tmp_path / "short.trace"))
     assert done.exit_code == 0
     assert "to 12 states in" in " ".join(done.stdout.split())
-    assert "No shorter one exists under these constants" in " ".join(done.stdout.split())
+    assert "No shorter trace exists with these constants" in " ".join(done.stdout.split())
     assert fencepost("replay", str(tmp_path / "short.trace")).exit_code == 0
     found = data_of(fencepost("shrink", str(tmp_path / "short.trace"), "--json"))
     assert (found["before"], found["length"], found["shortest"], len(found["steps"])) == (12, 12, True, 11)
@@ -208,7 +208,7 @@ def test_a_trace_that_is_not_shortened_is_told_as_it_was() -> None:
     trace = lamps_trace(lamps.some_lamp_is_dark, (0b111, 0))
     made = Shrunk(trace, follow(trace).path, before=2, lowered={"lamps": (3, 2)}, checked=2, searched=9, seconds=11.9)
     assert ShrinkResult(**vars(made)).summary.startswith(
-        "It still has 2 states; that took 11.9 s. Lowered: lamps 3 → 2. No shorter one exists"
+        "The trace still has 2 states; shortening it took 11.9 s. Lowered: lamps 3 → 2. No shorter trace exists"
     )
     assert ShrinkResult(**vars(replace(made, before=5))).summary.startswith(
         "Shortened from 5 to 2 states in 11.9 s. Lowered"
@@ -252,7 +252,7 @@ def test_a_level_that_was_not_expanded_is_not_checked_for_deadlocks(
     monkeypatch.setattr(shrinking, "search", limited)
     made = shrink(trace, LIMITS)
     assert (made.path.length, made.checked, made.shortest) == (6, 1, False)
-    assert "None of up to 1 states exists" in made.reach
+    assert "With these constants, no trace has up to 1 states" in made.reach
 
 
 STAIRS = Protocol(

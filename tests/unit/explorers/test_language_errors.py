@@ -157,7 +157,7 @@ REFUSED: dict[str, Refused] = {
     ),
     "an array has an element for each number of a range": Refused(
         lambda: Per(Annotated[int, Range(0, 3)]),
-        "Per() takes an alias of an Index, but was given a Range: write Size(n) for another length.",
+        "Per() takes an alias of an Index, but was given a Range: to set another length, write Size(n).",
     ),
     "a constant has a name of the language": Refused(
         lambda: type("C", (Constants,), {"values": bound(1, low=0, high=2, meaning="a name that is taken")}),

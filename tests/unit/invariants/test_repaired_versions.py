@@ -70,7 +70,9 @@ def test_an_answer_about_a_version_says_what_it_rests_on_and_what_it_contains() 
         "HYP-20 (with divergence_judged_apart=on), which the model cannot fix."
     )
     outside = "HYP-13, HYP-21, HYP-24, HYP-25, HYP-26"
-    assert notes[5].startswith(f"Kafka 4.1 also has {outside}, which were seen on clusters but are in no model:")
+    assert notes[5].startswith(
+        f"Kafka 4.1 also has {outside}: these were observed on clusters, but no model covers them."
+    )
     assert not any("may come from the conjecture HYP-1" in note for note in notes)
     whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *SMALL, "--json"))["notes"]
     assert whole[2].startswith("kafka-4.1-repaired is kafka-4.1, with this repaired: HYP-1 (")
@@ -122,8 +124,8 @@ def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_d
     assert "maximal-isr-covers-requests" in told[0]
     assert (
         "These crash results are for one record on 2 brokers, with ELR and without unclean elections, in a model "
-            "with all fixes in which every crash loses the log: min ISR 1: can be lost with 1 crash; min ISR 2: survives "
-            "1 crash, can be lost with 2 (docs/kafka/losing-data.md)."
+        "with all fixes in which every crash loses the log: min ISR 1: can be lost with 1 crash; min ISR 2: survives "
+        "1 crash, can be lost with 2 (docs/kafka/losing-data.md)."
     ) in notes
     whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *small, "--json"))
     assert whole["verdict"] != "violated"

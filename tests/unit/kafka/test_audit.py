@@ -553,7 +553,7 @@ def test_every_sort_has_a_page_and_a_guarantee() -> None:
     assert "replication" in PROTOCOLS
     opened = SORTS["epoch-not-opened"]  # by metadata.version, for any controllers
     assert opened.rule_of("kafka-4.4", "kafka-3.5") != opened.rule == opened.rule_of("kafka-4.4", "kafka-3.7")
-    assert SORTS["elr-emptied"].rule_of("kafka-4.2", "kafka-4.2").endswith("before Kafka 4.3 it empties the ELR.")
+    assert SORTS["elr-emptied"].rule_of("kafka-4.2", "kafka-4.2").endswith("it empties the ELR before Kafka 4.3.")
     for sort in SORTS.values():
         assert (ROOT / sort.page.partition("#")[0]).is_file()
         assert sort.look.endswith(".")
