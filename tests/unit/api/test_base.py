@@ -169,7 +169,7 @@ def reset(s: object, c: object) -> None:
 def test_a_helper_cannot_be_replaced_and_one_that_is_changed_in_its_module_is_changed_in_both(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="To replace a helper, replace the actions that call it"):
         kip320.MACHINE.replacing(name="x", sentence="y", is_following=reset)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="A machine that begins differently is `dataclasses"):
+    with pytest.raises(UsageError, match="To begin differently, write `dataclasses"):
         kip320.MACHINE.replacing(name="x", sentence="y", initial=kip320.MACHINE.initial)
     text = """
 import counter
