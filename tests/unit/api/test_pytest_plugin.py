@@ -68,18 +68,14 @@ def test_a_check_passes_fails_or_expects_a_violation(suite: pytest.Pytester) -> 
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "*requests-run-once: violated, not holds as expected",
-            "*  1  send client=0",
-            "requests-run-once is violated for client=0: 5 states",
-            "*= fencepost =*",
-            (
-                "test_it.py::test_careless: mailbox clients=1 *deduplicate=false: "
-                "violated; * distinct states, depth * (plain, *)"
-            ),
+            "*requests-run-once: violated, not holds as expected", "*  1  send client=0",
+            "requests-run-once is violated for client=0: 5 states", "*= fencepost =*",
+            ("test_it.py::test_careless: mailbox clients=1 *deduplicate=false: "
+                "violated; * distinct states, depth * (plain, *)"),
             "test_it.py::test_careless_as_expected: mailbox clients=1 *: violated, as expected; *",
             "test_it.py::test_mailbox: mailbox clients=1 *deduplicate=true: holds; * distinct states, depth *",
         ]
-    )
+    )  # fmt: skip
     result.stdout.no_fnmatch_line("*pytest_plugin.py:*")
 
 

@@ -315,34 +315,18 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", " defines no MACHINE: assign a Machine to that name, and its properties to PROPERTIES."),
-        (
-            "MACHINE = = 1",
-            (
-                ":1: invalid syntax.\n  MACHINE = = 1\n            ^\nInstead, "
-                "correct the line so that Python can parse it."
-            ),
-        ),
-        (
-            "def f():\n    return (1",
-            (
-                ":2: '(' was never closed.\n  return (1\n         ^\nInstead, "
-                "correct the line so that Python can parse it."
-            ),
-        ),
-        (
-            "import no_such_module",
-            (
-                ":1: ModuleNotFoundError: No module named 'no_such_module'. Python must be able to run the file "
-                "before the model can be read.\n  import no_such_module\n  ^^^^^^^^^^^^^^^^^^^^^"
-            ),
-        ),
+        ("MACHINE = = 1", (":1: invalid syntax.\n  MACHINE = = 1\n            ^\nInstead, "
+            "correct the line so that Python can parse it.")),
+        ("def f():\n    return (1", (":2: '(' was never closed.\n  return (1\n         ^\nInstead, "
+            "correct the line so that Python can parse it.")),
+        ("import no_such_module",
+            (":1: ModuleNotFoundError: No module named 'no_such_module'. Python must be able to run the file "
+            "before the model can be read.\n  import no_such_module\n  ^^^^^^^^^^^^^^^^^^^^^")),
         (KIP320, " defines no PROPERTIES: assign to it a tuple of the results of @always, @step and @sometimes."),
-        (
-            f"{KIP320}\nfrom fencepost.invariants.lineage import weak_isr\nPROPERTIES = (weak_isr, weak_isr)",
-            ": PROPERTIES contains two properties named 'weak-isr': give each a different name.",
-        ),
+        (f"{KIP320}\nfrom fencepost.invariants.lineage import weak_isr\nPROPERTIES = (weak_isr, weak_isr)",
+            ": PROPERTIES contains two properties named 'weak-isr': give each a different name."),
     ],
-)
+)  # fmt: skip
 def test_a_model_file_that_is_none_is_refused(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "mine.py"
     file.write_text(text)
@@ -355,22 +339,14 @@ def test_a_model_file_that_is_none_is_refused(tmp_path: Path, text: str, message
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        (
-            "    require(s.epoch[broker] < 3)\n",
-            "",
-            "advance broker=0: State.epoch[0]: 4 is out of its domain 0..3. Guard the step",
-        ),
-        (
-            "for b in s.epoch)\n",
-            "for b in s.epoch) and s.epoch[s.epoch[0] - s.epoch[1]] < 2\n",
-            (
-                "property 'close-together': State.epoch: NONE used as an "
-                "index: it has 2 elements, numbered from 0. Guard the step"
-            ),
-        ),
+        ("    require(s.epoch[broker] < 3)\n", "",
+            "advance broker=0: State.epoch[0]: 4 is out of its domain 0..3. Guard the step"),
+        ("for b in s.epoch)\n", "for b in s.epoch) and s.epoch[s.epoch[0] - s.epoch[1]] < 2\n",
+            ("property 'close-together': State.epoch: NONE used as an "
+            "index: it has 2 elements, numbered from 0. Guard the step")),
     ],
     ids=["step", "property"],
-)
+)  # fmt: skip
 def test_a_model_that_leaves_a_domain_is_shown_with_the_state_and_the_steps_to_it(
     tmp_path: Path, options: list[str], old: str, new: str, said: str
 ) -> None:

@@ -24,26 +24,15 @@ from tests.helpers.places import MACHINES
 @pytest.mark.parametrize(
     ("error", "debug", "status", "said"),
     [
-        (
-            MismatchError("native and plain differ."),
-            "",
-            4,
-            "fencepost: Fencepost contradicts itself: native and plain differ.\n",
-        ),
-        (
-            RuntimeError("odd\nsecond line"),
-            "",
-            4,
-            (
-                "fencepost: unexpected error: RuntimeError: odd\n"
-                "This is a bug in Fencepost: please report it with the command that you ran; "
-                "FENCEPOST_DEBUG=1 shows the traceback.\n"
-            ),
-        ),
+        (MismatchError("native and plain differ."), "", 4,
+            "fencepost: Fencepost contradicts itself: native and plain differ.\n"),
+        (RuntimeError("odd\nsecond line"), "", 4, ("fencepost: unexpected error: RuntimeError: odd\n"
+            "This is a bug in Fencepost: please report it with the command that you ran; "
+            "FENCEPOST_DEBUG=1 shows the traceback.\n")),
         (RuntimeError("odd"), "1", 4, "Traceback (most recent call last):"),
         (MemoryError(), "", 3, "fencepost: memory ran out before there was a result."),
     ],
-)
+)  # fmt: skip
 def test_what_fails_inside_has_its_status_and_one_message(
     error: BaseException, debug: str, status: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,15 +144,11 @@ WARNINGS = {
         SPENT,
     ),
     ("unspent-budget", "budget.returns"): (
-        (
-            "budget s.budget.returns starts with constant 'returns' and is never spent: no action or property reads "
+        ("budget s.budget.returns starts with constant 'returns' and is never spent: no action or property reads "
             "it. Write require(s.budget.returns > 0) and s.budget.returns -= 1 in the action that it limits, or "
-            "remove it."
-        ),
-        (
-            "def arrives(s, c, m):\n",
-            "def arrives(s, c, m):\n    require(s.budget.returns > 0)\n    s.budget.returns -= 1\n",
-        ),
+            "remove it."),
+        ("def arrives(s, c, m):\n",
+            "def arrives(s, c, m):\n    require(s.budget.returns > 0)\n    s.budget.returns -= 1\n"),
     ),
     ("action-left-out", "arrives"): (
         (
@@ -197,7 +193,7 @@ WARNINGS = {
         "complaints-lower-nothing could not fail: it concerns only steps of action 'complains', which never happened.",
         ("require(s.lost > 2)\n    s.complaints.add(by=by)", "require(s.lost > 1)"),
     ),
-}
+}  # fmt: skip
 """By kind and name: the text of the warning, and the change that fixes the model."""
 
 

@@ -34,19 +34,13 @@ def lines_of(name: str) -> list[str]:
 
 def test_a_promise_that_is_taken_says_in_which_step_and_one_never_enabled_by_which_guard() -> None:
     assert lines_of("quorum-q4-loop") == [
-        (
-            "weak leader-handles-fetch for each leader, follower (leader=0, follower=2): taken in step 4; never "
-            "enabled for all others: `require(is_sent(s, leader, follower))` refuses after step 3"
-        ),
-        (
-            "weak follower-appends for each follower (follower=2): taken in step 5; never enabled for follower=0 and "
-            "follower=1: `require(f.fetch.phase == Phase.ANSWERED)` refuses after step 3"
-        ),
-        (
-            "weak follower-truncates for each follower: never enabled: "
-            "`require(f.fetch.phase == Phase.ANSWERED)` refuses after step 3"
-        ),
-    ]
+        ("weak leader-handles-fetch for each leader, follower (leader=0, follower=2): taken in step 4; never "
+            "enabled for all others: `require(is_sent(s, leader, follower))` refuses after step 3"),
+        ("weak follower-appends for each follower (follower=2): taken in step 5; never enabled for follower=0 and "
+            "follower=1: `require(f.fetch.phase == Phase.ANSWERED)` refuses after step 3"),
+        ("weak follower-truncates for each follower: never enabled: "
+            "`require(f.fetch.phase == Phase.ANSWERED)` refuses after step 3"),
+    ]  # fmt: skip
 
 
 def test_where_everything_may_stop_each_promise_names_the_guard_or_the_message_that_is_missing() -> None:

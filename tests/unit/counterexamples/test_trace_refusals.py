@@ -156,30 +156,21 @@ def test_replay_counts_the_other_steps_that_are_enabled(here: Path) -> None:
 @pytest.mark.parametrize(
     ("item", "expected"),
     [
-        (
-            switch_quietly,
-            (
-                "x.trace:11: step 1, `switch-to lamps={0,2} noise=yes`, is not possible: "
-                "the guard `noise == 0` (test_trace_refusals.py:LINE) refuses. "
-                "Write a step that is enabled there: `switch-to lamps={} noise=no`, `switch-to lamps={0} noise=no`, "
-                "`switch-to lamps={1} noise=no`, `switch-to lamps={0,1} noise=no` or one of 4 others. "
-                "This is as recorded, so the header or the model has changed, or the step was edited in both places."
-            ),
-        ),
-        (
-            switch_one,
-            (
-                "x.trace:12: step 2, `switch-to lamps={0,1,2} noise=yes`, is not possible: the guard `lamps & lamps - "
-                "1 == 0 or s.lit == 0` (test_trace_refusals.py:LINE) refuses. Write a step that is enabled there: "
-                "`switch-to lamps={} noise=no`, `switch-to lamps={} noise=yes`, `switch-to lamps={0} noise=no`, "
-                "`switch-to lamps={0} noise=yes` or one of 4 others. The header was edited, or the model has changed, "
-                "since the states were written: x.trace:18: the states say 'lit {} -> {0,2}, history [] -> [0:{0,2}], "
-                "history_end 0 -> 1, count [0,0,0] -> [1,0,0]' where the model gives 'lit {} -> {0,2}'."
-            ),
-        ),
+        (switch_quietly, ("x.trace:11: step 1, `switch-to lamps={0,2} noise=yes`, is not possible: "
+            "the guard `noise == 0` (test_trace_refusals.py:LINE) refuses. "
+            "Write a step that is enabled there: `switch-to lamps={} noise=no`, `switch-to lamps={0} noise=no`, "
+            "`switch-to lamps={1} noise=no`, `switch-to lamps={0,1} noise=no` or one of 4 others. "
+            "This is as recorded, so the header or the model has changed, or the step was edited in both places.")),
+        (switch_one,
+            ("x.trace:12: step 2, `switch-to lamps={0,1,2} noise=yes`, is not possible: the guard `lamps & lamps - "
+            "1 == 0 or s.lit == 0` (test_trace_refusals.py:LINE) refuses. Write a step that is enabled there: "
+            "`switch-to lamps={} noise=no`, `switch-to lamps={} noise=yes`, `switch-to lamps={0} noise=no`, "
+            "`switch-to lamps={0} noise=yes` or one of 4 others. The header was edited, or the model has changed, "
+            "since the states were written: x.trace:18: the states say 'lit {} -> {0,2}, history [] -> [0:{0,2}], "
+            "history_end 0 -> 1, count [0,0,0] -> [1,0,0]' where the model gives 'lit {} -> {0,2}'.")),
     ],
     ids=["a new guard", "another effect"],
-)
+)  # fmt: skip
 def test_replay_says_what_has_changed_in_the_model(item: Any, expected: str, here: Path) -> None:
     write(here, lamps_trace(lamps.some_lamp_is_dark, (0b101, 1), (0b111, 1), why=""))
     machine = replace(lamps.MACHINE, actions=(item.named("switch_to"),))
@@ -214,25 +205,16 @@ def test_replay_refuses_a_trace_whose_steps_were_edited(here: Path) -> None:
 EDITED = KIP279.replace("leader-write leader=0", "leader-write leader=1", 1)
 SAID = "The file was edited, or the model has changed, since the states were written."
 DAMAGED = {
-    "its last lines cut off": (
-        "".join(KIP279.splitlines(keepends=True)[:-4]),
-        f"69: the states end, but the model continues with 'quorum.isr {{0,1}} -> {{0,1,2}}'. {SAID}",
-    ),
-    "its last bytes cut off": (
-        KIP279[:-12],
-        (
-            "72: the states say 'strong-isr is violated' where the "
-            f"model gives 'strong-isr is violated: 12 states'. {SAID}"
-        ),
-    ),
+    "its last lines cut off": ("".join(KIP279.splitlines(keepends=True)[:-4]),
+        f"69: the states end, but the model continues with 'quorum.isr {{0,1}} -> {{0,1,2}}'. {SAID}"),
+    "its last bytes cut off": (KIP279[:-12], ("72: the states say 'strong-isr is violated' where the "
+        f"model gives 'strong-isr is violated: 12 states'. {SAID}")),
     "twice in one file": (KIP279 * 2, f"73: the states say 'format: 1' where the model has nothing more. {SAID}"),
-    "another constant": (
-        KIP279.replace("max_leader_epoch=1", "max_leader_epoch=2"),
-        f"32: the states say '0..1     none    {{}}' where the model gives '0..2     none    {{}}'. {SAID}",
-    ),
+    "another constant": (KIP279.replace("max_leader_epoch=1", "max_leader_epoch=2"),
+        f"32: the states say '0..1     none    {{}}' where the model gives '0..2     none    {{}}'. {SAID}"),
     "no states": (KIP279.rpartition("----\n")[0] + "----\n", "26: the file contains no states. Write them with"),
     "an edited step": (EDITED, "18: step 4, `leader-write leader=1`, is not possible: "),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("command", ["replay", "show", "shrink"])

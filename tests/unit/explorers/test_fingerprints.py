@@ -79,15 +79,11 @@ PROPERTIES = (low,)
 '''
 PARTS = {
     "fingerprint_model": MODEL,
-    "fingerprint_one": (
-        "from enum import IntEnum\n\nMOST = 3\nMood = IntEnum('Mood', 'A B', start=0)\n\n\ndef "
-        "below(x):\n    return x < 4\n\n\ndef bounded(x):\n    return x < MOST\n"
-    ),
-    "fingerprint_other": (
-        "from enum import IntEnum\n\nMOST = 7\nMood = IntEnum('Mood', 'A B C', start=0)\n\n\ndef "
-        "below(x):\n    return x < 8\n\n\ndef limited(x):\n    return x < MOST\n"
-    ),
-}
+    "fingerprint_one": ("from enum import IntEnum\n\nMOST = 3\nMood = IntEnum('Mood', 'A B', start=0)\n\n\ndef "
+        "below(x):\n    return x < 4\n\n\ndef bounded(x):\n    return x < MOST\n"),
+    "fingerprint_other": ("from enum import IntEnum\n\nMOST = 7\nMood = IntEnum('Mood', 'A B C', start=0)\n\n\ndef "
+        "below(x):\n    return x < 8\n\n\ndef limited(x):\n    return x < MOST\n"),
+}  # fmt: skip
 CHANGES: dict[str, list[tuple[str, str]]] = {
     "no normalize": [(", normalize=tidy", "")],
     "another normalize": [("normalize=tidy", "normalize=order")],

@@ -54,31 +54,19 @@ ABOUT: dict[str, Any] = {"when": is_waiting, "then": is_answered, "client": Clie
 DELIVERY = (weak(mailbox.serve, each="request.client"), weak(mailbox.receive, each="response.client"))
 EACH_MESSAGE = (weak(mailbox.serve, each="request"), strong(mailbox.receive, each="response"))
 PROPERTIES = (
-    leads_to(
-        "answered", "Whoever waits is answered.", fair=(*DELIVERY, weak(mailbox.send_again, each="client")), **ABOUT
-    ),
-    leads_to(
-        "answered-if-nothing-is-lost",
-        "It is.",
-        fair=DELIVERY,
-        without=(mailbox.lose_request, mailbox.lose_response),
-        **ABOUT,
-    ),
+    leads_to("answered", "Whoever waits is answered.", fair=(*DELIVERY, weak(mailbox.send_again, each="client")),
+        **ABOUT),
+    leads_to("answered-if-nothing-is-lost", "It is.", fair=DELIVERY,
+        without=(mailbox.lose_request, mailbox.lose_response), **ABOUT),
     leads_to("answered-message-by-message", "It is.", fair=EACH_MESSAGE, **ABOUT),
     leads_to("answered-by-luck", "Nobody has to serve.", fair=(weak(mailbox.receive),), **ABOUT),
     eventually("all-done", "All are done.", then=all_done, fair=(weak(mailbox.send, each="client"), *EACH_MESSAGE)),
-    at_most(
-        "steps", "Few steps.", costs={mailbox.serve: 2, mailbox.send_again: 1}, bound=3, fair=EACH_MESSAGE, **ABOUT
-    ),
+    at_most("steps", "Few steps.", costs={mailbox.serve: 2, mailbox.send_again: 1}, bound=3, fair=EACH_MESSAGE,
+        **ABOUT),
     at_most("resends", "Few resends.", costs=surplus, fair=EACH_MESSAGE, **ABOUT),
-    at_most(
-        "losses",
-        "What all-done costs.",
-        when=None,
-        then=all_done,
-        costs={mailbox.lose_request: 1, mailbox.lose_response: 1},
-    ),
-)
+    at_most("losses", "What all-done costs.", when=None, then=all_done,
+        costs={mailbox.lose_request: 1, mailbox.lose_response: 1}),
+)  # fmt: skip
 SIZES = (
     {"losses": 0},
     {},

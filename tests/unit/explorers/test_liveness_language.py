@@ -90,37 +90,23 @@ REFUSALS: list[tuple[Any, str]] = [
     (lambda: made(when=at), r"parameters of `when` after state and constants are \['node'\]"),
     (lambda: made(when=at, then=at, broker=Node), r"name the same parameters, in the same order"),
     (lambda: made(when=at, then=at, node=3), r"3 is not a domain for parameter 'node'"),
-    (
-        lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={a: 0.5}),
-        r"the cost of a is 0.5: write a whole number",
-    ),
-    (
-        lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={"a": 1}),
-        r"`costs` has 'a', which is not an action",
-    ),
+    (lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={a: 0.5}),
+        r"the cost of a is 0.5: write a whole number"),
+    (lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={"a": 1}),
+        r"`costs` has 'a', which is not an action"),
     (lambda: check(MACHINE, (made(then=moves),)), r"property 'comes' changes the state"),
-    (
-        lambda: check(MACHINE, (made(fair=(weak(d, each="m.to"),)),)),
-        r"the message 'm' has no field 'to' .*Those are: at.",
-    ),
-    (
-        lambda: check(MACHINE, (made(fair=(weak(GRID.actions[0]),)),)),
-        r"machine 'maze' has no action '.*'. Actions are: a, b, d.",
-    ),
-    (
-        lambda: check(MIXED, (made(fair=(weak(d, numbered, each="m"),)),)),
-        (
-            r"'m' is a message of class Token in d, and a number in "
-            r"numbered, which never are the same. Give each action its own promise"
-        ),
-    ),
+    (lambda: check(MACHINE, (made(fair=(weak(d, each="m.to"),)),)),
+        r"the message 'm' has no field 'to' .*Those are: at."),
+    (lambda: check(MACHINE, (made(fair=(weak(GRID.actions[0]),)),)),
+        r"machine 'maze' has no action '.*'. Actions are: a, b, d."),
+    (lambda: check(MIXED, (made(fair=(weak(d, numbered, each="m"),)),)),
+        (r"'m' is a message of class Token in d, and a number in "
+        r"numbered, which never are the same. Give each action its own promise")),
     (lambda: machine_of(TWO_BAGS), r"'m' is a message of class Flat in spin, and a message of class Deep in take"),
     (lambda: check(MACHINE, (made(without=(GRID.actions[0],)),)), r"machine 'maze' has no action"),
-    (
-        lambda: check(MACHINE, (at_most("x", "y", when=maze.when, then=maze.then, costs={GRID.actions[0]: 1}),)),
-        r"machine 'maze' has no action",
-    ),
-]
+    (lambda: check(MACHINE, (at_most("x", "y", when=maze.when, then=maze.then, costs={GRID.actions[0]: 1}),)),
+        r"machine 'maze' has no action"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("make", "message"), REFUSALS)

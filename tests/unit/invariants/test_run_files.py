@@ -192,11 +192,8 @@ def test_shared_texts_stand_where_they_are_named(runs: Runs) -> None:
         ('"2 brokers", ', '"3 brokers", ', r"entry G-S7: there is no run of replication '3 brokers'"),
         ("runs.replication", "runs.replicating", r"there is no protocol 'replicating'"),
         ('"2 brokers", ', '"2 brokers: G-S99", ', r"entry G-S7: protocol 'replication' has no property 'G-S99'"),
-        (
-            'by = "G-S1, G-S7"',
-            'by = "G-S1, G-S77"',
-            r"entry B09: no protocol has a property 'G-S77', which is listed under `by`",
-        ),
+        ('by = "G-S1, G-S7"', 'by = "G-S1, G-S77"',
+            r"entry B09: no protocol has a property 'G-S77', which is listed under `by`"),
         (": drops", "", r"run 'replication 2 brokers in the end' decides nothing about G-S7"),
         ('kind = "bug"', 'kind = "bugs"', r"claims: entry B09: there is no kind 'bugs'"),
         ('verdict="broken"', 'verdict="wrong"', r"there is no verdict 'wrong'"),
@@ -207,16 +204,11 @@ def test_shared_texts_stand_where_they_are_named(runs: Runs) -> None:
         ("Not so. {rule}", "Not so. {ruel}", r"there is no shared text 'ruel'\. Did you mean 'rule'"),
         ('source = "KAFKA-1"\n', "", r"entry B09: it has no source: write one"),
         ("switch =", "swich =", r"there is no key of an entry 'swich'\. Did you mean 'switch'"),
-        (
-            'runs.replication = ["kafka-4.1 2 brokers: G-S1"]',
-            "",
-            (
-                r"run 'replication kafka-4\.1 2 brokers' does not decide anything: "
-                r"name it in an entry, or state its purpose under `serves`"
-            ),
-        ),
+        ('runs.replication = ["kafka-4.1 2 brokers: G-S1"]', "",
+            (r"run 'replication kafka-4\.1 2 brokers' does not decide anything: "
+            r"name it in an entry, or state its purpose under `serves`")),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_in_a_file_of_claims_is_named_with_its_entry(runs: Runs, old: str, new: str, message: str) -> None:
     assert old in CLAIMS
     with pytest.raises(UsageError, match=message):
