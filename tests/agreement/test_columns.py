@@ -16,12 +16,10 @@ from tests.helpers.written import machine_of
 PLACES = """
 class C(Constants):
     room = capacity(4, low=1, high=5, meaning="elements")
-
 class State(Record):
     items: Annotated[Array[Annotated[int, Range(0, 3)]], Size(C.room)]
     at: Annotated[int, Range(0, C.room)]
     hops: Annotated[int, Range(0, 9)]
-
 @action(step=Index(C.room))
 def goes_on(s, c, step):
     require(s.hops < 9)
@@ -30,17 +28,14 @@ def goes_on(s, c, step):
     s.items[s.at] += 1
     s.at = min(c.room, s.at + step)
     s.hops += 1
-
 @action()
 def returns(s, c):
     require(all(s.items[n] <= 3 for n in range(c.room)) and (s.at == c.room or s.items[s.at] == 3))
     require(s.at)
     s.at = 0
-
 @always
 def is_small(s, c):
     return s.at == c.room or s.items[s.at] <= 3
-
 @sometimes
 def is_full(s, c):
     return s.at < c.room and any(s.items[s.at] == 3 and s.items[n] > 1 for n in range(s.at + 1, c.room))
@@ -53,15 +48,12 @@ def reads_behind(s, c):
 LENGTHS = """
 class Row(Record):
     pair: Annotated[Array[Annotated[int, Range(0, 1)]], Size(2)]
-
 class State(Record):
     rows: Annotated[Array[Row], Size(3)]
     at: Annotated[int, Range(0, 9)]
-
 @action()
 def initial(s, c):
     s.at = 7
-
 @action()
 def measures(s, c):
     require(len(s.rows[s.at].pair) == 2)
@@ -69,23 +61,19 @@ def measures(s, c):
 TWO_WAYS = """
 class State(Record):
     a: Annotated[int, Range(0, 9)]
-
 def changes_a_local(s: State) -> int:
     found = 0
     if s.a == 7:
         found += 1
         return found
     return found
-
 @action()
 def grows(s, c):
     require(changes_a_local(s) == 0)
     s.a += 1
-
 @always
 def is_not_seven(s, c):
     return changes_a_local(s) == 0
-
 @sometimes
 def is_two(s, c):
     return s.a == 2 and changes_a_local(s) == 0
@@ -93,30 +81,24 @@ def is_two(s, c):
 SENT = """
 class C(Constants):
     room = capacity(3, low=0, high=4, meaning="notes")
-
 class Note(Record):
     about: Annotated[int, Range(0, 2)]
-
 class State(Record):
     notes: Annotated[Bag[Note], Size(C.room)]
     seen: Annotated[Array[Annotated[int, Range(0, 1)]], Size(2)]
     at: Annotated[int, Range(0, 2)]
-
 @action(about=Index(3))
 def sends(s, c, about):
     require(len(s.notes) < c.room)
     s.notes.add(about=about)
-
 @action()
 def moves(s, c):
     require(s.at < 2 and not any(m.about == s.at and s.seen[m.about] == 1 for m in s.notes))
     s.seen[s.at] = 1
     s.at += 1
-
 @always
 def notes_are_of_what_is_ahead(s, c):
     return all(m.about >= s.at or any(s.seen[n] == 1 for n in range(m.about, s.at)) for m in s.notes)
-
 @sometimes
 def all_alike(s, c):
     return len(s.notes) == c.room and all(m.about == s.at for m in s.notes)

@@ -25,19 +25,15 @@ LARGE = "Large = Annotated[int, Range(0, 10**12)]\n"
 ROWS = f"""{LARGE}
 class C(Constants):
     room = capacity(2, low=1, high=20_000, meaning="rows")
-
 class Row(Record):
     v: Annotated[int, Range(0, 3)]
     items: Annotated[Array[Large], Size(1000)]
-
 class State(Record):
     n: Annotated[int, Range(0, C.room)]
     rows: Annotated[Array[Row], Size(C.room)]
-
 @action()
 def initial(s, c):
     s.n = c.room
-
 @action()
 def counts(s, c):
     require(all(s.rows[i].v == 0 for i in range(s.n)))
@@ -46,24 +42,19 @@ def counts(s, c):
 LINKS = f"""{LARGE}
 class C(Constants):
     room = shape(0, low=0, high=3, meaning="links")
-
 class Link(Record):
     to: Annotated[int, Range(0, 0)]
-
 class Place(Record):
     items: Annotated[Array[Large], Size(4250)]
-
 class State(Record):
     links: Annotated[Array[Link], Size(C.room)]
     other: Annotated[int, Range(-128, 100)]
     at: Annotated[int, Range(0, 3)]
     places: Annotated[Array[Place], Size(1)]
     box: Annotated[Bag[Link], Size(C.room)]
-
 @action()
 def initial(s, c):
     s.other = -128
-
 @action()
 def follows(s, c):
     s.places[s.links[s.at].to].items[s.at] = 5
@@ -72,14 +63,12 @@ LONG = f"""{LARGE}
 class State(Record):
     at: Annotated[int, Range(0, 3)]
     items: Annotated[Array[Large], Size(12_000)]
-
 @action()
 def goes_on(s, c):
     require(s.at < 3)
     require(s.items[s.at] < 9)
     s.items[s.at + 1] = s.at
     s.at += 1
-
 @always
 def is_small(s, c):
     return s.items[s.at] < 3

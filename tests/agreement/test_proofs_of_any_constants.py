@@ -147,18 +147,15 @@ SOME_ELEMENT = machine_of("""
 class C(Constants):
     n = capacity(2, low=1, high=5, meaning="the largest number", room=3)
     h = bound(1, low=0, high=5, meaning="the last element")
-
 class State(Record):
     x: Annotated[int, Range(0, 2 * C.n)]
     y: Annotated[int, Range(0, C.n)]
     a: Annotated[Array[Annotated[int, Range(0, 2)]], Size(C.h + 1)]
-
 @action(v=Range(0, C.h))
 def change(s, c, v):
     require(s.x < c.n)
     s.y = max(0, min(3, (3 if s.y >= 0 else s.y))) if any(s.a[i] == v for i in range(c.h + 1)) else s.y
     s.x = 0
-
 @step()
 def rises(before, after, c):
     return after.y >= before.y or after.x > 0

@@ -113,28 +113,22 @@ RISING = '''
 class State(Record):
     x: Annotated[int, Range(0, 600)]
     y: Annotated[int, Range(0, 4)]
-
 @action()
 def initial(s, c):
     """0."""
-
 @action()
 def go(s, c):
     s.x += 1
     s.y = 4 if s.y == 3 else s.y
-
 @step()
 def seven(before, after, c):
     return after.x != 7
-
 @always
 def not_550(s, c):
     return s.x != 550
-
 @always
 def calm(s, c):
     return s.y != 4
-
 @always
 def far(s, c):
     return 1 >> (560 - s.x) >= 0
@@ -179,7 +173,6 @@ def test_an_error_under_other_constants_in_the_search_for_a_state_is_told_as_suc
 VAST = """
     require(s.x == 5 and x == 7)
     s.x = 550
-
 @action()
 def stay(s, c):
     require(s.x < 3)

@@ -28,12 +28,10 @@ ask = with_folder(compare_symbolic)
 SHIFTED = HEAD + whole("""
 class State(Record):
     x: Annotated[int, Range(0, 3)]
-
 @action()
 def go(s, c):
     require(s.x < 2)
     s.x += 1
-
 @always
 def fine(s, c):
     return s.x < 3 or (1 << (BY)) > 0

@@ -58,7 +58,6 @@ class State(Record):
     x: Annotated[int, Range(0, 3)]
     y: Annotated[int, Range(0, 3)]
     z: Annotated[Array[Annotated[int, Range(0, 3)]], Size(3)]
-
 @action()
 def search(s, c):
     a, b = s.x, s.y

@@ -65,7 +65,6 @@ DEEP = """
 class State(Record):
     n: Annotated[int, Range(0, 200)]
     total: Annotated[int, Range(0, 9)]
-
 @action()
 def go(s, c):
     require(s.n < 1)
@@ -73,7 +72,6 @@ def go(s, c):
     if s.n == 0:
         s.total = 1
 {elifs}
-
 @always
 def low(s, c):
     return s.total == 0

@@ -28,29 +28,19 @@ from fencepost.model.language import (
     NONE, Array, Bag, BitSet, Constants, InFlight, Index, Machine, Per, Range, Record, Size, action, always, bits,
     require, shape, sometimes, step,
 )
-
-
 class C(Constants):
     n = shape(3, low=1, high=4, meaning="things")
-
-
 Thing = Annotated[int, Index(C.n)]
 Maybe = Annotated[int, Index(C.n, none=True)]
 Things = Annotated[int, BitSet(C.n)]
-
-
 class Part(Record):
     x: Annotated[int, Range(-1, 2)]
     at: Maybe
     seen: Things
     row: Annotated[Array[bool], Per(Thing)]
-
-
 class Message(Record):
     to: Thing
     v: Annotated[int, Range(0, 1)]
-
-
 class State(Record):
     k: Annotated[int, Range(0, 3)]
     part: Annotated[Array[Part], Per(Thing)]
@@ -58,8 +48,6 @@ class State(Record):
     all: Things
     order: Annotated[Array[Maybe], Size(2)]
     box: Annotated[Bag[Message], Size(2)]
-
-
 @action()
 def initial(s: State, c: C) -> None:
     "It starts."

@@ -108,17 +108,14 @@ class State(Record):
     x: Annotated[int, Range(0, 49)]
     y: Annotated[int, Range(0, 49)]
     even: bool
-
 @action(v=Range(1, 49))
 def leap(s, c, v):
     require(s.x == 0)
     s.x = v
-
 @action(v=Range(1, 49))
 def rise(s, c, v):
     require(s.y == 0)
     s.y = v
-
 @action()
 def turn(s, c):
     require(s.x != 37 or not s.y % 2)
@@ -177,20 +174,14 @@ GOES_WRONG = """
 def go(s: State, c: C) -> None:
     \"\"\"One more, and eventually one too many.\"\"\"
     s.pc += 1
-
-
 @action()
 def turn(s: State, c: C) -> None:
     \"\"\"The other sign.\"\"\"
     s.x = 1 - s.x
-
-
 @always
 def is_early(s: State, c: C) -> bool:
     \"\"\"Violated before the model raises an error.\"\"\"
     return s.pc < 2
-
-
 @always
 def is_small(s: State, c: C) -> bool:
     \"\"\"Not decided when the model raises an error.\"\"\"

@@ -96,22 +96,18 @@ STAIRS = HEAD + whole("""
 class State(Record):
     at: Annotated[int, Range(0, C.n)]
     resting: bool
-
 @action()
 def climb(s, c):
     require(not s.resting)
     require(s.at < c.n)
     s.at += 1
-
 @action()
 def rest(s, c):
     require(not s.resting)
     s.resting = True
-
 @always
 def is_low(s, c):
     return s.at < 1
-
 @always
 def is_lower_than_the_top(s, c):
     return s.at < c.n
@@ -225,20 +221,16 @@ def test_walks_of_another_model_are_not_added_to(swept: str, tmp_path: Path) -> 
 BEGINS = HEAD + whole("""
 class State(Record):
     b: Annotated[int, Range(0, 5)]
-
 @action()
 def initial(s, c):
     s.b = 0
-
 @action()
 def go(s, c):
     require(s.b < 2)
     s.b += 2
-
 @always
 def one(s, c):
     return s.b != 1
-
 @always
 def two(s, c):
     return s.b != 2
@@ -280,16 +272,13 @@ def test_a_folder_that_is_not_empty_is_refused(swept: str, tmp_path: Path) -> No
 SLOPE = HEAD + whole("""
 class State(Record):
     height: Annotated[int, Range(0, 5)]
-
 @action()
 def climb(s, c):
     require(s.height < c.n, bound=C.n)
     s.height += 1
-
 @always
 def is_low(s, c):
     return s.height < 3
-
 @always
 def is_there(s, c):
     return s.height < 9

@@ -92,11 +92,9 @@ def test_a_search_in_another_thread_is_cancelled_too() -> None:
 STEPPED = """
 class State(Record):
     step: Annotated[int, Range(0, 3)]
-
 @action()
 def go(s, c):
     s.step += 1
-
 @always
 def is_early(s, c):
     return s.step < 2
@@ -238,11 +236,9 @@ TABLES = """
 class Message(Record):
     number: Annotated[int, Range(0, 3)]
     sender: Annotated[int, Index(2, none=True)]
-
 class State(Record):
     table: Annotated[Array[Annotated[Array[Annotated[int, Range(0, 3)]], Size(2)]], Size(2)]
     channel: Annotated[Array[Annotated[Channel[Message], Size(2)]], Size(2)]
-
 @action(to=Index(2))
 def cuts(s, c, to):
     require(len(s.channel[to]) > 0)

@@ -24,15 +24,12 @@ CALLS: tuple[Callable[..., Any], ...] = (*(item for item in API if hasattr(item,
 CONSTANTS = """
 class C(Constants):
     {name} = bound(2, low=1, high=4, meaning="how often it happens")
-
 class State(Record):
     happened: Annotated[int, Range(0, 9)]
-
 @action()
 def go(s, c):
     require(s.happened < c.{name}, bound=C.{name})
     s.happened += 1
-
 @always
 def few(s, c):
     return s.happened < 9

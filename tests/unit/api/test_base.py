@@ -24,36 +24,29 @@ COUNTER = f'''{HEAD}
 class State(Record):
     n: Annotated[int, Range(0, 6)]
     late: bool
-
 def too_far(s):
     return s.n > 2
-
 @action()
 def initial(s, c):
     """Nothing is counted."""
-
 @action()
 def add(s, c):
     """One more."""
     require(s.n < c.n)
     s.n += 1
-
 @action()
 def reset(s, c):
     """Begin again."""
     require(too_far(s))
     require(not s.late)
     s.n = 0
-
 def normalize(s, c):
     if too_far(s):
         s.n = 2
-
 @always
 def small(s, c):
     """It stays small."""
     return s.n <= c.n
-
 BASE = Machine("counter", "a counter", State, C, initial, (add, reset), normalize=normalize)
 PROPERTIES = (small,)
 '''
@@ -100,7 +93,6 @@ def reset(s: State, c: C) -> None:
     """Begin again, later."""
     require(s.n > 4)
     s.n = 0
-
 MACHINE = BASE.replacing(name="later", sentence="it begins again later", reset=reset)
 '''
     status, data = variant(tmp_path, text)
@@ -118,7 +110,6 @@ def add(s: State, c: C, by: int) -> None:
     "It adds."
     require(s.n + FIRST <= 6)
     s.n += FIRST
-
 @action(by=Range(1, 2))
 def more(s: State, c: C, by: int) -> None:
     "It adds as well."
@@ -209,7 +200,6 @@ def add(s: State, c: C) -> None:
     """One more, once."""
     require(s.n < 1)
     s.n += 1
-
 MACHINE = BASE.replacing(name="once", sentence="it counts to one", add=add, normalize=None)
 '''
     status, data = variant(tmp_path, text)

@@ -15,12 +15,10 @@ MODEL = f"""{{imports}}
 {HEAD}""" + whole("""
 class State(Record):
     x: Annotated[int, Range(0, 9)]
-
 @action()
 def go(s, c):
     require(s.x < c.n, bound=C.n)
     s.x += {call}(s, c)
-
 @always
 def never_two(s, c):
     return s.x != 2

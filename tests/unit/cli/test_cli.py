@@ -22,20 +22,16 @@ LIGHTS = str(
         """
 class State(Record):
     number: Annotated[int, Range(0, C.n)]
-
 @action()
 def count(s, c):
     require(s.number < c.n)
     s.number += 1
-
 @always
 def below_two(s, c):
     return s.number < 2
-
 @always
 def below_one(s, c):
     return s.number < 1
-
 NOTES = lambda c: (f"The number ends at {c.n}.",)
 MACHINE = Machine("lights", "it counts", State, C, initial, (count,), notes=NOTES)
 """,

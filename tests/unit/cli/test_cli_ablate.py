@@ -19,12 +19,10 @@ pytestmark = pytest.mark.xdist_group("planted")
 LEAVES = """
 class State(Record):
     x: Annotated[int, Range(0, 2)]
-
 @action()
 def go(s, c):
     require(s.x < 1)
     s.x += 1
-
 @always
 def small(s, c):
     return s.x < 3
@@ -196,29 +194,23 @@ WANDERER = str(
 class C(Constants):
     far = bound(2, low=1, high=5, meaning="steps from the start to home")
     wavering = switch(default=False, meaning="they may turn back before they are home")
-
 class State(Record):
     place: Annotated[int, Range(0, C.far)]
-
 @action()
 def walk(s, c):
     require(s.place < c.far)
     s.place += 1
-
 @action()
 def turn_back(s, c):
     require(c.wavering)
     require(s.place > 0)
     require(s.place < c.far)
     s.place -= 1
-
 def is_home(s, c):
     return s.place == c.far
-
 @always
 def place_exists(s, c):
     return 0 <= s.place <= c.far
-
 comes_home = leads_to("comes_home", "They come home.", when=None, then=is_home, fair=(weak(walk),))
 PROPERTIES = (place_exists, comes_home)
 """,

@@ -422,13 +422,11 @@ def test_a_search_that_was_kept_is_not_replaced(counter: Any, tmp_path: Path) ->
 COUNTER = HEAD + whole('''
 class State(Record):
     number: Annotated[int, Range(0, C.n)]
-
 @action()
 def count(s, c):
     """Count on."""
     require(s.number < c.n)
     s.number += 1
-
 @always
 def small(s, c) -> bool:
     """The number stays below ten."""

@@ -18,104 +18,81 @@ from tests.machines import mailbox
 CARELESS = file_of(
     """
 from enum import IntEnum
-
 class C(Constants):
     people = shape(2, low=1, high=3, meaning="people")
     losses = bound(1, low=0, high=2, meaning="parcels that may be lost")
     returns = bound(1, low=0, high=2, meaning="parcels that may be returned")
     patience = bound(3, low=0, high=9, meaning="days until somebody complains")
-
 Person = Annotated[int, Index(C.people)]
-
 class Kind(IntEnum):
     GIFT = 0
     BILL = 1
-
 class Parcel(Record):
     to: Person
     kind: Kind
-
 class Complaint(Record):
     by: Person
-
 class Budget(Record):
     losses: Annotated[int, Range(0, C.losses)]
     returns: Annotated[int, Range(0, C.returns)]
-
 class State(Record):
     sent: Annotated[int, Range(0, 2)]
     lost: Annotated[int, Range(0, 2)]
     budget: Budget
     post: Annotated[Bag[Parcel], Size(2)]
     complaints: Annotated[Bag[Complaint], Size(1)]
-
 @action()
 def initial(s, c):
     s.sent = 0
     s.budget.losses = c.losses
     s.budget.returns = c.returns
-
 @action(to=Person)
 def sends(s, c, to):
     require(s.sent < 2)
     s.sent += 1
     s.post.add(to=to, kind=Kind.GIFT)
-
 @action(m=InFlight("post"))
 def loses(s, c, m):
     require(s.budget.losses > 0)
     s.lost += 1
     s.post.remove(m)
-
 @action(by=Person)
 def complains(s, c, by):
     require(s.lost > 2)
     s.complaints.add(by=by)
-
 @action(m=InFlight("post"))
 def arrives(s, c, m):
     s.post.remove(m)
-
 @always
 def bills_go_to_the_first(s, c):
     return all(m.to == 0 for m in s.post if m.kind == Kind.BILL)
-
 @always
 def complaints_are_alone(s, c):
     for m in s.complaints:
         if m.by != 0:
             return False
     return True
-
 @always
 def gifts_go_to_somebody(s, c):
     return all(m.to < c.people for m in s.post if m.kind == Kind.GIFT)
-
 @step(on=complains)
 def complaints_lower_nothing(before, after, c, by):
     return before.sent == after.sent
-
 @sometimes
 def nothing_was_sent(s, c):
     return s.sent == 0
-
 @sometimes
 def post_is_empty(s, c):
     return len(s.post) == 0
-
 @always
 def forgotten(s, c):
     return s.lost <= s.sent
-
 def three_lost(s, c):
     return s.lost == 3
-
 def one_lost(s, c):
     return s.lost == 1
-
 def none_in_the_post(s, c):
     return len(s.post) == 0
-
 THIRD = leads_to("the-third-is-the-last", "It is.", when=three_lost, then=none_in_the_post, fair=(weak(loses),))
 EMPTIES = leads_to("the-post-empties", "It does.", when=one_lost, then=none_in_the_post, fair=(weak(loses),))
 MACHINE = Machine("careless", "Parcels that may be lost", State, C, initial, (sends, loses, complains))

@@ -26,25 +26,20 @@ class C(Constants):
     careful = switch(default=False, meaning="it stops before two")
     wild = switch(default=False, meaning="the count leaves its domain")
     end = bound(6, low=1, high=6, meaning="the last number")
-
 class State(Record):
     number: Annotated[int, Range(0, 9)]
-
 @action()
 def count(s, c):
     require(s.number < c.end)
     require(not (c.careful and s.number == 1))
     s.number += 2 if c.fast else 20 if c.wild and s.number == 1 else 1
-
 @always
 def never_two(s, c):
     \"""The number is never 2.\"""
     return s.number != 2
-
 @step()
 def never_to_two(before, after, c):
     return after.number != 2
-
 @sometimes
 def six(s, c):
     return s.number == 6

@@ -171,16 +171,13 @@ RATIONED = machine_of("""
 class C(Constants):
     tokens = bound(2, low=1, high=4, meaning="leases in all")
     willing = switch(default=True, meaning="the server serves whoever waits")
-
 class State(Record):
     waits: bool
     last: Annotated[int, Range(0, C.tokens)]
-
 @action()
 def ask(s, c):
     require(not s.waits)
     s.waits = True
-
 @action()
 def serve(s, c):
     require(s.waits)
@@ -188,13 +185,10 @@ def serve(s, c):
     require(s.last < c.tokens, bound=C.tokens)
     s.last += 1
     s.waits = False
-
 def waiting(s, c):
     return s.waits
-
 def served(s, c):
     return not s.waits
-
 is_served = leads_to("is-served", "Who asks is served.", when=waiting, then=served, fair=(weak(serve), weak(ask)))
 PROPERTIES = (is_served,)
 """)

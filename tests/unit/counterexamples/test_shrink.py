@@ -218,17 +218,14 @@ def test_a_trace_that_is_not_shortened_is_told_as_it_was() -> None:
 QUICK = HEAD + whole("""
 class State(Record):
     z: Annotated[int, Range(0, 9)]
-
 @action()
 def go(s, c):
     require(s.z < 5)
     s.z += 1
-
 @action()
 def quick(s, c):
     require(s.z == 0)
     s.z = 9
-
 @always
 def fine(s, c) -> bool:
     return s.z < 10
@@ -259,24 +256,19 @@ STAIRS = Protocol(
     *machine_of("""
 class C(Constants):
     landing = bound(3, low=1, high=4, meaning="the stair on which one stops")
-
 class State(Record):
     stair: Annotated[int, Range(0, 5)]
-
 @action()
 def climb(s, c):
     require(s.stair < c.landing)
     s.stair += 1
-
 @action()
 def leap(s, c):
     require(s.stair <= 1)
     s.stair += 2
-
 @always
 def is_low(s, c):
     return s.stair <= 3
-
 @sometimes
 def is_high(s, c):
     return s.stair > 3

@@ -225,34 +225,27 @@ FALLEN = Protocol(
     *machine_of("""
 class C(Constants):
     careful = switch(default=True, meaning="the property asks first whether there is a stone")
-
 class State(Record):
     stone: Annotated[int, Index(3, none=True)]
     left: Annotated[Array[Annotated[int, Range(0, 3)]], Size(3)]
-
 @action()
 def initial(s, c):
     s.left[1] = 3
-
 @action()
 def fall(s, c):
     s.stone = NONE
-
 @action()
 def stay(s, c):
     require(0 <= s.stone < s.left[s.stone])
     s.left[s.stone] -= 1
-
 @always
 def stands(s, c):
     if c.careful and s.stone < 0:
         return False
     return s.left[s.stone] < 4
-
 @always
 def is_near(s, c):
     return 0 <= s.stone < s.left[s.stone] + 3
-
 @always
 def is_first(s, c):
     return s.stone == (s.left[s.left[s.stone]] if s.stone >= 0 else 0)
@@ -289,24 +282,20 @@ def test_a_guard_that_is_not_asked_to_its_end_refuses_with_what_it_read() -> Non
 ALIKE = Protocol(
     *machine_of("""
 Few = Annotated[int, Range(0, 3)]
-
 class State(Record):
     a: Annotated[Array[Few], Size(3)]
     b: Annotated[Array[Few], Size(3)]
     k: Few
-
 @action()
 def go(s, c):
     require(s.k < c.n)
     s.k += 1
     s.a[1] = s.k
     s.b[2] = s.k
-
 @action(v=Range(0, 2))
 def stuck(s, c, v):
     require(all(s.a[i] < v - 5 for i in range(3)) or all(s.b[i] < v - 5 for i in range(2, 3)))
     s.k = 0
-
 @always
 def either(s, c):
     return all(s.a[i] < 1 for i in range(3)) or all(s.b[i] < 1 for i in range(3))

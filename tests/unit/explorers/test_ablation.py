@@ -32,21 +32,17 @@ SLIPS = machine_of("""
 class State(Record):
     numbers: Annotated[Array[Annotated[int, Range(0, 3)]], Size(3)]
     at: Annotated[int, Range(0, 9)]
-
 @action()
 def move(s, c):
     require(s.at < 2)
     require(s.numbers[0] == 0)
     s.at += 1
-
 def put_back(s, c):
     if s.at == 3:
         s.at = s.numbers[s.at]
-
 @step()
 def numbers_are_none(before, after, c):
     return after.numbers[after.at] == 0
-
 MACHINE = Machine("slips", "A place that moves.", State, C, initial, (move,), normalize=put_back)
 """)
 """Without its guard, neither what puts a place back nor the property of the step has a number there."""
@@ -57,18 +53,15 @@ class State(Record):
     turns: Annotated[int, Range(0, 3)]
     at: Annotated[int, Range(0, 4)]
     seen: Annotated[Array[Annotated[int, Range(0, 1)]], Size(3)]
-
 @action()
 def left_hand(s, c):
     require(s.turns < 3)
     require(s.at < 2 and s.seen[s.at] == 0)
     s.turns += 1
     s.at += 1
-
 @always
 def stays_below(s, c):
     return s.at < 3
-
 MACHINE = Machine("doubles", "Two turn a counter.", State, C, initial, (left_hand, left_hand.named("right_hand")))
 """)
 """A counter that two people turn in the same way: two actions of one function, each with guards of its own."""
@@ -77,18 +70,15 @@ class State(Record):
     a: Annotated[int, Range(0, 9)]
     b: Annotated[int, Range(0, 9)]
     items: Annotated[Array[Annotated[int, Range(0, 3)]], Size(5)]
-
 @action()
 def right(s, c):
     require(s.a < 9)
     s.a += 1
-
 @action()
 def up(s, c):
     require(s.b < 5)
     require(s.items[s.b] == 0)
     s.b += 1
-
 @always
 def below(s, c):
     return s.b < 9

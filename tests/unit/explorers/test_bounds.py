@@ -83,13 +83,11 @@ def test_engines_count_the_same_on_errands(values: dict[str, int]) -> None:
 JUMPS = """
 class State(Record):
     x: Annotated[int, Range(ENDS)]
-
 @action()
 def jump(s, c):
     require(GUARD, bound=C.n)
     require(s.x < 5)
     s.x += 2
-
 @always
 def small(s, c):
     return s.x < 9
@@ -181,35 +179,28 @@ class C(Constants):
     asks = bound(1, low=0, high=4, meaning="requests")
     tries = bound(1, low=0, high=4, meaning="attempts")
     pauses = bound(1, low=0, high=4, meaning="pauses")
-
 class State(Record):
     asked: Annotated[int, Range(0, 9)]
     tried: Annotated[int, Range(0, 9)]
     paused: Annotated[int, Range(0, 9)]
-
 @action()
 def ask(s: State, c: C) -> None:
     require(s.asked < c.asks, bound=C.asks)
     s.asked += 1
-
 @action()
 def attempt(s: State, c: C) -> None:
     require(s.tried < c.tries, bound=C.tries)
     s.tried += 1
-
 @action()
 def pause(s: State, c: C) -> None:
     require(s.paused < c.pauses, bound=C.pauses)
     s.paused += 1
-
 @always
 def no_more(s: State, c: C) -> bool:
     return s.tried <= c.asks
-
 @always
 def few(s: State, c: C) -> bool:
     return s.tried < 9
-
 @sometimes
 def both(s: State, c: C) -> bool:
     return s.asked == 1 and s.tried == 1
@@ -248,19 +239,15 @@ def test_growth_can_be_interrupted() -> None:
 BUCKET = machine_of("""
 class C(Constants):
     drops = bound(3, low=1, high=9, meaning="drops that fall")
-
 class State(Record):
     inside: Annotated[int, Range(0, 4)]
-
 @action()
 def fall(s, c):
     require(s.inside < c.drops, bound=C.drops)
     s.inside += 1
-
 @always
 def it_is_not_measured(s, c):
     return c.drops < 5 or s.inside != 2
-
 @always
 def it_holds_few(s, c):
     return s.inside <= 9

@@ -30,14 +30,11 @@ from tests.machines import planted, respelt
 COIN = """
 class C(Constants):
     side = bound(1, low=0, high=1, meaning="the side that is up at first")
-
 class State(Record):
     up: Annotated[int, Range(0, 1)]
-
 @action(side=Range(0, C.side))
 def initial(s, c, side):
     s.up = side
-
 @action()
 def flip(s, c):
     s.up = 1 - s.up
@@ -45,21 +42,17 @@ def flip(s, c):
 DROPPED = """
 class C(Constants):
     drops = bound(1, low=0, high=3, meaning="drops")
-
 class State(Record):
     up: Annotated[int, Range(0, 1)]
     drops_left: Annotated[int, Range(0, 3)]
-
 @action()
 def initial(s, c):
     s.drops_left = c.drops
-
 @action()
 def drop(s, c):
     require(s.drops_left > 0)
     s.drops_left -= 1
     s.up = 1 - s.up
-
 @action()
 def turn(s, c):
     s.up = 1 - s.up
@@ -72,10 +65,8 @@ class C(Constants):
     most = bound(2, low=1, high=2, meaning="people at most")
     top = capacity(2, low=1, high=300, meaning="the last hour")
     room = capacity(2, low=1, high=300, meaning="notes on the wall")
-
 class Note(Record):
     by: Annotated[int, Range(0, 1)]
-
 class State(Record):
     left: Annotated[Array[Annotated[int, Range(0, 1)]], Size(C.left)]
     right: Annotated[Array[Annotated[int, Range(0, 1)]], Size(C.right)]
@@ -83,7 +74,6 @@ class State(Record):
     people: Annotated[int, Range(0, C.most)]
     hour: Annotated[int, Range(0, C.top)]
     notes: Annotated[Bag[Note], Size(C.room)]
-
 @action()
 def sit(s, c):
     require(s.people == 0)
@@ -92,7 +82,6 @@ def sit(s, c):
         s.right[0] = 1
     else:
         s.left[c.left - 1] = 1
-
 @always
 def few(s, c):
     return s.left[0] == 0

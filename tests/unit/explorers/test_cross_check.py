@@ -22,25 +22,20 @@ SIDE = 99
 PLACES = """
 class C(Constants):
     side = shape(99, low=1, high=99, meaning="the last place")
-
 class State(Record):
     x: Annotated[int, Range(0, C.side)]
     y: Annotated[int, Range(0, C.side)]
-
 @action()
 def right(s, c):
     require(s.x < c.side)
     s.x += 1
-
 @action()
 def up(s, c):
     require(s.y < c.side)
     s.y += 1
-
 @always
 def inside(s, c):
     return s.x <= c.side
-
 @always
 def below(s, c):
     return s.y != 42

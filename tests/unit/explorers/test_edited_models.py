@@ -14,20 +14,16 @@ MODEL = HEAD + whole("""
 class Size(IntEnum):
     SMALL = 0
     LARGE = 1
-
 class C(Constants):
     most = bound(2, low=0, high=5, meaning="the largest step")
-
 class State(Record):
     steps: Annotated[int, Range(0, 4)]
     x: Annotated[int, Range(0, 60)]
-
 @action(by=Range(0, C.most), size=Size)
 def go(s, c, by, size):
     require(s.steps < 4)
     s.steps += 1
     s.x += by + size
-
 @always
 def good(s, c):
     return s.x <= 12
@@ -85,27 +81,21 @@ BEGINS = HEAD + whole("""
 class C(Constants):
     far = switch(default=False, meaning="it goes far")
     fast = switch(default=False, meaning="it goes fast")
-
 class State(Record):
     b: Annotated[int, Range(0, 5)]
-
 @action()
 def initial(s, c):
     s.b = 1 if c.far else 0
-
 @action()
 def go(s, c):
     require(s.b != 1)
     require(s.b < 3)
     s.b += 2
-
 @always
 def low(s, c):
     return s.b != 3
-
 def refuse(c: C) -> str | None:
     return "not that fast" if c.fast > 1 else None
-
 MACHINE = Machine("begins", "a model that is edited", State, C, initial, (go,), refuse=refuse)
 """)
 

@@ -78,34 +78,28 @@ class C(Constants):
     n = bound(2, low=0, high=3, meaning="pairs of crashes")
     m = bound(1, low=0, high=3, meaning="floods")
     k = bound(0, low=0, high=3, meaning="drills and alarms")
-
 class Budget(Record):
     crashes: Annotated[int, Range(0, BOUND)]
     floods: Annotated[int, Range(0, C.m)]
     drills: Annotated[int, Range(0, C.k)]
     alarms: Annotated[int, Range(0, C.k)]
-
 class State(Record):
     x: Annotated[int, Range(0, 9)]
     budget: Budget
-
 @action()
 def initial(s, c):
     s.budget.crashes = START
     s.budget.floods = c.m
-
 @action()
 def crash(s, c):
     require(s.budget.crashes > 0)
     s.budget.crashes -= 1
     s.x += 1
-
 @action()
 def flood(s, c):
     require(s.budget.floods > 0)
     s.budget.floods -= 1
     s.x += 2
-
 @always
 def fine(s, c):
     return s.x < 3
@@ -168,45 +162,36 @@ BUDGETS = """
 class C(Constants):
     crashes = bound(2, low=0, high=4, meaning="crashes")
     fences = bound(3, low=0, high=4, meaning="fences")
-
 class Budget(Record):
     crashes: Annotated[int, Range(0, C.crashes)]
     fences: Annotated[int, Range(0, C.fences)]
-
 class State(Record):
     budget: Budget
     x: Annotated[int, Range(0, 30)]
-
 @action()
 def initial(s: State, c: C) -> None:
     s.budget.crashes = c.crashes
     s.budget.fences = c.fences
-
 @action()
 def crash(s: State, c: C) -> None:
     require(s.budget.crashes > 0, bound=C.crashes)
     s.budget.crashes -= 1
     s.x += 4
-
 @action()
 def fence(s: State, c: C) -> None:
     require(s.budget.fences > 0, bound=C.fences)
     s.budget.fences -= 1
     s.x += 1
-
 @action()
 def settle(s: State, c: C) -> None:
     require(SETTLES)
     s.x = 30
-
 @always
 def small(s: State, c: C) -> bool:
     return s.x < 4 or s.x == 30
-
 @always
 def roomy(s: State, c: C) -> bool:
     return s.x < 2 or c.crashes > 1
-
 @always
 def settled(s: State, c: C) -> bool:
     return s.x != 30

@@ -13,42 +13,33 @@ from fencepost.explorers.symbolic.cache import cached, digest
 from fencepost.explorers.symbolic.proof import Settings
 
 MODEL = '''"""A model."""
-
 from typing import Annotated
-
 from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
 from fencepost.model.language.bits import with_member as changed
 from fingerprint_one import Mood, below, bounded
 from fingerprint_other import below as other_below
 from fingerprint_other import Mood as OtherMood
 from fingerprint_other import limited
-
 PASSED = (12, 11)
 TOP = 8
 LEFT = frozenset({14, 15})
-
 class C(Constants):
     n = bound(3, low=1, high=9, meaning="n")
-
 class State(Record):
     x: Annotated[int, Range(0, 15)]
     y: Annotated[int, Range(0, 15)]
     mood: Mood
     other: OtherMood
-
 def tidy(s, c):
     if s.x == 7:
         s.x = 0
-
 def order(s, c):
     if s.y == 7:
         s.y = 0
-
 @action()
 def initial(s, c):
     """Seven."""
     s.x = 7
-
 @action()
 def one(s, c):
     """One goes up."""
@@ -56,24 +47,19 @@ def one(s, c):
     s.x += 1
     tidy(s, c)
     order(s, c)
-
 @action()
 def two(s, c):
     """The other goes up."""
     require(limited(s.y) and other_below(s.y) and s.x not in PASSED and s.y not in LEFT)
     s.y = changed(s.y, 1)
-
 @always
 def low(s: State, c: C) -> bool:
     """It is not 7."""
     return s.x != 7
-
 def most():
     return TOP
-
 def refuse(c):
     return "these are refused." if c.n > most() else None
-
 MACHINE = Machine("held", "It is held.", State, C, initial, (one, two), normalize=tidy, refuse=refuse)
 PROPERTIES = (low,)
 '''

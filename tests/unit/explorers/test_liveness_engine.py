@@ -225,27 +225,20 @@ def test_what_was_violated_before_is_told_beside_an_error_in_a_predicate() -> No
 ROOMS = machine_of("""
 class C(Constants):
     n = shape(2, low=1, high=3, meaning="rooms")
-
 Room = Annotated[int, Index(C.n)]
-
 class State(Record):
     x: Annotated[Array[Annotated[int, Range(0, 3)]], Per(Room)]
-
 @action()
 def initial(s, c):
     s.x[c.n - 1] = 3
-
 @action(r=Room)
 def go(s, c, r):
     require(s.x[r] < 3)
     s.x[r] += 1
-
 def exists(s, c, r):
     return s.x[r] >= 0
-
 def is_done(s, c, r):
     return s.x[r] == 3
-
 done = at_most("done", "Done.", costs={go: 1}, when=exists, then=is_done, fair=(weak(go, each="r"),), r=Room)
 PROPERTIES = (done,)
 """)

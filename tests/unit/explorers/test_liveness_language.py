@@ -51,27 +51,21 @@ MIXED = replace(MACHINE, actions=(*MACHINE.actions, numbered))
 TWO_BAGS = """
 class Flat(Record):
     at: Annotated[int, Range(0, 1)]
-
 class Deep(Record):
     flat: Flat
-
 class State(Record):
     flat: Annotated[Bag[Flat], Size(1)]
     deep: Annotated[Bag[Deep], Size(1)]
     got: bool
-
 @action(m=InFlight("flat"))
 def spin(s, c, m):
     require(not s.got)
-
 @action(m=InFlight("deep"))
 def take(s, c, m):
     require(not s.got)
     s.got = True
-
 def has(s, c):
     return s.got
-
 MACHINE = Machine("two-bags", "Two bags.", State, C, initial, (spin, take))
 TOGETHER = eventually("ends", "It is taken.", then=has, fair=(weak(spin, take, each="m"),))
 PROPERTIES = (TOGETHER,)

@@ -155,11 +155,9 @@ def test_sums_of_the_widest_numbers_that_fit_are_fine() -> None:
 SENDS = machine_of("""
 class Message(Record):
     x: Annotated[int, Range(0, 5)]
-
 class State(Record):
     n: Annotated[int, Range(0, 9)]
     box: Annotated[Bag[Message], Size(9)]
-
 @action()
 def send(s, c):
     require(s.n < 7)

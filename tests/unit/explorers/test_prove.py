@@ -396,11 +396,9 @@ def test_candidates_for_lemmas_have_names_of_their_own() -> None:
 UP = """
 class State(Record):
     x: Annotated[int, Range(0, C.n)]
-
 @action()
 def up(s, c):
     s.x += 1
-
 @always
 def small(s: State, c: C) -> bool:
     return s.x >= 0

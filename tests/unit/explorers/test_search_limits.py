@@ -138,16 +138,13 @@ def test_a_search_with_room_for_few_successors_finds_the_same(compact: bool, mon
 LOTTERY, FEW_WIN = machine_of("""
 class C(Constants):
     last = capacity(9, low=0, high=99_999_999_999, meaning="the last ticket", room=1)
-
 class State(Record):
     won: Annotated[int, Range(0, 3)]
-
 @action(ticket=Range(0, C.last))
 def draw(s, c, ticket):
     require(s.won < 2)
     require(ticket < 2)
     s.won += 1
-
 @always
 def few_win(s, c):
     return s.won < 2

@@ -238,11 +238,9 @@ def test_walks_never_say_that_something_holds() -> None:
 STILL = """
 class State(Record):
     lit: bool
-
 @action()
 def light(s, c):
     require(s.lit)
-
 @always
 def it_is_lit(s, c):
     return s.lit
@@ -297,25 +295,20 @@ def test_a_value_out_of_its_domain_ends_a_sample_with_its_place_and_cause(worker
 GOES_WRONG = """
 class State(Record):
     b: Annotated[int, Range(0, 5)]
-
 @action(by=Range(1, 2))
 def go(s, c, by):
     require(s.b == 0)
     s.b += by
-
 @action()
 def bad(s, c):
     require(s.b == 2)
     s.b += 8
-
 @always
 def not_one(s, c):
     return s.b != 1
-
 @always
 def not_two(s, c):
     return s.b != 2
-
 @always
 def low(s, c):
     return s.b < 3
@@ -422,17 +415,14 @@ BUDGETS = """
 class State(Record):
     given: Annotated[int, Range(0, 3)]
     crashes_left: Annotated[int, Range(0, 3)]
-
 @action(count=Range(0, 3))
 def initial(s, c, count):
     s.given = count
     s.crashes_left = count
-
 @action()
 def crash(s, c):
     require(s.crashes_left > 0)
     s.crashes_left -= 1
-
 @always
 def fine(s, c):
     return s.crashes_left < 4

@@ -115,19 +115,15 @@ def test_assigning_a_record_copies_it(s: Any) -> None:
 
 MODEL = HEAD + whole("""
 HERE
-
 class C(Constants):
     top = bound(2, low=0, high=TOP, meaning="top")
-
 class State(Record):
     x: Annotated[int, Range(0, 3)]
     y: Annotated[int, DOMAIN]
-
 @action(p=PARAM)
 def go(s, c, p):
     require(s.x < VALUE)
     s.x = 1
-
 @always
 def fine(s, c):
     return s.x < 3
