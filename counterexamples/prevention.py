@@ -99,8 +99,8 @@ def _begins(other: Interpreter, start: Key) -> bool:
 def is_prevented(
     machine: Machine, constants: Constants, prop: Property, path: Path, values: Mapping[str, int], *, normalize: bool
 ) -> bool:
-    """Return whether other values of some constants prevent a path. They do if, before the property is decided, a step
-    is refused or the path ends differently.
+    """Return whether other values of some constants prevent a path. Other values prevent a path if a step is refused,
+    or the path ends differently, before the property is decided.
     """
     other = Interpreter(machine, machine.set_constants({**constants.values, **values}), normalize=normalize)
     state = path.start

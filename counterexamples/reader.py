@@ -260,7 +260,7 @@ class _Reader:
         return line.text == "on"
 
     def removed(self, found: Protocol, header: Mapping[str, Line]) -> Guard | None:
-        """Return the guard that the trace omits. Its condition must still be the one in the trace."""
+        """Return the guard that the trace omits. The guard's condition must still be the one in the trace."""
         if "removed" not in header:
             return None
         line = header["removed"]

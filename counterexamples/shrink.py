@@ -254,9 +254,8 @@ class _Shrinking:
         return True
 
     def walk(self) -> bool:
-        """Look for a shorter trace by random walks under the lower constants; return whether one was found.
-
-        Random walks cannot omit a guard, so they are skipped for a trace without a guard.
+        """Look for a shorter trace by random walks under the lower constants; return whether one was found. Random
+        walks cannot omit a guard, so they are skipped for a trace without a guard.
         """
         prop, length = self.trace.prop, len(self.trace.steps)
         if prop is None or self.trace.removed or self.left <= 0 or self.interrupted:

@@ -117,8 +117,8 @@ def tables(state: list[Part]) -> Iterator[tuple[str, list[Part]]]:
 
 
 def log_ends(record: type[Record]) -> dict[str, str]:
-    """Return, for each array field that is a log, the sibling field with the log's end. That field is called
-    `<array>_end`, or `end` or `log_end_offset` for an array of records, and ranges from 0 to the array's length.
+    """Return, for each array field that is a log, the sibling field with the log's end. The field with the end is
+    called `<array>_end`, or `end` or `log_end_offset` for an array of records, and ranges from 0 to the array's length.
     """
     scalars = {name: field.domain for name, field in fields(record) if isinstance(field, Scalar)}
     found: dict[str, str] = {}

@@ -49,8 +49,10 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True)
 class Cost:
-    """Costs found for an at-most property: the highest and the lowest cost of a path from `when` to `then`. `worst` is
-    set only if the cost is bounded. `best` is set only if a path reaches `then`. Both are 0 if `then` already holds.
+    """Costs found for an at-most property: the highest and the lowest cost of a path from `when` to `then`.
+
+    `worst` is set only if the cost is bounded. `best` is set only if a path reaches `then`. `worst` and `best` are 0 if
+    `then` already holds.
     """
 
     reach: Reach

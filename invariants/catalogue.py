@@ -1,9 +1,9 @@
 """The catalogue: guarantees with their sources, and the runs that decide them.
 
-A run explores one protocol under given constants. Its results are compared with pinned figures: distinct states, depth,
-and the length of the shortest trace of each property that must fail. Guarantees, bugs, hypotheses, questions and claims
-are entries; each entry names the runs that settle it. Runs and entries are data, in `runs/` and `claims/`. The
-docstrings of the modules `run_files` and `claim_files` describe their schemas.
+A run explores one protocol under given constants. The results of a run are compared with pinned figures: distinct
+states, depth, and the length of the shortest trace of each property that must fail. Guarantees, bugs, hypotheses,
+questions and claims are entries; each entry names the runs that settle it. Runs and entries are data, in `runs/` and
+`claims/`. The docstrings of the modules `run_files` and `claim_files` describe their schemas.
 
 `figures/reached.json` lists the bounds that each run reached, within which its verdicts are valid: the constants that
 disabled an otherwise possible step, in order. A budget of 0 is listed if it disables a step. `fencepost check --profile

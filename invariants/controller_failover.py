@@ -169,8 +169,8 @@ def active_controllers_decide_on_their_log(s: State, c: C) -> bool:
 def late_decisions_never_take_effect(s: State, c: C) -> bool:
     """A decision that a controller makes after another one was elected is never committed in its epoch.
 
-    It can be committed in a later epoch: if the same controller is elected again before its log is truncated, its log
-    still contains the decision.
+    Such a decision can be committed in a later epoch: if the same controller is elected again before its log is
+    truncated, its log still contains the decision.
     """
     return all(not s.ghost_log[offset].ghost_is_late for offset in range(s.ghost_end))
 

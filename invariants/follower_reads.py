@@ -163,7 +163,7 @@ def resets_have_a_cause(before: State, after: State, c: C) -> bool:
 def leaders_cause_resets(before: State, after: State, c: C) -> bool:
     """K392-Q2: a position is abandoned only if the leader that the consumer knows has deleted it or does not have it.
 
-    That leader may have been replaced by one that still has the position.
+    The leader known to the consumer may have been replaced by one that still has the position.
     """
     return not gives_up_position(before, after) or lacks_position(before, before.replica[believed_leader(before)])
 

@@ -323,7 +323,7 @@ follower_rejoins = leads_to(
 def is_caught_up_again(s: State, c: C, broker: int) -> bool:
     """A restarted broker has caught up but is not in the ISR.
 
-    It has everything that its leader has committed, and the leader knows its new broker epoch.
+    The broker has everything that its leader has committed, and the leader knows its new broker epoch.
     """
     image = newest(s)
     if not is_left_out(s, c, broker) or image.broker_epoch[broker] == 0 or not leads(s, image.leader):

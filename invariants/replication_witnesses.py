@@ -1,7 +1,7 @@
 """Witnesses on replication, checked on request: each operator's change and each of its effects is possible.
 
-They cover min ISR and ELR, reassignments, processes that follow before registration, late responses, log directories,
-and log starts.
+These witnesses cover min ISR and ELR, reassignments, processes that follow before registration, late responses, log
+directories, and log starts.
 """
 
 from fencepost.model.cluster.constants import C

@@ -161,10 +161,10 @@ def components(graph: I64s, nodes: I32s, group: I32s, component: I32s, order: I3
 def promises(graph: I64s, judging: I64s, nodes: I32s, component: I32s, group: I32s, found: I64, fair: I32s) -> I64:
     """Judge components: write the numbers of fair ones to `fair`, and prepare `group` for the next round.
 
-    If a component violates a strong constraint, its states in which the constraint is disabled form a new group. They
-    are moved to the front of `nodes`, and their count is returned. All other states get group -1. On entry, `happens`
-    and `somewhere` are zero for each component, and `everywhere` has all bits set. `verdicts` contains FAIR for fair
-    components.
+    If a component violates a strong constraint, its states in which the constraint is disabled form a new group. The
+    states of new groups are moved to the front of `nodes`, and their count is returned. All other states get group -1.
+    On entry, `happens` and `somewhere` are zero for each component, and `everywhere` has all bits set. `verdicts`
+    contains FAIR for fair components.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     words = judging[WORDS]

@@ -1,10 +1,10 @@
 """Checkpoints: folders with everything that a search needs in order to continue.
 
-The manifest lists the data files with their sizes and digests, the question that they belong to, and its own digest. It
-is replaced last and atomically, so a folder always contains one complete checkpoint, even if writing the next one was
-interrupted. The data files are arrays stored as plain bytes in two alternating folders: a new checkpoint goes to the
-folder that the manifest does not name. Only files in these two folders whose names have the expected form are ever
-removed.
+The manifest lists the data files with their sizes and digests, the question that they belong to, and its own digest.
+The manifest is replaced last and atomically, so a folder always contains one complete checkpoint, even if writing the
+next one was interrupted. The data files are arrays stored as plain bytes in two alternating folders: a new checkpoint
+goes to the folder that the manifest does not name. Only files in these two folders whose names have the expected form
+are ever removed.
 """
 
 import errno

@@ -1,7 +1,7 @@
 """Kernels that do not depend on a machine: hashing, sorting by owner, insertion and lookup.
 
-They are compiled only once, because they read the width of a row from the arrays. `explorers/native/llvm/` compiles
-this file's text, which also runs as plain Python with numpy's numbers.
+These kernels are compiled only once, because they read the width of a row from their array arguments.
+`explorers/native/llvm/` compiles this file's text, which also runs as plain Python with numpy's numbers.
 """
 # mypy: ignore-errors
 
@@ -220,10 +220,11 @@ def expand_pieces(
 ) -> I64:  # fmt: skip
     """Expand batches of a level, each into its own buffer, and sort their successors by owner.
 
-    A batch specifies the position of its rows, the range to expand, and the state numbers. It receives the number of
-    rows without a successor, and the first such row. `tasks` = [next batch, number of batches] may be shared by several
-    callers. With `trees`, rows are stored as keys: they are decoded first, and the hashes of successors are replaced by
-    keys. Return -1, or the number of a batch after which one of the `watched` positions of `e` is nonzero.
+    A batch specifies the position of its rows, the range to expand, and the state numbers. The kernel adds the number
+    of rows without a successor, and the first such row, to the batch. `tasks` = [next batch, number of batches] may be
+    shared by several callers. With `trees`, rows are stored as keys: they are decoded first, and the hashes of
+    successors are replaced by keys. Return -1, or the number of a batch after which one of the `watched` positions of
+    `e` is nonzero.
     """
     n = take(tasks)
     while n < tasks[1]:

@@ -260,8 +260,10 @@ def layout_of(state: type[Record], constants: Constants) -> Layout:
 
 
 class Spot(NamedTuple):
-    """A number in a record before a run's constants are known. Its bounds are positions in `depends`. It is in use if,
-    for each enclosing array (its index there, the position of the length), the index is below the length.
+    """A number in a record before a run's constants are known. The number's bounds are positions in `depends`.
+
+    The number is in use if, for each enclosing array (its index there, the position of the length), the index is below
+    the length.
     """
 
     offset: int

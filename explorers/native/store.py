@@ -1,8 +1,8 @@
 """The states and the progress of a search: one partition for each owner, with its parents and its table.
 
 A table contains rows or, in a large search, keys (`packed.py`); results are the same with both. A search that spills
-stores its parents in files and, if states are keys, also the levels that are not yet expanded. Both are written and
-read sequentially.
+stores its parents in files and, if states are keys, also the levels that are not yet expanded. These files are written
+and read sequentially.
 
 The top bits of a state's hash determine its owner. Only one worker at a time uses a partition, so no locks are needed.
 A partition's content depends only on the order of its successors, not on the number of workers.

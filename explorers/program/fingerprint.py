@@ -1,4 +1,4 @@
-"""Text of a machine and its properties. It changes whenever anything changes that a search depends on."""
+"""Text of a machine and its properties. The text changes whenever something changes on which a search depends."""
 
 import ast
 import re

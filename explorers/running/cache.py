@@ -1,4 +1,6 @@
-"""The cache that persists between runs. Its code is executed, so only the current user may be able to write it.
+"""The cache that persists between runs.
+
+Cached code is executed, so only the current user may be able to write to the cache.
 
 Anyone who can write to a parent folder of a file can replace the file. Therefore only the current user can access the
 cache folder (0700), and every folder and link above it must belong to this user or to root and must not be writable by

@@ -1,9 +1,9 @@
 """The states of one Spark partition, in files that every Python process of an executor maps into memory.
 
 Spark may give a task to any of an executor's Python processes, so a partition's state cannot live in one of them. A
-mapped partition is a folder with the partition's rows and hash tables, which the processes map and share. It is a
-cache: if it is missing, outdated, or incomplete because a task died while writing, it is rebuilt from the levels in the
-store.
+mapped partition is a folder with the partition's rows and hash tables, which the processes map and share. A mapped
+partition is a cache: if it is missing, outdated, or incomplete because a task died while writing, it is rebuilt from
+the levels in the store.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Spark sessions, or one sentence on why a session failed; tasks; and a shuffle of raw blocks.
 
 PySpark's own `partitionBy` would pickle every block, and could run a receiver on any executor. This shuffle passes
-blocks unchanged. It forms the union of the shuffled partitions and a cached RDD with the same partitioner and one small
-element per partition, because Spark runs each task of such a union where the cached partition is.
+blocks unchanged. The shuffle forms the union of the shuffled partitions and a cached RDD with the same partitioner and
+one small element per partition, because Spark runs each task of such a union where the cached partition is.
 """
 
 from __future__ import annotations
@@ -272,8 +272,8 @@ class Exchange:
         self._anchors.count()
 
     def run(self, send: Sender, receive: Receiver) -> list[bytes]:
-        """Let every partition send blocks and then receive its own. Return the results in partition order. Both
-        functions may run more than once for a partition, and must then have the same result.
+        """Let every partition send blocks and then receive its own. Return the results in partition order. `send` and
+        `receive` may run more than once for a partition, and must then have the same result.
         """
         from pyspark import RDD
         from pyspark.serializers import NoOpSerializer

@@ -1,8 +1,8 @@
 """Tasks of a distributed search: expanding a level, and receiving successors.
 
-A task may run again, on another executor or on the same mapped partition. It reads only blocks of the store, and
-processes successors in the order of their senders, so its result is the same. An executor loads the machine by the
-protocol's name, or from the text of a user's file.
+A task may run again, on another executor or on the same mapped partition. A task reads only blocks of the store, and
+processes successors in the order of their senders, so its result is always the same. An executor loads the machine by
+the protocol's name, or from the text of a user's file.
 """
 
 import gc

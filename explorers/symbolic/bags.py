@@ -4,8 +4,8 @@ In a state, messages fill the first slots in ascending order, as on the plain se
 not move messages: removing one leaves a hole, and each added one gets a new slot at the end. Therefore a name always
 refers to the same message. After the walk, `settle` restores the order and the size.
 
-Messages that contain an unbounded array or set cannot be compared. They may be in any order, and code that could depend
-on their order is rejected.
+Messages that contain an unbounded array or set cannot be compared. Such messages may be in any order, and code that
+could depend on their order is rejected.
 """
 
 from collections.abc import Iterator

@@ -192,7 +192,7 @@ OPEN = 1_000
 
 
 def value_under(model: Any) -> Callable[[Any], int]:
-    """Return a function from a term to its plain value in a model. It raises OpenValueError if z3 gives no value."""
+    """Return a function from a term to its plain value in a model, which raises OpenValueError if z3 gives no value."""
 
     def value_of(term: Any) -> int:
         found = model.eval(term, model_completion=True)

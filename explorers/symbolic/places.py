@@ -381,7 +381,7 @@ class Lifting:
 
 
 def build(lifting: Lifting, record: type[Record], leaf: Callable[[str, Kind], Value], path: str) -> Rec:
-    """Return a record whose cells are `leaf(path, kind)`. Its unbounded arrays and bags consist of variables."""
+    """Return a record whose cells are `leaf(path, kind)`, and whose unbounded arrays and bags consist of variables."""
     of, items = record.__name__, fields(record)
     return Rec(record, {name: _build(lifting, field, leaf, path + name, f"{of}.{name}") for name, field in items})
 

@@ -204,7 +204,7 @@ def _require_a_start(system: System, settings: Settings) -> None:
 
 
 def _initial_failures(system: System, answers: list[MoveAnswer], settings: Settings) -> dict[str, Finding]:
-    """Return the properties that fail initially. They are violated only if they fail with the given constants."""
+    """Return the properties that fail initially, which are violated only if they fail with the given constants."""
     found: dict[str, Finding] = {}
     broken = {name for item in answers for name in item.broken}
     unknown = {name for item in answers for name in item.unknown}

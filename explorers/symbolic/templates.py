@@ -1,7 +1,7 @@
 """Automatic discovery of lemmas: candidates derived from the schema alone, of which the inductive ones are kept.
 
-A candidate compares numbers of the same sort in a state. It is one line of the modelling language, so every engine can
-judge it and people can read it.
+A candidate compares numbers of the same sort in a state. Every candidate is one line of the modelling language, so
+every engine can judge it and people can read it.
 """
 
 import hashlib

@@ -118,7 +118,7 @@ class Walk(Walking):
         frame.slots[slot] = value if old is None else merge(frame.live, value, old)
 
     def store(self, frame: Frame, node: nodes.Store) -> None:
-        """Store a number. Its value is evaluated before its place."""
+        """Store a number. The value is evaluated before the place."""
         value = self.value(frame, node.value)
         for condition, cell in expressions.place(self, frame, node.place).options:
             self.put(frame, cell, value, condition)

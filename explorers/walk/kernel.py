@@ -1,6 +1,6 @@
-"""The kernel of walks. It takes enabled steps from an initial state, chosen at random or by a schedule.
+"""The kernel of walks. A walk takes enabled steps from an initial state, chosen at random or by a schedule.
 
-The kernel is compiled once for all machines. It reads the width of a row from its array arguments, and calls a
+The kernel is compiled once for all machines. The kernel reads the width of a row from its array arguments, and calls a
 machine's kernels by address. `explorers/native/llvm/` compiles this file's text.
 """
 # mypy: ignore-errors
@@ -48,8 +48,8 @@ def by_weight(z, enabled, weights):
 
 @helper
 def sketch_in(sketch, h):
-    """Add a hash to the sketch. Its low bits select the register, which keeps the maximum of leading zeros + 1 in the
-    rest.
+    """Add a hash to the sketch. The hash's low bits select the register, which keeps the maximum of leading zeros + 1
+    in the rest.
     """
     register = h & np.uint64(sketch.shape[0] - 1)
     run = np.uint8(1)

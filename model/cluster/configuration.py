@@ -46,9 +46,9 @@ def operator_turns_elr_off(s: State, c: C) -> None:
 def change_min_isr(s: State, c: C, by: int) -> None:
     """Write a new min ISR and a ClearElrRecord, which removes replicas that were eligible under the old value.
 
-    ReplicationControlManager.removeTopicElrs. It also clears the last known leader. It writes only to partitions that
-    have either, and gives them a new partition epoch. If a partition has no leader and its candidates are cleared, it
-    never gets a leader again (HYP-12).
+    ReplicationControlManager.removeTopicElrs. The record also clears the last known leader. Only partitions that have
+    an ELR or a last known leader change, and get a new partition epoch. If a partition has no leader and its candidates
+    are cleared, it never gets a leader again (HYP-12).
     """
     has_something = s.elr != 0 or s.last_known_leader != NONE
     forgets = has_elr(s, c) and has_something and (newest(s).leader != NONE or c.leaderless_elr_is_cleared)

@@ -32,8 +32,8 @@ from fencepost.model.language import NONE, action, bits, require
 def log_directory_fails(s: State, c: C, broker: int) -> None:
     """The directory with the replica fails while the broker continues with the other one (handleLogDirFailure).
 
-    The replica is offline: it neither leads nor follows until the broker restarts, with or without the directory. Its
-    fetch stays in flight, and pending writes get no response before they time out.
+    The replica is offline: it neither leads nor follows until the broker restarts, with or without the directory. The
+    replica's fetch stays in flight, and pending writes get no response before they time out.
     """
     r = s.replica[broker]
     require(s.budget.directory_failures > 0, bound=C.directory_failures)
@@ -79,9 +79,9 @@ def disk_is_replaced(s: State, c: C, broker: int) -> None:
 def log_directory_is_taken_out(s: State, c: C, broker: int) -> None:
     """An operator removes the replica's directory from `log.dirs` while the broker is down.
 
-    The broker creates an empty log in the other directory. It determines from the files in the configured directories
-    whether its shutdown was clean (LogManager.readBrokerEpochFromCleanShutdownFiles), so the shutdown may count as
-    clean.
+    The broker creates an empty log in the other directory. The broker determines from the files in the configured
+    directories whether its shutdown was clean (LogManager.readBrokerEpochFromCleanShutdownFiles), so the shutdown may
+    count as clean.
     """
     require(s.budget.directory_removals > 0, bound=C.directory_removals)
     require(broker < c.directories, bound=C.directories)

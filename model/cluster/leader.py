@@ -339,7 +339,7 @@ def asks_in_old_epoch(s: State, leader: int, follower: int) -> bool:
 def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
     """A leader handles a fetch: it records the follower's log end, and sends the next record or its high watermark.
 
-    ReplicaManager.fetchMessages, Partition.fetchRecords. It rejects fetches that have a different leader epoch
+    ReplicaManager.fetchMessages, Partition.fetchRecords. The leader rejects fetches that have a different leader epoch
     (KIP-320), an older broker epoch (KAFKA-15221), or a last fetched epoch whose end the leader does not know. The
     response contains the leader's log start, and the high watermark from before the fetch.
     """
@@ -445,9 +445,10 @@ def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker, members=Brokers)
 def leader_requests_shrink(s: State, c: C, leader: int, members: int) -> None:
-    """A leader requests the removal of members that have lagged for too long. They stay in the maximal ISR meanwhile.
+    """A leader requests the removal of members that have lagged for too long.
 
-    Partition.maybeShrinkIsr. A member whose log end equals the leader's is never out of sync.
+    Partition.maybeShrinkIsr. Until the response, these members stay in the maximal ISR. A member whose log end equals
+    the leader's is never out of sync.
     """
     r = s.replica[leader]
     require(s.budget.shrinks > 0, bound=C.shrinks)
@@ -520,8 +521,8 @@ def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
 def leader_gives_up_waiting(s: State, c: C, leader: int) -> None:
     """A leader treats a timeout as a rejection and reverts to the committed ISR.
 
-    This is unsafe, because the request may still be applied. It is the asynchronous ISR change without the maximal ISR,
-    which KIP-497 rules out.
+    This is unsafe, because the request may still be applied. This action is the asynchronous ISR change without the
+    maximal ISR, which KIP-497 rules out.
     """
     r = s.replica[leader]
     require(c.rollback_on == Rollback.TIMEOUT)

@@ -62,8 +62,8 @@ def halt(s: State, c: C, broker: int, life: Life) -> None:
 def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
     """A broker dies and keeps the first records of its log: all of them, or fewer if it may lose some.
 
-    Its requests stay in flight, and the controller does not notice immediately. The log start reverts to its
-    checkpoint.
+    The broker's requests stay in flight, and the controller does not notice the crash immediately. The log start
+    reverts to its checkpoint.
     """
     r = s.replica[broker]
     require(s.budget.crashes > 0, bound=C.crashes)
@@ -96,8 +96,8 @@ def broker_stops(s: State, c: C, broker: int) -> None:
     """A broker that leads no partition may shut down, which fences it.
 
     BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW. A broker in controlled shutdown may stop once every
-    active broker knows that it is leaving. It may stop immediately if it is fenced, or if it asks for the first time
-    and leads no partition.
+    active broker knows that it is leaving. A broker may stop immediately if it is fenced, or if it asks for the first
+    time and leads no partition.
     """
     image = newest(s)
     asked = bits.contains(image.stopping, broker)
@@ -199,8 +199,8 @@ def is_unclean(s: State, c: C, broker: int) -> bool:
     """Return whether the controller assumes that the new incarnation may have lost records (KIP-966).
 
     Either every new incarnation counts as unclean, or the controller compares the previous broker epoch, which a broker
-    saves at a clean shutdown (KAFKA-18635). It does not compare the directories of this registration with those of the
-    previous one (HYP-16).
+    saves at a clean shutdown (KAFKA-18635). The controller does not compare the directories of this registration with
+    those of the previous one (HYP-16).
     """
     r = s.replica[broker]
     if not has_elr(s, c) or c.unclean_shutdown == UncleanShutdown.NEVER:

@@ -24,7 +24,7 @@ def truncate(r: Replica, offset: int) -> None:
 def restart_at(r: Replica, offset: int) -> None:
     """Remove all records: the log is empty and starts at `offset` (UnifiedLog.truncateFullyAndStartAt).
 
-    Its leader epoch cache is empty too.
+    The log's leader epoch cache is empty too.
     """
     truncate(r, 0)
     r.end = offset

@@ -121,8 +121,8 @@ def go_on_from(s: State, c: C, broker: int) -> None:
 def delete_replica(s: State, c: C, broker: int) -> None:
     """Remove the broker's replica and delete its log (ReplicaManager.stopPartitions, Partition.delete).
 
-    Its pending fetch may reach the leader later. The leader serves it only in the fetch's leader epoch, so if the
-    removal opens a new epoch, the fetch has the same effect as if it had been handled earlier.
+    The broker's pending fetch may reach the leader later. The leader serves it only in the fetch's leader epoch, so if
+    the removal opens a new epoch, the fetch has the same effect as if it had been handled earlier.
     """
     r = s.replica[broker]
     if not c.removal_opens_epoch:
@@ -142,8 +142,8 @@ def make_leader(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: boo
 
     The leader may be ahead of the image because of an AlterPartition response. An image with an equal partition epoch
     replaces its state, including a pending ISR change. A leader that is re-elected without noticing that it was deposed
-    keeps what it knows about its followers (Replica.resetReplicaState). It tries to advance the high watermark in the
-    same step.
+    keeps what it knows about its followers (Replica.resetReplicaState). The new leader tries to advance the high
+    watermark in the same step.
     """
     r = s.replica[broker]
     image = s.image[r.applied]

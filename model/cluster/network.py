@@ -168,7 +168,7 @@ def leader_resends_request(s: State, c: C, m: AlterPartition) -> None:
 
 
 def is_refused(s: State, c: C, m: AlterPartition) -> bool:
-    """Return whether the controller is certain to reject this request. That is final, because epochs only increase."""
+    """Return whether the controller is certain to reject this request, now or later, because epochs only increase."""
     return c.request_epoch_checks and not passes_epoch_checks(c, newest(s), m) and not is_repeated(c, newest(s), m)
 
 
@@ -202,11 +202,11 @@ def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
 def normalize(s: State, c: C) -> None:
     """Remove differences that cannot be observed.
 
-    A broker that does not lead reads only the leader, the leader epoch, min ISR and whether it has a replica. It is
-    therefore treated as having applied all images that agree with its own in these. Requests that the controller must
-    reject are rejected immediately. Rejections that change nothing, responses that no leader awaits and late fetches
-    that no leader will serve are dropped. Images that all running brokers have passed are dropped too, and partition
-    epochs are counted from the oldest image that is kept.
+    A broker that does not lead reads only the leader, the leader epoch, min ISR and whether it has a replica. Such a
+    broker is therefore treated as having applied all images that agree with its own in these fields. Requests that the
+    controller must reject are rejected immediately. Rejections that change nothing, responses that no leader awaits and
+    late fetches that no leader will serve are dropped. Images that all running brokers have passed are dropped too, and
+    partition epochs are counted from the oldest image that is kept.
     """
     for broker in range(c.brokers):
         for index in range(c.metadata_lag):

@@ -28,10 +28,10 @@ def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
 
     ReplicationControlManager.changePartitionReassignment. A broker that loses its replica keeps it until the
     reassignment completes, and brokers that are not movable keep theirs. The reassignment may replace one in progress.
-    In that case, an empty list of replicas to add or remove leaves the earlier list unchanged, because only non-empty
-    lists are passed to the builder. All changes that the ISR already allows are made immediately, without unclean
-    elections. A broker that is being added cannot be elected as a member of the ELR: the controller looks up a leader's
-    directory among the previous replicas, which fails the request (PartitionRegistration.directory).
+    If it replaces one, an empty list of replicas to add or remove leaves the earlier list unchanged, because only
+    non-empty lists are passed to the builder. All changes that the ISR already allows are made immediately, without
+    unclean elections. A broker that is being added cannot be elected as a member of the ELR: the controller looks up a
+    leader's directory among the previous replicas, which fails the request (PartitionRegistration.directory).
     """
     require(s.budget.reassignments > 0, bound=C.reassignments)
     image = newest(s)

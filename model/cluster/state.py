@@ -430,7 +430,7 @@ def follows(s: State, follower: int, leader: int) -> bool:
 def awaits_late_answer(s: State, follower: int, leader: int) -> bool:
     """Return whether the follower's thread for this leader still waits for a response from an earlier leader epoch.
 
-    It has only one fetch in flight (BrokerBlockingSender).
+    A fetcher thread has only one fetch in flight (BrokerBlockingSender).
     """
     return any(m.follower == follower and m.leader == leader for m in s.late_answers)
 

@@ -81,9 +81,9 @@ class Answer(Record):
 class Replica(Record):
     """A broker's replica, in the newest leader epoch that it knows.
 
-    Its log contains the records from `start` to `end`, represented by their epochs. `received` is the last high
-    watermark received, kept only if the design needs it. `known_end` and `known_start` are its log end and log start as
-    known to the newest leader, NONE and 0 before the first fetch.
+    The replica's log contains the records from `start` to `end`, represented by their epochs. `received` is the last
+    high watermark received, kept only if the design needs it. `known_end` and `known_start` are its log end and log
+    start as known to the newest leader, NONE and 0 before the first fetch.
     """
 
     is_up: bool

@@ -15,7 +15,8 @@ def has_later_leader(s: State, c: C, node: int) -> bool:
 def is_active(s: State, c: C, node: int) -> bool:
     """Return whether a controller believes that it is active, and therefore makes decisions.
 
-    It is active once it has applied everything up to the start of its epoch (KafkaRaftClient.maybeFireLeaderChange).
+    A controller is active once it has applied everything up to the start of its epoch
+    (KafkaRaftClient.maybeFireLeaderChange).
     """
     n = s.node[node]
     return n.leads and (n.high_watermark > log.epoch_start(n) or not c.catches_up_before_deciding)
@@ -98,8 +99,8 @@ def highest_epoch(s: State, c: C, members: int) -> int:
 def quorum_elects_controller(s: State, c: C, candidate: int, electors: int) -> None:
     """A majority elects a controller whose log is as up to date as theirs, in an epoch that is new to them (KIP-595).
 
-    It writes a LeaderChange record immediately. The former leader may be outside the majority, and still believe that
-    it leads.
+    The elected controller writes a LeaderChange record immediately. The former leader may be outside the majority, and
+    still believe that it leads.
     """
     n = s.node[candidate]
     epoch = highest_epoch(s, c, electors) + 1

@@ -29,7 +29,7 @@ def disconnect(b: Member) -> None:
 def say_not_controller(c: C, b: Member) -> None:
     """Answer NOT_CONTROLLER: the broker looks for the active controller and sends its request there.
 
-    It cannot know whether the request was or will be applied, so it must not withdraw its proposal.
+    The broker cannot know whether the request was or will be applied, so it must not withdraw its proposal.
     """
     disconnect(b)
     if not c.asks_again_after_failover:

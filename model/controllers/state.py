@@ -121,8 +121,8 @@ class Node(Record):
 class Request(Record):
     """A leader's AlterPartition request, and the response to it.
 
-    Once the request is handled, the response is in `reply`. It is sent when the high watermark reaches `offset`, the
-    end of the controller's log at that time.
+    Once the request is handled, the response is in `reply`. The response is sent when the high watermark reaches
+    `offset`, the end of the controller's log at that time.
     """
 
     status: Status

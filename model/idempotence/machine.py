@@ -283,7 +283,7 @@ def high_watermark_advances(s: State, c: C) -> None:
 
 @action(end=Offset)
 def controller_elects_leader(s: State, c: C, end: int) -> None:
-    """The other broker becomes the leader. Its log contains what is committed, and possibly more."""
+    """The other broker becomes the leader. The new leader's log contains what is committed, and possibly more."""
     require(s.budget.elections > 0, bound=C.elections)
     require(s.high_watermark <= end <= s.end)
     s.budget.elections -= 1

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Cast:
-    """The parties of a protocol. They change only diagrams, never the meaning of a machine.
+    """The parties of a protocol. The parties affect only diagrams, never the meaning of a machine.
 
     `owner` owns the remaining fields of the state; it is, for example, the controller. `names` gives names to the
     elements of an array of records: `{"replica": "broker"}`. `arrows` maps an action to the source from which the

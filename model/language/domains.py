@@ -1,4 +1,4 @@
-"""Domains: the values of a field or a parameter, with their meaning. Their bounds are sums of constants.
+"""Domains: the values of a field or a parameter, with their meaning. The bounds of a domain are sums of constants.
 
 Fields are annotated with aliases, so that a type checker sees plain integers and Fencepost sees the domain:
 
@@ -104,7 +104,7 @@ class Linear:
 
 
 class Extreme(str):
-    """The greatest or the least of some sums of constants. It can be used in a sum like a constant."""
+    """The greatest or the least of some sums of constants. An extreme can be used in a sum like a constant."""
 
     __slots__ = ("greatest", "parts")
     greatest: bool

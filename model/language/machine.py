@@ -115,7 +115,7 @@ class Machine:
     ) -> Machine:
         """Return this machine with some parts replaced, under a new name and source.
 
-        It becomes the new machine's `base`.
+        This machine becomes the `base` of the new one.
 
         A part is named by its action, or is `normalize`. None removes it.
         """

@@ -502,7 +502,7 @@ def _key(value: Any, field: FieldType) -> Any:
 
 
 class Schema:
-    """A state class bound to constants. It creates states, converts them to keys, and restores them from keys."""
+    """A state class bound to constants. A schema creates states, converts them to keys, and restores them from keys."""
 
     def __init__(self, state: type[Record], constants: Constants) -> None:
         self.state, self.constants = state, constants

@@ -3,7 +3,7 @@
 KIP-101 fixes truncation to the high watermark, which loses records because a follower learns that a record is committed
 only with its next fetch. Replica 1 of the ISR fetches a record, and the leader advances its high watermark past it.
 Replica 1 then learns of a new leader epoch, perhaps with the same leader, and truncates to its own high watermark,
-which is below the record. It is still in the ISR, so it can be elected without the record (10 states with two
+which is below the record. Replica 1 is still in the ISR, so it can be elected without the record (10 states with two
 replicas). Modelled on hachikuji/kafka-specification, Kip101.
 """
 

@@ -71,7 +71,8 @@ def told_epoch(l: Node, epoch: int, end: int) -> int:
 def follower_truncates(s: State, c: C, follower: int) -> None:
     """A follower truncates its log where it diverges from the leader's; below its own high watermark it stops for good.
 
-    It does not yet use the high watermark in such a response (see KAFKA-14704 for the same issue in data replication).
+    The follower does not yet use the high watermark in such a response (see KAFKA-14704 for the same issue in data
+    replication).
     """
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)

@@ -219,10 +219,10 @@ def append(s: State, c: C, leader: int, record: int) -> None:
 
 @action(leader=Id)
 def leader_appends(s: State, c: C, leader: int) -> None:
-    """The controller writes the next record. It may have been deposed without knowing it.
+    """The controller writes the next record. The controller may have been deposed without knowing it.
 
-    With a clock, delays are measured from this record. It is therefore written when every node is connected and at
-    least two NoOp records are still to come, because time ends with the last one.
+    With a clock, delays are measured from this record. The record is therefore written when every node is connected and
+    at least two NoOp records are still to come, because time ends with the last one.
     """
     require(leads(s, leader))
     require(s.written < c.max_records, bound=C.max_records)

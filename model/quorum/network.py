@@ -35,8 +35,8 @@ def forget_ends_below(l: Node, c: C, least: int) -> None:
 def normalize(s: State, c: C) -> None:
     """Remove differences that cannot be observed.
 
-    These are late fetches that no leader will serve, and log ends that can no longer advance a leader's high watermark,
-    because the high watermark has passed them or because they are not beyond the start of its epoch.
+    Such differences are late fetches that no leader will serve, and log ends that can no longer advance a leader's high
+    watermark, because the high watermark has passed them or because they are not beyond the start of its epoch.
     """
     for l in s.node:
         if l.role == Role.LEADER:

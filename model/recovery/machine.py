@@ -106,8 +106,9 @@ class Budget(Record):
 class State(Record):
     """The partition. `known` is the last known ELR.
 
-    Its members have left ISR or ELR since the ISR was last large enough, and are in neither. `ghost_committed` contains
-    the records that all members of a large enough ISR had, and that producers and consumers can therefore know.
+    The members of the last known ELR have left ISR or ELR since the ISR was last large enough, and are in neither.
+    `ghost_committed` contains the records that all members of a large enough ISR had, and that producers and consumers
+    can therefore know.
     """
 
     leader: MaybeBroker
@@ -258,7 +259,7 @@ def broker_is_unfenced(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker, kept=Offset)
 def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
-    """A broker crashes and keeps the first records of its log. Its unclean shutdown removes it from ISR and ELR."""
+    """A broker crashes, keeps the first records of its log, and leaves ISR and ELR because of its unclean shutdown."""
     require(s.budget.crashes > 0, bound=C.crashes)
     r = s.replica[broker]
     require(not r.down)

@@ -239,7 +239,7 @@ def controller_fails(s: State, c: C) -> None:
 
 @action()
 def controller_becomes_active(s: State, c: C) -> None:
-    """A new controller is active. It knows no heartbeats, and opens a session for each broker that is not fenced.
+    """A new controller is active. The controller has seen no heartbeats, and opens a session for each unfenced broker.
 
     ClusterControlManager.activate. In 4.0 it also opens sessions for fenced brokers (KAFKA-19130).
     """

@@ -89,7 +89,7 @@ def follower_looks_up_tier(s: State, c: C, follower: int) -> None:
 def leader_starts_copy(s: State, c: C, leader: int, end: int) -> None:
     """A leader starts to copy its next segment, which must be committed and not active (COPY_SEGMENT_STARTED).
 
-    It begins with the first segment on its disk that is not copied. Segment boundaries differ between brokers.
+    The leader begins with the first segment on its disk that is not copied. Segment boundaries differ between brokers.
     """
     r = s.replica[leader]
     start = max(r.copied, r.start, r.first)
@@ -205,7 +205,8 @@ def number(c: C, epoch: int, offset: int, begun: int) -> int:
 def expired_segments(s: State, c: C, r: Replica) -> int:
     """Return the set of the numbers of segments that retention deletes.
 
-    These are the segments below the log start, and then further ones while the remaining log is larger than allowed.
+    Retention deletes the segments below the log start, and then further ones while the remaining log is larger than
+    allowed.
     """
     excess = size_of(s, c, r) - c.retention
     found = 0

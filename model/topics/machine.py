@@ -49,7 +49,7 @@ Topics = Annotated[int, BitSet(C.topics)]
 class Delta(Record):
     """The records since the last image.
 
-    They are: the topics that the delta changes, including new ones; those that it deletes from the image; and the topic
+    A delta contains the topics that it changes, including new ones; those that it deletes from the image; and the topic
     that it lists as created under the name. Kafka cannot apply a `broken` delta, so it changes no topic.
     """
 

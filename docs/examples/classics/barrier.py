@@ -1,7 +1,7 @@
 """A barrier: processes wait for each other, and continue together.
 
-This is `Barrier` from the TLA+ examples. Its last action changes all processes in one step; this model does so in a
-loop.
+This is `Barrier` from the TLA+ examples. The last action, which changes all processes in one step, is a loop in this
+model.
 """
 
 from typing import Annotated

@@ -1,7 +1,7 @@
 """Transaction commit: the allowed decisions of resource managers, without a protocol for agreement.
 
-This is Lamport's `TCommit`. Its action "decide" is a disjunction, which becomes two actions in this model; TLC also
-counts the two halves as separate steps, so all counts are equal.
+This is Lamport's `TCommit`. The action "decide" of `TCommit` is a disjunction, which becomes two actions in this model;
+TLC also counts the two halves as separate steps, so all counts are equal.
 """
 
 from enum import IntEnum

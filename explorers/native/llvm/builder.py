@@ -430,7 +430,7 @@ class Round(NamedTuple):
 
 @contextmanager
 def counted(build: Builder, first: Value, last: Value) -> Iterator[Round]:
-    """Run the block's code for each number from `first` to `last - 1`. Both bounds are computed before the loop."""
+    """Run the block's code for each number from `first` to `last - 1`, which are computed before the loop."""
     with _loop(build, first, last, up=True) as found:
         yield found
 

@@ -174,7 +174,7 @@ class Library:
 
 
 class Kernel:
-    """A compiled function. Its arrays must be contiguous and of the declared types; their content is not checked."""
+    """A compiled function. Array arguments must be contiguous and of the declared types; content is not checked."""
 
     def __init__(self, library: Library, name: str, address: int, export: Export) -> None:
         assert address, f"the object has no {name}"
@@ -192,7 +192,7 @@ class Kernel:
         return self._call(*self._given(arguments))
 
     def bound(self, *arguments: Any) -> Callable[[], Any]:
-        """Return a call that checks its arguments only once. It keeps the arrays alive as long as it exists."""
+        """Return a call that checks its arguments only once. The call keeps the arrays alive as long as it exists."""
         return partial(_call_kept, self, self._call, arguments, tuple(self._given(arguments)))
 
     def _given(self, arguments: tuple[Any, ...]) -> list[Any]:

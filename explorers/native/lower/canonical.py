@@ -89,7 +89,7 @@ class Canonical:
 
     def _cells(self, kind: FieldType, memory: Memory, offset: int, where: int) -> Iterator[tuple[int, Cell, int]]:
         """Yield the offset and size of each number in a part of a state, in order, and what determines its position.
-        That is the value `where`, or `STAYS`, `INSIDE` or `MOVES`.
+        The position is determined by the value `where`, or by `STAYS`, `INSIDE` or `MOVES`.
         """
         match kind, memory:
             case Scalar(), Cell():

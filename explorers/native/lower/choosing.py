@@ -13,8 +13,8 @@ from fencepost.model.language.domains import Domain, InFlight
 
 
 class Choosing:
-    """A function that loops over the values of an action's parameters in each state of a block. Its first arguments are
-    the check array, the constants and the states.
+    """A function that loops over the values of an action's parameters in each state of a block. The function's first
+    arguments are the check array, the constants and the states.
     """
 
     def __init__(self, module: Module, place: int, name: str, kinds: Sequence[Type]) -> None:

@@ -48,8 +48,8 @@ class Counting(Protocol):
 
 
 def symbol(made: Function, place: str) -> str:
-    """Return the name that profilers show for a function of the program. It contains only characters that LLVM accepts.
-    LLVM reserves names that begin with `llvm.`.
+    """Return the name that profilers show for a function of the program. The name contains only characters that LLVM
+    accepts. LLVM reserves names that begin with `llvm.`.
     """
     return f"{made.name}.{place}" if made.name.isascii() and made.name != "llvm" else place
 
@@ -189,7 +189,7 @@ class Module:
         more: Sequence[tuple[str, str]],
         visit: Callable[[Builder, dict[str, Value], Value, Value], None],
     ) -> None:
-        """Write a kernel that visits states first..last-1. It stops at the first failure and records the state."""
+        """Write a kernel that visits states first..last-1, stops at the first failure and records the state."""
         parameters = [("e", "Checks"), ("rows", "Rows"), ("first", "I64"), ("last", "I64"), ("c", "Constants"), *more]
         build, given = self.kernel(name, parameters)
         e, state = given["e"], self.scratch(build)

@@ -13,8 +13,8 @@ _WORD = Cell(8, signed=False)
 
 
 class Rows:
-    """The functions of a module that pack, unpack and hash. Their data begin at `place` in the check array, with the
-    number of words in a row, the number of entries, and whether to use the processor's own instructions.
+    """The functions of a module that pack, unpack and hash. The functions' data begin at `place` in the check array,
+    with the number of words in a row, the number of entries, and whether to use the processor's own instructions.
     """
 
     WORDS, COUNT, FAST = range(HEAD)

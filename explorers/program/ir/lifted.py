@@ -1,7 +1,7 @@
 """Generated helper functions for constructs that the engines do not support.
 
-These constructs are the greatest value of a generator, `in`, messages of a channel, and comparisons of records and
-arrays.
+The unsupported constructs are the greatest value of a generator, `in`, messages of a channel, and comparisons of
+records and arrays.
 """
 
 from collections.abc import Callable, Iterable, Sequence

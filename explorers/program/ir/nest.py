@@ -8,7 +8,7 @@ from fencepost.explorers.program.ir.program import Action, Guard, Parameter, Pro
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Over:
-    """A loop over the values of a parameter. Its body consists of the later steps."""
+    """A loop over the values of a parameter. The later steps form the body of the loop."""
 
     parameter: Parameter
 

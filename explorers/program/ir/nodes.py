@@ -34,7 +34,7 @@ NEVER: Failures = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """The position of a node in its file. Its attributes are named as in `ast`, so that messages accept either."""
+    """The position of a node in its file, with the attributes of `ast` nodes, so that messages accept either."""
 
     lineno: int
     col_offset: int
@@ -44,7 +44,7 @@ class At:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slot:
-    """A local variable of a function. Its number is unique in the function, and its type never changes.
+    """A local variable of a function. A slot's number is unique in the function, and its type never changes.
 
     Equal names in different scopes (a generator's variable and a parameter) have different slots. If the translation
     created a slot, the slot has no name.
@@ -401,8 +401,8 @@ class Fill(Node):
 class Add(Node):
     """Add a message at the end of the bag. If `slot` is given, it refers to the new message.
 
-    The bag is evaluated first, then all values, in order. Then FULL is checked, and then each value's domain. Only
-    after these checks does the bag change. Other fields are zero.
+    The bag is evaluated first, then all values, in order. After that, FULL is checked, and then each value's domain.
+    Only after these checks does the bag change. Other fields are zero.
     """
 
     bag: Expression

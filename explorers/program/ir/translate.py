@@ -92,7 +92,7 @@ class Translation:
         return len(self.functions) - 1
 
     def property(self, item: Property, made: SubsetFunction) -> int:
-        """Translate a property of states or steps. Its parameters become a fold over all of their values."""
+        """Translate a property of states or steps. The property's parameters become a fold over all of their values."""
         number = self.function(made)
         if not item.params:
             return number

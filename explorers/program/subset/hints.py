@@ -1,6 +1,6 @@
 """Advice on what to write instead.
 
-It forms the last sentence of an error and is chosen by the programmer's likely intent.
+The advice is the last sentence of an error, chosen by what the programmer probably meant.
 """
 
 import ast

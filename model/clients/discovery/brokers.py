@@ -1,4 +1,4 @@
-"""A broker's knowledge and its responses. Its replicas and its metadata cache may both lag."""
+"""A broker's knowledge and its responses. A broker's replicas and its metadata cache may both lag."""
 
 from fencepost.model.clients.discovery.constants import C, HintFrom
 from fencepost.model.clients.discovery.state import (
@@ -16,7 +16,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 @action(broker=Broker, image=ImageIndex)
 def broker_learns(s: State, c: C, broker: int, image: int) -> None:
-    """A broker publishes a later image to its metadata cache. Its replicas follow, immediately or later."""
+    """A broker publishes a later image to its metadata cache. The broker's replicas follow, immediately or later."""
     b = s.broker[broker]
     require(b.is_up)
     require(image > b.cache)

@@ -33,7 +33,7 @@ def topic_is_recreated(s: State, c: C, leader: int) -> None:
 
 @action(broker=Broker, offset=Offset)
 def broker_learns(s: State, c: C, broker: int, offset: int) -> None:
-    """A broker publishes a later image to its metadata cache. Its replica follows, immediately or later."""
+    """A broker publishes a later image to its metadata cache. The broker's replica follows, immediately or later."""
     b = s.broker[broker]
     require(offset > b.cache)
     require(offset <= s.newest)

@@ -57,7 +57,7 @@ def send(s: State, c: C, client: int, node: int) -> None:
 
 
 def begin(s: State, c: C, client: int, operation: Operation, node: int) -> None:
-    """Record a user's call. Its result must be at least as new as everything seen by its store's clients."""
+    """Record a user's call. The result must be at least as new as everything seen by the store's clients."""
     call, store = s.call[client], s.store[store_of(c, client)]
     call.operation = operation
     call.ghost_read = store.ghost_read

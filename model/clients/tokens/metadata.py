@@ -19,7 +19,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def commit(s: State, c: C) -> None:
-    """The controller commits the next record. Its own cache shows the record immediately, unless it lags."""
+    """The controller commits the next record, which its own cache shows immediately unless the cache lags."""
     s.committed += 1
     if not c.controller_lags:
         s.server[CONTROLLER].cache = s.committed

@@ -221,8 +221,8 @@ def write_token(s: State, c: C, call: Call) -> int:
 def server_answers(s: State, c: C, client: int) -> None:
     """A server sends its response. If it has not yet read the offset for the header, it reads it now.
 
-    ForwardingManager.parseResponse: a broker that has forwarded a write builds its own header. It may wait until its
-    cache shows the write before it responds.
+    ForwardingManager.parseResponse: a broker that has forwarded a write builds its own header. Such a broker may wait
+    until its cache shows the write before it responds.
     """
     call = s.call[client]
     server = s.server[call.node]

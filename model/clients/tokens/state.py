@@ -64,8 +64,8 @@ class Store(Record):
 class Letter(Record):
     """A context that a user has serialized, and the newest offset known to its store's clients at that time.
 
-    These clients know the bodies that were delivered, the writes that were acknowledged, and everything that was known
-    when the contexts that they imported were serialized.
+    The store's clients know the bodies that were delivered, the writes that were acknowledged, and everything that was
+    known when the contexts that they imported were serialized.
     """
 
     context: Context
