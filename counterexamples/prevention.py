@@ -53,8 +53,8 @@ class Ending(NamedTuple):
 
 @dataclass(frozen=True)
 class Prevention:
-    """A setting or a protocol under which the steps end differently. `is_usual` means that the trace departs from the
-    usual settings by not having this one. `lines` are the lines of the model that read the setting.
+    """A setting or a protocol under which the steps end differently. `is_usual` means that this is the usual setting,
+    which the trace does not use. `lines` are the lines of the model that read the setting.
     """
 
     setting: str

@@ -169,7 +169,7 @@ def _pairs(steps: Steps) -> Iterator[Steps]:
 
 def sizes(machine: Machine) -> list[str]:
     """Return the constants that bound a field or a parameter, in declared order. Other constants, such as the version
-    of a request, choose behaviour: changing them changes the question.
+    of a request, select a behaviour, so changing them would change the question.
     """
     used: set[str] = set()
     for total in bounds_of(machine.state):

@@ -72,7 +72,7 @@ class Trace:
 
     @property
     def judged_by_its_end(self) -> bool:
-        """Return whether the end must show a finding: not for a departure of Kafka, nor for a cluster's history."""
+        """Return whether the end must show a finding, unlike in departures of Kafka and in cluster histories."""
         return not self.kafka and not self.recorded
 
     @property

@@ -128,7 +128,7 @@ class _Explained:
             frame.explain(frame.result, scope, wanted=wanted)
 
     def note(self, name: str, text: str, value: Any) -> None:
-        """Record a value under a name. Values of inner variables replace those of outer ones."""
+        """Record a value under a name, replacing the value of an outer variable with the same name."""
         self.is_hidden |= self.values.get(name, (text, value))[0] != text
         self.values[name] = text, value
 

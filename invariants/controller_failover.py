@@ -84,7 +84,7 @@ def committed_metadata_is_the_same_everywhere(s: State, c: C) -> bool:
 
 
 def has_committed(s: State, b: Member) -> bool:
-    """Return whether a broker has every acknowledged record at its offset."""
+    """Return whether a broker's log has every acknowledged record at the right offset."""
     return b.end >= s.ghost_committed_end and all(
         b.log[offset].record == s.ghost_committed[offset] for offset in range(s.ghost_committed_end)
     )

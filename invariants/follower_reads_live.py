@@ -100,7 +100,7 @@ def has_data_or_all_are_in_sync(s: State, c: C, offset: int) -> bool:
 
 
 def has_moved_on(s: State, c: C, offset: int) -> bool:
-    """Return whether the consumer has read the record at `offset`, or is elsewhere, or has given up."""
+    """Return whether the consumer has read the record at `offset`, has moved elsewhere, or has given up."""
     return s.consumer.position != offset or s.consumer.doing == Doing.RAISED
 
 

@@ -272,7 +272,7 @@ def fetch_without_field_is_parked(s: State, c: C) -> bool:
 
 @sometimes
 def high_watermark_is_sent_alone(s: State, c: C) -> bool:
-    """A response contains no records, but a high watermark that its receiver does not know."""
+    """A response contains a high watermark that is new to its receiver, but no records."""
     return any(
         n.fetch.phase == Phase.ANSWERED
         and not n.fetch.diverging

@@ -239,7 +239,7 @@ def maximal_isr_covers_isr(s: State, c: C) -> bool:
 def maximal_isr_covers_requests(s: State, c: C) -> bool:
     """KIP903-S3, on states: the current leader counts the members of each of its requests that may still be applied.
 
-    Therefore a leader that reverted to the committed ISR was right: its request was not applied and never will be.
+    Therefore a leader reverts to the committed ISR only if its request was not applied and never will be.
     """
     return not has_current_leader(s) or all(
         not is_sent(m)

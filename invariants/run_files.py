@@ -17,7 +17,7 @@
     version = "kafka-4.1"                # then the keys are titles
     run."kafka-4.1" = {pin=[22_123, 25], fails="S2 7, Q2 8", profile="quick", trace="Q2 replaced", never="lags, found"}
 
-A row that does not fit on one line is an array of such tables over several lines. A row or its group has these keys:
+A long row is an array of such tables over several lines. A row or its group has these keys:
 
     set      constants as `name=value`, of which the last one for a name counts; or names from `sets`
     pin      distinct states and depth

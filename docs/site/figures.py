@@ -216,7 +216,7 @@ def spark_levels() -> Table:
 
 
 def unit() -> dict[str, float]:
-    """Return the figures from which the time on larger clusters is predicted.
+    """Return the figures for predicting the time on larger clusters.
 
     `core` is the CPU time per state in seconds. `shuffle`, `kept` and `table` are bytes per state: in the shuffle, in
     the blocks of the levels, and in the executors' tables. `level` is the time per level in seconds, and `partition`

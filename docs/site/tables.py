@@ -4,9 +4,9 @@ A table is placed between `<!-- cases NAME ... -->` and `<!-- end -->`. A name i
 `_LISTS`, or one of `_OF_PROOF` with the name of a proof. `python -m benchmarks.figures.catalogue` measured seconds,
 rates and memory.
 
-Each row of the table of delays has two runs, which differ in the number of ticks that a message takes. From the two
-worst cases follow the number of messages on the worst path and the number of maximum waits of a fetch or of idle
-intervals; a round trip is two messages.
+Each row of the table of delays has two runs, which differ in the number of ticks that a message takes. The two worst
+cases determine how many messages are on the worst path, and how many maximum waits of a fetch or idle intervals; a
+round trip is two messages.
 """
 
 import re

@@ -2,8 +2,8 @@
 
 A behaviour is the sequence of observations along a path, without consecutive repetitions. Machine A has a behaviour
 that B lacks if no path of B produces the same observations. To find one, both machines are followed together: each
-sequence of observations is mapped to the set of states of A and the set of states of B that it can lead to. If only one
-machine can make the next observation, this observation completes a shortest such behaviour.
+sequence of observations is mapped to the set of states of A and the set of states of B that it can lead to. The first
+observation that only one machine can make completes a shortest behaviour that the other one lacks.
 """
 
 import ast

@@ -116,7 +116,7 @@ class Analysis:
     def run(self, refuse: Callable[[int], None] = lambda _: None) -> FairAnswer:
         """Find a fair behaviour that avoids `then`, otherwise a loop with a cost, otherwise the most expensive path.
 
-        `refuse` is called with an edge between `when` and `then` whose cost is negative. Costs of other edges are
+        `refuse` is called with every edge between `when` and `then` whose cost is negative. Costs of other edges are
         ignored.
         """
         wrong = self.wrong()

@@ -337,7 +337,7 @@ class Expansion:
         return self.trees.facts, self.trees.steps, address_of(worker.opened), self.trees.room()
 
     def _expand(self, worker: Worker, failed: list[tuple[int, Worker]]) -> None:
-        """Expand batches until none is left or one fails. Earlier batches have all been taken by other workers."""
+        """Expand batches until all are taken or one fails. Earlier batches have all been taken by other workers."""
         expand = self._call(worker).expand
         while True:
             number = expand()

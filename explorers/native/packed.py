@@ -7,12 +7,12 @@ expansion, workers only look nodes up; between rounds, one worker inserts the mi
 numbers do not depend on the number of workers, and no locks are needed.
 
 A partition's keys are stored in a table, sorted by an invertible scrambling of their bits. The first bits of a key
-determine its *home*. The key is stored there or at most `REACH` slots later, after all smaller keys, so its slot
+determine its *home*. A key is stored in its home or at most `REACH` slots later, after all smaller keys, so its slot
 determines its first bits up to `REACH` homes. Only the remaining bits are stored, with one bit for the order and one
 that is always set (an all-zero slot is free). A parallel array contains the states' numbers. To grow, a table is copied
 in order.
 
-Fingerprints are stored as keys too, but without nodes. The kernels in `kernels.py` call these functions.
+Fingerprints are stored as keys too, but without nodes. The kernels in `kernels.py` call this module's functions.
 """
 # mypy: ignore-errors
 
@@ -116,7 +116,7 @@ UNDO_FIRST, UNDO_LAST = 0xCFEE444D8B59A89B, 0x9CB4B2F8129337DB
 
 @helper
 def placed(key, lefts, rights, first_lefts, first_rights):
-    """Return the bits that determine a key's slot. Bits that numbers gain later come last, so the order is stable."""
+    """Return the bits that determine a key's slot. Bits added later come last, which keeps the order stable."""
     if lefts == 0:
         return key & ones(FINGERPRINT_BITS)
     left, right = key & np.uint64(0xFFFFFFFF), key >> np.uint64(32)

@@ -96,7 +96,7 @@ def without(machine: Machine, guard: Guard) -> Machine:
 
 
 def without_all(machine: Machine, guards: tuple[Guard, ...]) -> Machine:
-    """Return a machine without some guards. The last ones are removed first, so that the others keep their numbers."""
+    """Return a machine without some guards. The last guard is removed first, so that the others keep their numbers."""
     for guard in sorted(guards, key=lambda item: (-item.number, -item.part)):
         machine = without(machine, guard)
     return machine

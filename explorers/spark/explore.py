@@ -173,7 +173,7 @@ class Explore:
             raise UsageError(f"a Spark job failed at level {work.level}: {first_cause(str(error))} {kept}") from error
 
     def _take(self, manifest: Manifest, answers: list[Received], native: Search) -> None:
-        """Add a level's results to the manifest. If a partition met an error, raise it first."""
+        """Add a level's results to the manifest. If an error occurred in a partition, raise it instead."""
         for answer in answers:
             if answer.message or answer.expanded.message:
                 raise UsageError(answer.expanded.message or answer.message)

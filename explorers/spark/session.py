@@ -122,8 +122,8 @@ def _started(conf: SparkConf, cluster: Cluster) -> SparkContext:
 
 
 def kept_aside() -> IO[str]:
-    """Return an empty temporary file; raise UsageError if the disk is full. Java reports in such a file that it has
-    started. If Java cannot write one, pyspark waits forever.
+    """Return an empty temporary file; raise UsageError if the disk is full. Java reports its start in a temporary file.
+    If Java cannot write one, pyspark waits forever.
     """
     try:
         made = tempfile.NamedTemporaryFile("w+", prefix="fencepost-spark-", suffix=".log")  # noqa: SIM115 (it stays)

@@ -148,7 +148,7 @@ def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Sh
 
 
 def _wider(old: Shape, new: Shape, again: bool) -> Shape:  # noqa: FBT001
-    """Return a shape that covers both. A bound that has moved before is dropped, so that this terminates."""
+    """Return a shape that covers both. A bound that has moved before is dropped, so that the iteration terminates."""
     if old == new or not again:
         return new
     if isinstance(old, tuple) and isinstance(new, tuple):

@@ -129,8 +129,8 @@ class Endless:
     """An array of unbounded length: for each field, a z3 array from index to value.
 
     `terms` maps the field's path (empty for an array of scalars) to one term, or to one term for each member of a set.
-    `base` contains the terms at creation. `facts` contains the domain constraints of the elements that were read, which
-    represent those of all elements.
+    `base` contains the terms at creation. `facts` contains the domain constraints of the elements that were read; these
+    suffice for the whole array.
     """
 
     label: str

@@ -46,10 +46,10 @@ class Walks:
 
     `begins` (int64) is the number of the walk's initial state, `steps` (int32) the number of steps, `ends` (uint8) an
     `End`. `decided` (int32, one column per property) is the number of steps after which a property was violated or a
-    witness reached, or -1. For a property over steps it includes the deciding step. `fired` (int32, one column per
-    action) counts the steps of each action. `finals` contains the last states as rows. `sketch` (uint8) is shared by
-    all walks: the registers of a HyperLogLog sketch of the reached states. To merge two sketches, take the maximum of
-    each register.
+    witness reached, or -1. For a property over steps, this number includes the deciding step. `fired` (int32, one
+    column per action) counts the steps of each action. `finals` contains the last states as rows. `sketch` (uint8) is
+    shared by all walks: the registers of a HyperLogLog sketch of the reached states. To merge two sketches, take the
+    maximum of each register.
     """
 
     first: int

@@ -253,7 +253,7 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
 def controller_finds_replica_ineligible(s: State, c: C, m: AlterPartition) -> None:
     """The controller rejects a request whose epochs are current but which names an ineligible member.
 
-    From the response INELIGIBLE_REPLICA, the leader knows that nothing was applied and nothing will be (KIP-903).
+    The response INELIGIBLE_REPLICA means that the request was not and will not be applied (KIP-903).
     """
     require(is_sent(m))
     require(passes_epoch_checks(c, newest(s), m))

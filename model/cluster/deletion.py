@@ -60,7 +60,7 @@ def broker_expires_records(s: State, c: C, broker: int, offset: int) -> None:
 
 
 def write_log_start(r: Replica) -> None:
-    """Write the log start to the checkpoint. If the first file begins there, the checkpoint omits it."""
+    """Write the log start to the checkpoint. The checkpoint omits a log start at which the first file begins."""
     r.checkpoint = r.start if r.start > log.first_in_files(r) else 0
 
 

@@ -110,7 +110,7 @@ def start_from(s: State, c: C, broker: int) -> None:
 
 
 def go_on_from(s: State, c: C, broker: int) -> None:
-    """Apply all metadata up to a running process's registration. From now on, the process can lead."""
+    """Apply all metadata up to the registration of a process that already runs. From now on, the process can lead."""
     r = s.replica[broker]
     apply_image(s, c, broker, s.newest)
     r.raised = newest(s).raised

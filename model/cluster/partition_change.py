@@ -42,8 +42,8 @@ def is_complete(c: C, isr: int, missing: int, adding: int, removing: int) -> boo
 
     Up to 3.7, the added replicas must be in the ISR; since KAFKA-15665, all remaining ones; since KAFKA-19975, the
     added ones, or all if the number of replicas decreases. A reassignment that replaced another one may list a broker
-    both as added and as removed. The check never finds that broker, so such a reassignment completes only under the
-    rule of KAFKA-15665.
+    both as added and as removed. The check for added replicas never finds that broker, so the reassignment completes
+    only under the rule of KAFKA-15665.
     """
     kept = isr & ~removing
     targets = bits.everyone(c.brokers) & ~missing & ~removing

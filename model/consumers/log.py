@@ -9,7 +9,7 @@ def clamp(r: Replica, high_watermark: int) -> int:
 
 
 def truncate(r: Replica, offset: int) -> None:
-    """Remove the records from `offset` on. Below the log start, the log restarts there (UnifiedLog.truncateTo)."""
+    """Remove the records from `offset` on. If `offset` is below the log start, the log restarts at it (truncateTo)."""
     for dropped in range(offset, r.end):
         r.log[dropped] = 0
     r.end = min(r.end, offset)

@@ -79,7 +79,7 @@ def departs(s: State, follower: int) -> bool:
 
 
 def may_join(s: State, follower: int) -> bool:
-    """Return whether the leader admits the follower to the ISR: it has all committed records and the epoch's start."""
+    """Return whether the follower may join the ISR: its log has all committed records and reaches the epoch's start."""
     l, f = newest_leader(s), s.replica[follower]
     return not bits.contains(s.isr, follower) and f.end >= l.high_watermark and f.end >= log.starts_epoch_at(l)
 

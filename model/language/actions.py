@@ -55,9 +55,9 @@ class Property:
     """A named predicate over states or over transitions. Two properties are equal only if they are the same object.
 
     `on` limits a predicate over transitions to those of the named action; the predicate then also takes that action's
-    parameters. A property of whole behaviours has its subject in `eventual`, and its `function` must eventually hold.
-    `params` are the property's own parameters: it must hold for each of their values or, if it is a witness, for at
-    least one.
+    parameters. For a property of whole behaviours, `eventual` describes the behaviours, and `function` must eventually
+    hold. `params` are the property's own parameters: it must hold for each of their values or, if it is a witness, for
+    at least one.
     """
 
     name: str

@@ -120,7 +120,7 @@ def bound(default: int, *, low: int, high: int, meaning: str) -> Constant[int]:
 
 
 def switch(*, default: bool, meaning: str) -> Constant[bool]:
-    """Return a constant that turns something on or off: a KIP, a check, a bug."""
+    """Return a constant that turns a KIP, a check or a bug on or off."""
     return Constant(default, low=0, high=1, meaning=meaning, sort=RUNTIME, kind=bool, room=1)
 
 

@@ -31,7 +31,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Repair:
-    """Constants that fix a finding. A version lacks the fix if its values differ from these."""
+    """Constants that fix a finding. A version whose values differ from these constants lacks the fix."""
 
     finding: str
     sentence: str

@@ -102,8 +102,8 @@ def _annotations_in(namespace: dict[str, Any]) -> Mapping[str, Any]:
 class Record(metaclass=_RecordMeta):
     """Base of all record classes.
 
-    A record literal such as `Replica(end=3)` is stored in a place or compared with one. Fields that are not named are
-    cleared.
+    A record literal such as `Replica(end=3)` is stored in a place or compared with one. Fields that the literal does
+    not name are cleared.
     """
 
     __slots__ = ()

@@ -2,7 +2,8 @@
 
 A machine declares an `Index` whose things are interchangeable. A permutation renames them everywhere: in numbers of
 that index, in sets of them, and as the indices of arrays `Per` them. The canonical form of a state is the least of its
-permutations. Permutations are ordered first by each thing's values that do not name a thing, then by the whole key.
+permutations. Permutations are ordered first by those values of each thing that do not refer to a thing, then by the
+whole key.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class Symmetry:
         return self.own(key), key
 
     def own(self, key: Key) -> tuple[tuple[int, ...], ...]:
-        """Return each thing's numbers that do not name a thing."""
+        """Return, for each thing, those of its numbers that do not refer to a thing."""
         return tuple(tuple(leaf for trait in self._traits for leaf in trait(key, n)) for n in range(self.count))
 
     def canonical(self, key: Key) -> Key:

@@ -2,7 +2,7 @@
 
 In Python 3.11, threads that make or compile trees at the same time interfere with each other: SystemError, "AST
 constructor recursion depth mismatch" (github.com/python/cpython/issues/106905). Therefore only one thread at a time
-does this.
+makes or compiles trees.
 """
 
 from __future__ import annotations

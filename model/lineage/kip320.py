@@ -6,8 +6,8 @@ replica 0. Replica 2 is elected for epoch 2 but still acts in epoch 0, and repli
 that these two commit are missing on replica 0, although it is in the ISR (13 states with three replicas and three
 epochs). Likewise, a newer leader could count a replica that is in an older epoch, which could later truncate that data.
 
-Therefore fetches, the ISR, the high watermark and truncation (which again happens once per epoch) require equal leader
-epochs. Modelled on hachikuji/kafka-specification, Kip320.
+With the fix, fetches, ISR changes, the high watermark and truncation (which again happens once per epoch) require equal
+leader epochs. Modelled on hachikuji/kafka-specification, Kip320.
 """
 
 from fencepost.model.language import Machine, action, bits, require

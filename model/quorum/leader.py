@@ -319,7 +319,7 @@ def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(follower=Id)
 def parked_fetch_times_out(s: State, c: C, follower: int) -> None:
-    """A parked fetch has waited for its maximum: it gets the response built when it arrived (KAFKA-15100).
+    """A parked fetch times out, and gets the response that was built when the fetch arrived (KAFKA-15100).
 
     The thread that expires fetches must not read the leader's state, so the high watermark in the response may be old.
     """

@@ -280,7 +280,7 @@ def broker_returns(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def controller_elects(s: State, c: C, broker: int) -> None:
-    """The controller elects a member of the ISR, or of the ELR if the ISR is empty: it has all committed records."""
+    """The controller elects an ISR member or, if the ISR is empty, an ELR member: both have all committed records."""
     eligible = s.isr if s.isr != 0 else s.elr
     require(s.leader == NONE)
     require(bits.contains(eligible & active(s, c), broker))

@@ -47,7 +47,7 @@ Topics = Annotated[int, BitSet(C.topics)]
 
 
 class Delta(Record):
-    """The records since the last image.
+    """The changes that the records since the last image describe.
 
     A delta contains the topics that it changes, including new ones; those that it deletes from the image; and the topic
     that it lists as created under the name. Kafka cannot apply a `broken` delta, so it changes no topic.
@@ -111,9 +111,9 @@ def controller_deletes_topic(s: State, c: C) -> None:
 def controller_clears_elrs(s: State, c: C) -> None:
     """The cluster's min ISR changes, which clears all ELRs: the delta changes every topic of its image.
 
-    Before KAFKA-19383, it also changes the topics that it has deleted. Since that fix, it also changes those that it
-    lists as created. If one of these was deleted, it has no partitions to change, which causes a NullPointerException,
-    now and when the delta is applied.
+    Before KAFKA-19383, it also changes the topics that it has deleted. Since that fix, it also changes the topics that
+    it lists as created. A created topic that was deleted again has no partitions to change, which causes a
+    NullPointerException, now and when the delta is applied.
     """
     d = s.delta
     is_gone = d.created != NONE and not bits.contains(d.changed, d.created)

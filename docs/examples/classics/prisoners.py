@@ -76,7 +76,7 @@ def is_done(s: State, c: C) -> bool:
 
 @always
 def all_have_been_there(s: State, c: C) -> bool:
-    """If the counter declares that all have been there, it is true; violated if each moves the switch only once."""
+    """The counter declares that all have been there only if they have; violated if each moves the switch only once."""
     return not is_done(s, c) or all(s.moved[prisoner] > 0 for prisoner in range(1, c.prisoners))
 
 

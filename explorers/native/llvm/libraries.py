@@ -2,7 +2,7 @@
 
 Objects are cached by the digest of their content. A damaged object is compiled again; if an object cannot be written,
 it is not cached. LLVM loads the objects, and their kernels accept numbers and numpy arrays. Code stays loaded while any
-of its kernels is referenced, and every call holds such a reference. A call releases the GIL.
+of its kernels is referenced, and every call of a kernel references it. A call releases the GIL.
 """
 
 import contextlib

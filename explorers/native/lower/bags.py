@@ -1,4 +1,4 @@
-"""Bags: a count, followed by slots, which are zero beyond the count. In a state, messages are in canonical order."""
+"""Bags in memory: a count, and slots, which are zero beyond the count. A state's messages are in canonical order."""
 
 from collections.abc import Callable, Sequence
 

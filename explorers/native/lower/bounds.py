@@ -76,8 +76,8 @@ class Trying(Choosing):
     """Code generator for the function that finds which bounds alone disable an action in a state.
 
     The function evaluates guards as the action does, except that a guard that represents a bound refuses nothing: its
-    bit is remembered, and the innermost step records it. If a check fails after such a guard, this is not an error; the
-    bound counts as having refused the step. The rest is skipped if it cannot add anything to the counts.
+    bit is remembered, and the innermost step records it. A check that fails after a guard for a bound is not an error:
+    the bound counts as having refused the step. The rest is skipped if it cannot add anything to the counts.
     """
 
     def __init__(self, module: Module, bounds: Bounds, place: int) -> None:

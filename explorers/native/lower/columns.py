@@ -2,7 +2,7 @@
 
 Every part of a condition is evaluated, which costs less than a branch in each state. A failed check counts only in
 lanes in which the plain semantics would reach it. `Unsuited` is raised for conditions that columns cannot evaluate,
-such as loops whose iterations depend on earlier ones; they are evaluated state by state.
+such as loops whose iterations depend on earlier ones; such conditions are evaluated state by state.
 """
 
 from collections.abc import Callable, Iterator

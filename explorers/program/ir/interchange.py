@@ -5,9 +5,9 @@ If the proof fails, an error names the line.
 The members of a numbered set, such as the brokers, are called things in this module. A number is classified by the
 effect of renaming the things: it stays the same, it is a thing and is renamed, or it is a set of things. A thing may
 only be compared for equality, used as an array index, and put into a set. Loops over things must work in any order.
-Under these rules, renaming the things of a state and then taking a step has the same result as taking the step with
-renamed parameters and then renaming. Initial states may name things: the states reachable from a renamed initial state
-are the renamed states reachable from the original one.
+Under these rules, renaming commutes with steps: renaming a state and then taking a step with renamed arguments has the
+same result as taking the step and then renaming. Initial states may name things: the states reachable from a renamed
+initial state are the renamed states reachable from the original one.
 
 The proof is conservative: a model that it rejects may still be symmetric. To check that it never wrongly accepts a
 model, tests verify on whole machines that every permutation commutes with every step of the plain semantics.
@@ -387,9 +387,8 @@ def said(kind: Kind) -> str:
 
 
 def removes_all(functions: Sequence[Function], loop: nodes.For) -> tuple[Expression, Expression] | None:
-    """Return a bag and a test if this loop removes every message that passes the test, which does not read the bag.
-
-    The model writes it as the removal of the first such message, as often as the bag has room.
+    """Return a bag and a test if this loop removes every message that passes the test, which does not read the bag. The
+    model writes it as the removal of the first such message, as often as the bag has room.
     """
     match loop:
         case nodes.For(

@@ -81,7 +81,7 @@ class Lifted(Making):
         return self.slots[-1]
 
     def given(self, argument: Expression) -> Slot:
-        """Add a parameter with its argument. The numbers of local variables follow those of all parameters."""
+        """Add a parameter with its argument. Local variables are numbered after all parameters."""
         self.arguments.append(argument)
         return self.slot(argument.type)
 

@@ -3,8 +3,8 @@
 The analysis is conservative: if it cannot show that larger constants only add behaviours, each value must be searched.
 Larger constants are known to only add behaviours for a bound that only its own guards read, and for a budget that
 starts as its constant, is read only to test whether enough is left, and is spent by a literal amount. Two runs that
-differ only in such a constant take the same steps until the one with the smaller constant refuses a step, so the larger
-one reaches all states and errors of the smaller one.
+differ only in such a constant take the same steps until the run with the smaller constant refuses a step, so the run
+with the larger constant reaches all states and errors of the other one.
 
 A property holds vacuously if no action that happened ever sends the messages that it is about. This analysis is also
 conservative: it considers only bags, and the numbers given to messages when they are sent.

@@ -402,7 +402,7 @@ class Add(Node):
     """Add a message at the end of the bag. If `slot` is given, it refers to the new message.
 
     The bag is evaluated first, then all values, in order. After that, FULL is checked, and then each value's domain.
-    Only after these checks does the bag change. Other fields are zero.
+    The bag changes only after these checks. Other fields are zero.
     """
 
     bag: Expression

@@ -180,7 +180,7 @@ def locals_read(node: Node) -> set[Slot]:
 
 
 def rebuilt(node: Kind, change: Callable[[Node], Node], **values: Any) -> Kind:
-    """Return a node with its parts changed and with these values, or the same node if nothing differs."""
+    """Return a copy of a node with its parts changed and these fields replaced, or the same node if nothing differs."""
     for name in _holders(type(node)):
         old = getattr(node, name)
         new = _changed(old, change)

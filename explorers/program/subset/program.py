@@ -216,10 +216,7 @@ def check(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
 
 
 def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
-    """Require the parameters and message fields that fairness distinguishes.
-
-    Grouped actions must agree on their types.
-    """
+    """Require that the parameters and message fields in `each` exist. Grouped actions must agree on their types."""
     sorts: dict[str, tuple[Action, str]] = {}
     for action in (machine.action(named.name) for named in fair.actions):
         params = dict(action.params)

@@ -1,6 +1,6 @@
 """The token store in isolation: three contexts, stored one after the other in any order.
 
-The functions are those of the model of metadata reads. The machine has no steps, only initial states: one for each
+The functions are shared with the model of metadata reads. The machine has no steps, only initial states: one for each
 choice of contexts and order.
 """
 

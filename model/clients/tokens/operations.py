@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Operation(IntEnum):
-    """The way in which a request uses a server's metadata."""
+    """The part of a server's metadata that a request reads or changes."""
 
     CACHE = 0
     """It reads the metadata cache."""

@@ -25,7 +25,7 @@ MaybeOffset = Annotated[int, Range(NONE, C.records)]
 
 
 class Fetch(Record):
-    """The follower's fetch, or the response to it: the end of its records, and the high watermark.
+    """The follower's fetch, or the response with the end of its records and the high watermark.
 
     Before the response, `high_watermark` is the one that the follower reports.
     """
