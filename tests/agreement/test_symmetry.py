@@ -13,6 +13,7 @@ from fencepost.explorers.native.compile import generate
 from fencepost.explorers.native.llvm.types import flag
 from fencepost.explorers.native.lower.canonical import Canonical
 from fencepost.explorers.verdict import CrossCheckError
+from fencepost.invariants.catalogue import Run, runs_of, values_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Constants, Index
 from fencepost.model.language.errors import DomainError, MismatchError, ModelError, UsageError
@@ -98,7 +99,31 @@ def test_a_violation_found_with_symmetry_is_a_history_of_the_machine_itself(engi
 
 ANY = load_protocol(DOCS / "examples" / "any_leader.py")
 EXACT = PROTOCOLS["replication"].machine
-FEW = {"crashes": 0, "shrinks": 0}
+ROWS = [
+    run
+    for run in (*runs_of("kip320"), *runs_of("replication"))
+    if (run.distinct or 10**9) <= (10**6 if run.protocol == "kip320" else 20_000)
+    and (run.protocol == "kip320" or ANY.machine.refuse(EXACT.set_constants(values_of(run))) is None)
+]
+"""The rows of the catalogue that symmetry applies to; those of replication are searched with any leader."""
+
+
+@pytest.mark.parametrize("run", few(ROWS, 40))
+def test_a_row_of_the_catalogue_has_the_same_verdicts_and_lengths_with_symmetry(run: Run) -> None:
+    found = KIP320 if run.protocol == "kip320" else ANY
+    known = {item.name: item for item in (*found.properties, *found.on_request) if not item.kind.over_behaviours}
+    asked = [known[name] for name in run.properties if name in known] or found.properties
+    full = api.check(found.machine, asked, constants=values_of(run), cross_check=0)
+    try:
+        other = api.check(found.machine, asked, constants=values_of(run), symmetry=True)
+    except ModelError as error:
+        if run.protocol == "replication" and "are distinguished" in str(error):
+            return
+        raise
+    assert [(it.name, it.verdict, it.path and it.path.length) for it in full.properties] == [
+        (it.name, it.verdict, it.path and it.path.length) for it in other.properties
+    ]
+    assert other.distinct <= full.distinct
 
 
 def forgetting(plain: Interpreter, key: Key) -> Key:
