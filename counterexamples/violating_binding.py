@@ -210,7 +210,7 @@ class _Frame:
 
     def each(self, node: ast.BoolOp, scope: Scope, *, wanted: bool) -> None:
         """Explain every operand. The result shows the last operand's condition with its values, or the whole expression
-        without those values on which the operands differ.
+        without the values on which the operands differ.
         """
         explained = self.explained
         outer, found, differing = explained.values, dict[str, tuple[str, Any]](), set[str]()

@@ -107,7 +107,7 @@ def is_divergent(s: State, c: C, node: int) -> bool:
 
 
 def is_not_divergent(s: State, c: C, node: int) -> bool:
-    """Return whether the node's log is a prefix of its leader's, or it has no leader."""
+    """Return whether the node has no leader, or its log is a prefix of its leader's."""
     return not is_divergent(s, c, node)
 
 
@@ -172,7 +172,7 @@ def leads_alone(s: State, c: C, node: int) -> bool:
 
 
 def leads_with_others(s: State, c: C, node: int) -> bool:
-    """Return whether a majority follows the node, or it no longer leads."""
+    """Return whether a majority follows the node, or the node no longer leads."""
     return not leads_alone(s, c, node)
 
 

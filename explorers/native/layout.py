@@ -1,8 +1,8 @@
 """Layouts of states: a record in memory while code works on it, and packed bits in storage.
 
-In memory, every field occupies whole, aligned bytes. In storage, it occupies as many bits as its domain needs, in the
-same order. The same code converts between memory and storage for every machine: a table contains the stored bits of
-each word, and the least value of each field.
+In memory, every field occupies whole, aligned bytes. In storage, every field occupies as many bits as its domain needs,
+in the same order. The same code converts between memory and storage for every machine: a table contains the stored bits
+of each word, and the least value of each field.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

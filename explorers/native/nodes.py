@@ -19,7 +19,7 @@ hash.
 
 @helper
 def node_of(tree, value, adds):
-    """Return the number of a node, or -1 if the node is missing and may not be added or does not fit."""
+    """Return the number of a node, or -1 if the node is missing and cannot be added."""
     index, nodes = u32s(tree[INDEX], tree[INDEX_SLOTS]), u64s(tree[NODES], tree[NODE_ROOM])
     slots, bits, h = np.uint64(tree[INDEX_SLOTS]), np.uint64(tree[NODE_BITS]), node_hash(value)
     slot = first_slot(h, slots)

@@ -65,8 +65,8 @@ class Stoppable:
 
 
 class Signals:
-    """Signal handler that lets SIGINT, SIGTERM, SIGHUP and the caller stop work in rounds. A second signal stops it at
-    once.
+    """Signal handler that lets SIGINT, SIGTERM, SIGHUP and the caller stop work in rounds. A second signal stops the
+    work at once.
     """
 
     def __init__(self, ask: Callable[[str], bool]) -> None:

@@ -1,4 +1,4 @@
-"""Log directories (KIP-858): one fails while its broker runs, returns, is replaced by an empty one, or is removed.
+"""Log directories (KIP-858), which may fail while their broker runs, return, be replaced by empty ones, or be removed.
 
 A broker's replica is in one of two directories. The other one contains the metadata log and never fails alone, because
 the broker stops with it. A broker with a single directory is modelled in the same way: its disk is replaced while it is

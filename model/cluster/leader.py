@@ -123,7 +123,7 @@ def acknowledge(s: State, c: C, r: Replica, min_isr: int) -> None:
 def observe_low_watermark(s: State, c: C, leader: int) -> None:
     """Record the offset below which all replicas have deleted their records, as far as the leader knows.
 
-    Brokers that are fenced in its cache do not count. A DeleteRecords request up to this offset is complete
+    Brokers that are fenced in its cache do not count. A DeleteRecords request for a lower or equal offset is complete
     (Partition.lowWatermarkIfLeader).
     """
     image = local(s, leader)

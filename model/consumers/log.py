@@ -55,7 +55,8 @@ def end_of_epoch(r: Replica, epoch: int) -> int:
 def floor_epoch(r: Replica, epoch: int) -> int:
     """Return the epoch whose end a leader reports when asked where `epoch` ends (LeaderEpochFileCache.endOffsetFor).
 
-    This is `epoch` itself if it is the newest or all records are later, otherwise the closest older epoch in the log.
+    The leader reports on `epoch` itself if it is the newest or all records are later, otherwise the closest older epoch
+    in the log.
     """
     end = end_of_epoch(r, epoch)
     return epoch if epoch >= r.epoch or end == r.start else r.log[end - 1]

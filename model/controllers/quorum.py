@@ -33,8 +33,8 @@ def replay_committed(s: State, node: int) -> None:
 def forget_commits(s: State, c: C, node: int) -> None:
     """Revert to what is known to be committed (QuorumController.renounce, SnapshotRegistry.revertToSnapshot).
 
-    A controller that does not lead need not know which records are committed: it replays its log once it leads and
-    knows.
+    A controller that does not lead need not know which records are committed: once it leads and knows this, it replays
+    its log.
     """
     n = s.node[node]
     known = n.high_watermark

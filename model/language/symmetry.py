@@ -94,7 +94,7 @@ class Symmetry:
         return self.own(key), key
 
     def own(self, key: Key) -> tuple[tuple[int, ...], ...]:
-        """Return, for each thing, those of its numbers that do not refer to a thing."""
+        """Return, for each thing, the numbers in its records that do not refer to a thing."""
         return tuple(tuple(leaf for trait in self._traits for leaf in trait(key, n)) for n in range(self.count))
 
     def canonical(self, key: Key) -> Key:

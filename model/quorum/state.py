@@ -84,7 +84,7 @@ class Fetch(Record):
 
     In a parked or answered fetch, `high_watermark` is the leader's when the response was built, or NONE if it was
     unknown. In an answered one, `end` is the end of the response's records or, if `diverging`, the offset where the
-    logs diverge. A response that has no records may name a `snapshot`, by its end.
+    logs diverge. A response without records may name a `snapshot` by its end.
     """
 
     phase: Phase

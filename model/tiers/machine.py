@@ -81,8 +81,8 @@ def follower_fetches(s: State, c: C, follower: int) -> None:
 def follower_truncates(s: State, c: C, follower: int) -> None:
     """A follower truncates its log where it diverges from the leader's (UnifiedLog.truncateTo).
 
-    If that is before its local log, it starts again there, without older records in its log. The truncation never
-    changes highestOffsetInRemoteStorage.
+    If the logs diverge before the follower's local log, the follower restarts there, without older records. The
+    truncation never changes highestOffsetInRemoteStorage.
     """
     require(s.leader not in (NONE, follower))
     f = s.replica[follower]

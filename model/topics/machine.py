@@ -47,7 +47,7 @@ Topics = Annotated[int, BitSet(C.topics)]
 
 
 class Delta(Record):
-    """The changes that the records since the last image describe.
+    """The changes made by the records since the last image.
 
     A delta contains the topics that it changes, including new ones; those that it deletes from the image; and the topic
     that it lists as created under the name. Kafka cannot apply a `broken` delta, so it changes no topic.

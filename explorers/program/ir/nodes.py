@@ -68,8 +68,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Expression(Node):
-    """An expression. Its value is a number (flags and enum members are numbers), or a reference to a record, array or
-    bag. A number lies between `low` and `high` for all values of the run's constants.
+    """An expression. The value of an expression is a number (flags and enum members are numbers), or a reference to a
+    record, array or bag. A number lies between `low` and `high` for all values of the run's constants.
     """
 
     low: int = LEAST

@@ -177,7 +177,7 @@ def initial(s: State, c: C) -> None:
 def tell_history(s: State) -> None:
     """Initially, partition 0 has moved to broker 2, partition 1 to broker 1 and back, and broker 1 has restarted.
 
-    Brokers 0 and 2 do not know this yet, and may learn of the changes in any order.
+    Brokers 0 and 2 do not know these changes yet, and may learn of them in any order.
     """
     for change in range(1, 6):
         s.image[change] = s.image[0]

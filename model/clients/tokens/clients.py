@@ -138,7 +138,7 @@ def client_retries(s: State, c: C, client: int, node: int) -> None:
 
 @action(client=Client)
 def client_merges_context(s: State, c: C, client: int) -> None:
-    """A client determines the later context. If storeLatest is not atomic, another step will store it."""
+    """A client determines which of two contexts is later. If storeLatest is not atomic, another step will store it."""
     call, store = s.call[client], s.store[store_of(c, client)]
     require(not c.atomic_store)
     require(call.status == Status.ANSWERED)
