@@ -1,7 +1,7 @@
 """Measurement of real clients against the scripted cluster: many histories each, twice; the stories of
 `docs/kafka/clients.md`; and mutants of our own client.
 
-python -m benchmarks.figures.clients [walks CLIENT ...] [producers CLIENT ...] [stories [NAME ...]] [mutants [NAME ...]]
+python -m benchmarks.figures.clients [walks|producers|releases CLIENT ...] [stories|mutants [NAME ...]]
 
 Rows go to invariants/figures/clients.json; clients with earlier measurements are measured again.
 """
@@ -27,18 +27,21 @@ from fencepost.kafka.clients.history import (
     producer_walks,
     settings,
 )
-from fencepost.kafka.clients.install import NEWEST, OWN, PRODUCERS, install_client
+from fencepost.kafka.clients.install import NEWEST, OWN, PRODUCERS, install_client, releases_between
 from fencepost.kafka.clients.play import Times
 from fencepost.kafka.clients.report import ClientOutcome, Pool, run
 from fencepost.kafka.clients.rules import Judge
 from fencepost.kafka.clients.sessions import MUTANTS
 from fencepost.kafka.clients.stories import STORIES
+from fencepost.model.language.errors import UsageError
 
 WALKS = 2000
 SEED = 951
 AGAIN = 500
 """The number of walks that are always played a second time."""
 SECONDS = 700
+RELEASES = 10
+"""The number of releases of each client that are compared."""
 DIED = "the process died"
 
 
@@ -106,6 +109,26 @@ def producers(asked: str, number: int = 300) -> None:
     rows("producers", [{**key, **outcome.row(name)} for name in of_producers], **key)
 
 
+def releases(name: str) -> None:
+    """Play the stories without idempotence, and some walks, once with each of a client's last releases."""
+    found = [story.history for story in STORIES if not story.history.has("client_is_idempotent")]
+    histories = [*found, *Source(settings(), SEED).walks(100, DEPTH)]
+    last = releases_between(f"{name}==0.0", f"{name}=={NEWEST[name]}")[1:][-RELEASES:]
+    for asked in reversed(last):
+        try:
+            outcome = run(install_client(asked), histories, seconds=SECONDS, most=0)
+        except UsageError as error:
+            print(asked, error, flush=True)
+            continue
+        if not outcome.counted:
+            print(asked, dict(outcome.undone), flush=True)
+            continue
+        key = {"name": name, "client": asked}
+        row = {**key, "histories": outcome.histories, "deaths": outcome.deaths, "broken": dict(outcome.broken)}
+        print(row, flush=True)
+        rows("releases", [row], **key)
+
+
 def _changed(first: ClientOutcome, second: ClientOutcome) -> int:
     sets: list[dict[str, set[str]]] = []
     for outcome in (first, second):
@@ -167,6 +190,9 @@ def main(words: list[str]) -> None:
     if kind in ("", "producers"):
         for asked in names or PRODUCERS:
             producers(asked)
+    if kind in ("", "releases"):
+        for asked in names or NEWEST:
+            releases(asked)
     if kind in ("", "walks"):
         for asked in names or NEWEST:
             walks(asked)

@@ -94,6 +94,16 @@ def _broken(row: Figures) -> str:
     return f"**{shown}**; {row['steady']}/{row['played_again']}" if row["broken"] else shown
 
 
+def client_releases() -> Table:
+    columns: dict[str, Column] = {
+        "release": "{client}",
+        "histories": "{histories:,}",
+        "broken": lambda row: ", ".join(f"`{rule}` {times:,}" for rule, times in sorted(row["broken"].items())),
+        "deaths": "{deaths:,}",
+    }
+    return table_of(_played("releases"), columns)
+
+
 def client_runs() -> Table:
     flaky = Counter(row["client"] for row in _played("flaky"))
     columns: dict[str, Column] = {
@@ -168,10 +178,18 @@ def client_deviations() -> Table:
         for row in sorted(_played(table), key=lambda row: -row["again"]):
             found = groups.setdefault((row["client"], row["rule"]), {"steady": [], "flaky": []})
             found[table].append(row["history"])
-    return ["client", "rule", "every time", "sometimes"], (
-        [client, f"`{rule}`", _some(found["steady"]), _some(found["flaky"])]
+    return ["client", "rule", "every time", "sometimes", "why not every time"], (
+        [client, f"`{rule}`", *map(_some, found.values()), WHY.get(rule, "not explained") if found["flaky"] else ""]
         for (client, rule), found in sorted(groups.items(), key=lambda item: item[0][0])
     )
+
+
+_ASKED = "the client chooses which broker it asks for metadata, and only some have not learned of the change"
+_LATE = "a request that was being prepared leaves more than 50 ms after the news"
+WHY = {
+    **dict.fromkeys(("older-metadata-is-ignored", "epochs-never-fall"), _ASKED),
+    **dict.fromkeys(("newer-metadata-is-used", "newer-hint-is-used", "no-leader-no-request"), _LATE),
+}
 
 
 def _some(names: Row) -> str:

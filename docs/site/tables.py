@@ -325,6 +325,7 @@ _WORDS: dict[str, Callable[[], Table]] = {
     "speed-largest": figures.largest_search,
     "clients-rules": played.client_rules,
     "clients-producers": lambda: played.client_rules("producers"),
+    "clients-releases": played.client_releases,
     "clients-runs": played.client_runs,
     "clients-stories": played.client_stories,
     "clients-duties": played.client_duties,
