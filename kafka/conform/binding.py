@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import fencepost.kafka.quorum.mapping as quorum
 import fencepost.kafka.replication.mapping as replication
+import fencepost.kafka.tiers.mapping as tiers
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.kafka.driver.ablation import Ablation
 from fencepost.kafka.driver.execute import Execution
@@ -59,40 +61,28 @@ class Binding:
         return self.machine.set_constants({**values, **self.rules(version)})
 
 
-REPLICATION = Binding(
-    protocol="replication",
-    harness=BROKERS,
-    follow=Brokers,
-    small=replication.SMALL,
-    refuse=replication.refuse,
-    rules=replication.rules,
-    not_compared=replication.NOT_COMPARED,
-    not_driven=replication.NOT_DRIVEN,
-    limits=replication.LIMITS,
-    ablation=ABLATION,
+def _bind(protocol: str, harness: Harness, follow: Any, mapping: Any, ablation: Ablation) -> Binding:
+    names = ("small", "refuse", "rules", "not_compared", "not_driven", "limits")
+    of_it = {name: vars(mapping).get(name.upper()) or vars(mapping)[name] for name in names}
+    return Binding(protocol, harness, follow, ablation=ablation, **of_it)
+
+
+QUORUMS = Harness(
+    quorum.RELEASES, "org.apache.kafka.raft.FencepostQuorum", (HERE / "loop", KAFKA / "quorum" / "java"), "kafka-raft"
 )
-QUORUM = Binding(
-    protocol="quorum",
-    harness=Harness(
-        quorum.RELEASES,
-        "org.apache.kafka.raft.FencepostQuorum",
-        (HERE / "loop", KAFKA / "quorum" / "java"),
-        "kafka-raft",
-    ),
-    follow=Nodes,
-    small=quorum.SMALL,
-    refuse=quorum.refuse,
-    rules=quorum.rules,
-    not_compared=quorum.NOT_COMPARED,
-    not_driven=quorum.NOT_DRIVEN,
-    limits=quorum.LIMITS,
-    ablation=QUORUM_ABLATION,
+LOGS = Harness(
+    tiers.RELEASES,
+    "org.apache.kafka.server.log.remote.storage.FencepostTiers",
+    (HERE / "loop", KAFKA / "tiers" / "java"),
 )
-BINDINGS: dict[str, Binding] = {item.protocol: item for item in (REPLICATION, QUORUM)}
+REPLICATION = _bind("replication", BROKERS, Brokers, replication, ABLATION)
+QUORUM = _bind("quorum", QUORUMS, Nodes, quorum, QUORUM_ABLATION)
+TIERS = _bind("tiers", LOGS, tiers.Logs, tiers, tiers.ABLATION)
+BINDINGS: dict[str, Binding] = {item.protocol: item for item in (REPLICATION, QUORUM, TIERS)}
 
 
 def binding(protocol: str) -> Binding:
     if protocol not in BINDINGS:
-        known = " and ".join(f"`{name}`" for name in BINDINGS)
+        known = ", ".join(f"`{name}`" for name in BINDINGS)
         raise UsageError(f"protocol {protocol!r} has no binding to Kafka's classes. Only {known} have one.")
     return BINDINGS[protocol]

@@ -37,24 +37,24 @@ Place = tuple[str, str]
 """A guard, identified by its action and condition, so that new or changed guards are detected."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Ablation:
-    kafkas: Mapping[Place, Check]
-    physical: Mapping[str, tuple[Place | str, ...]]
+    kafkas: Mapping[Place, Check] = field(default_factory=dict)
+    physical: Mapping[str, tuple[Place | str, ...]] = field(default_factory=dict)
     bounds: Mapping[str, tuple[Place | str, ...]]
     """Guards by explanation. A pattern matches conditions in any action."""
     not_driven: Mapping[str, str]
     rules: tuple[str, ...]
     unseen: Callable[[Constants], Mapping[str, str]]
     """Why the effect of varying a rule is invisible, by `constant` or `constant=value`."""
-    shadowed: Callable[[Constants], Mapping[Place, str]]
+    shadowed: Callable[[Constants], Mapping[Place, str]] = lambda _: {}
     """Checks that never block a step on their own, and why."""
-    needs: Mapping[str, Callable[..., bool]]
+    needs: Mapping[str, Callable[..., bool]] = field(default_factory=dict)
     """Physical parts of guards that otherwise are checks in Kafka. While such a part is false, no step is tried."""
     grounds: Callable[[Constants], tuple[Sizes, ...]]
     """Sets of constants with which a variant is tried, in order, until it is detected."""
     compared: Callable[[Interpreter, Key], object]
-    answers: Mapping[str, int]
+    answers: Mapping[str, int] = field(default_factory=dict)
     """Actions that handle a message from a bag, with the path of the bag in the state."""
     has_room: Callable[[Any, Constants], bool] = lambda *_: True
     """Whether Kafka must execute a step that the model blocks only for lack of capacity."""

@@ -9,7 +9,7 @@ serialized. Messages without an action, such as EndQuorumEpoch, never arrive.
 
 from typing import Any
 
-from fencepost.kafka.driver.ablation import rules_as_built, set_otherwise
+from fencepost.kafka.driver.ablation import read_sizes, rules_as_built, set_otherwise
 from fencepost.kafka.driver.execute import Act
 from fencepost.model.language.constants import Constants
 from fencepost.model.quorum.constants import Applied
@@ -145,20 +145,12 @@ LIMITS: tuple[str, ...] = (
 )  # fmt: skip
 
 AS_DRIVEN: dict[str, int] = {
-    "records_per_answer": 2,
-    "resumes_leadership": 0,
-    "vote_persisted": 1,
-    "flush_lags": 0,
-    "removals": 0,
-    "additions": 0,
-    "updates": 0,
-    "registration_timeouts": 0,
-    "auto_join": 0,
-    "finalizing_record": 0,
-    "consumer": 0,
+    **read_sizes(
+        "records_per_answer=2 resumes_leadership=0 vote_persisted=1 flush_lags=0 removals=0 additions=0 "
+        "updates=0 registration_timeouts=0 auto_join=0 finalizing_record=0 consumer=0 clock=0 "
+        "no_op_interval=0"
+    )[0],
     "brokers_apply": int(Applied.NONE),
-    "clock": 0,
-    "no_op_interval": 0,
 }
 AS_BUILT: tuple[str, ...] = (
     *("pre_vote", "fresh_followers_grant", "check_quorum", "lone_voter_resigns", "commits_beyond_epoch_start"),

@@ -224,6 +224,15 @@ def leave_copy(s: State, r: Replica) -> None:
         stop_copy(r)
 
 
+def unfinished_end(s: State, c: C, epoch: int, offset: int) -> int:
+    """Return where an unfinished copy ends that begins at an offset, whether abandoned or not; 0 if there is none."""
+    end = s.tier[epoch].segment[offset].begun
+    for broker in range(c.brokers):
+        if s.replica[broker].copying == offset and s.replica[broker].copying_epoch == epoch:
+            end = s.replica[broker].copying_end
+    return end
+
+
 def in_tier(s: State, epoch: int, offset: int) -> bool:
     """Return whether a copied segment contains the record of an epoch at an offset."""
     found = False

@@ -16,6 +16,7 @@ from fencepost.model.tiers.state import (
     leave_copy,
     move_start,
     stop_copy,
+    unfinished_end,
 )
 
 
@@ -39,8 +40,8 @@ def find_log_start(s: State, c: C, r: Replica) -> int:
     found = NONE
     for epoch in range(c.leader_epochs):
         for offset in range(c.log_size):
-            segment = s.tier[epoch].segment[offset]
-            if found == NONE and end_of_epoch(r, epoch) > 0 and (segment.finished > 0 or segment.begun > 0):
+            copied = s.tier[epoch].segment[offset].finished > 0 or unfinished_end(s, c, epoch, offset) > 0
+            if found == NONE and end_of_epoch(r, epoch) > 0 and copied:
                 found = offset
     return r.local if found == NONE else found
 
@@ -69,10 +70,10 @@ def leader_looks_up_tier(s: State, c: C, leader: int) -> None:
     require(r.copying == NONE)
     require(start <= r.high_watermark)
     s.ghost_low = s.ghost_low or (left != NONE and max(start, r.start) < min(left, r.first))
+    move_start(r, start)  # first, since this forgets epochs
     r.copied = find_tiered(s, c, r)
     r.tiered = max(r.tiered, r.copied)
     r.moved = False
-    move_start(r, start)
 
 
 @action(follower=Broker)
@@ -187,8 +188,9 @@ def size_of(s: State, c: C, r: Replica) -> int:
             if segment.finished > 0 and is_valid(r, epoch, start, segment.finished):
                 if segment.finished > r.start or not c.size_from_log_start:
                     size += segment.finished - start
-            if not c.finished_copies_count and segment.begun > 0 and is_valid(r, epoch, start, segment.begun):
-                size += segment.begun - start
+            begun = unfinished_end(s, c, epoch, start)
+            if not c.finished_copies_count and begun > 0 and is_valid(r, epoch, start, begun):
+                size += begun - start
     return size
 
 
@@ -214,8 +216,7 @@ def expired_segments(s: State, c: C, r: Replica) -> int:
     for epoch in range(c.leader_epochs):
         for offset in range(c.log_size):
             for begun in range(2):
-                segment = s.tier[epoch].segment[offset]
-                end = segment.begun if begun == 1 else segment.finished
+                end = unfinished_end(s, c, epoch, offset) if begun == 1 else s.tier[epoch].segment[offset].finished
                 if going and end > 0 and end_of_epoch(r, epoch) > 0:
                     below = is_below(r, epoch, end)
                     valid = not below and is_valid(r, epoch, offset, end)
@@ -234,19 +235,36 @@ def start_after(s: State, c: C, r: Replica, expired: int, monotonic: bool) -> in
     for epoch in range(c.leader_epochs):
         for offset in range(c.log_size):
             for begun in range(2):
-                segment = s.tier[epoch].segment[offset]
-                end = segment.begun if begun == 1 else segment.finished
+                end = unfinished_end(s, c, epoch, offset) if begun == 1 else s.tier[epoch].segment[offset].finished
                 if bits.contains(expired, number(c, epoch, offset, begun)) and not is_below(r, epoch, end):
                     start = max(start, end) if monotonic else end
     return max(start, r.start)
+
+
+def has_segments(s: State, c: C, before: int) -> bool:
+    """Return whether the tier contains segments of epochs before one, finished or not."""
+    found = False
+    for epoch in range(c.leader_epochs):
+        for offset in range(c.log_size):
+            copied = s.tier[epoch].segment[offset].finished > 0 or unfinished_end(s, c, epoch, offset) > 0
+            found = found or (epoch < before and copied)
+    return found
+
+
+def delete_unfinished(s: State, c: C, epoch: int, offset: int) -> None:
+    """Delete unfinished copies that begin at an offset; one that a broker has not abandoned then fails."""
+    s.tier[epoch].segment[offset].begun = 0
+    for broker in range(c.brokers):
+        if s.replica[broker].copying == offset and s.replica[broker].copying_epoch == epoch:
+            stop_copy(s.replica[broker])
 
 
 @action(leader=Broker)
 def leader_expires_segments(s: State, c: C, leader: int) -> None:
     """A leader deletes segments in the tier, and moves its log start to their end.
 
-    RLMExpirationTask.cleanupExpiredRemoteLogSegments: it first deletes the segments below the log start, then further
-    ones while the log is too large.
+    RLMExpirationTask.cleanupExpiredRemoteLogSegments: it first deletes those below the log start, then further ones
+    while the log is too large, and then those of epochs before its earliest one.
     """
     r = s.replica[leader]
     require(leads(s, leader))
@@ -256,21 +274,23 @@ def leader_expires_segments(s: State, c: C, leader: int) -> None:
     expired = expired_segments(s, c, r)
     start = start_after(s, c, r, expired, c.log_start_is_monotonic)
     left = start_after(s, c, r, expired, True)
-    require(expired != 0)
-    require(start <= r.high_watermark)
+    earliest = r.log[start].epoch if start < r.end else s.leader_epoch
     tiered = known_tiered(s, c, r)
+    is_found = tiered != r.tiered and has_segments(s, c, c.leader_epochs)
+    require(expired != 0 or is_found or has_segments(s, c, earliest))
+    require(start <= r.high_watermark)
     for epoch in range(c.leader_epochs):
         tier = s.tier[epoch]
         for offset in range(c.log_size):
-            segment = tier.segment[offset]
             for begun in range(2):
-                if bits.contains(expired, number(c, epoch, offset, begun)):
-                    for deleted in range(offset, segment.begun if begun == 1 else segment.finished):
-                        tier.ghost_deleted = bits.with_member(tier.ghost_deleted, deleted)
-                    if begun == 1:
-                        segment.begun = 0
-                    else:
-                        segment.finished = 0
+                end = unfinished_end(s, c, epoch, offset) if begun == 1 else tier.segment[offset].finished
+                is_expired = bits.contains(expired, number(c, epoch, offset, begun))
+                for deleted in range(offset, end if is_expired else offset):
+                    tier.ghost_deleted = bits.with_member(tier.ghost_deleted, deleted)
+                if begun == 1 and (is_expired or epoch < earliest):
+                    delete_unfinished(s, c, epoch, offset)
+                elif is_expired or epoch < earliest:
+                    tier.segment[offset].finished = 0
     s.ghost_low = s.ghost_low or start < left
     s.ghost_early = s.ghost_early or (start > r.start and r.end - start < c.retention)
     r.tiered = tiered

@@ -1,7 +1,9 @@
 """Every release that the driver knows, compared with the model; and how its text is made to fit a release."""
 
 import pytest
+from fencepost.kafka.conform.binding import TIERS
 from fencepost.kafka.driver.releases import RELEASES, adapt_classes, select_lines
+from fencepost.kafka.tiers import mapping as tiers
 
 from tests.helpers.parameters import sized, words
 from tests.kafka.kafkas import conformed, on_kafka
@@ -83,3 +85,13 @@ def test_a_class_that_has_moved_is_named_where_it_is() -> None:
         "kafka.server.BlockingSend x; org.apache.kafka.gone.Lost y;"
     )
     assert adapt_classes(text, classes) == expected
+
+
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize("release", ["4.1.2", "4.4.0"])
+def test_logs_with_a_tier_take_every_transition_of_a_small_state_graph_as_the_model_does(release: str) -> None:
+    assert {item.name for item in TIERS.machine.actions} == tiers.ACTIONS.keys() | tiers.NOT_DRIVEN.keys()
+    found = conformed("tiers", "--kafka", release)
+    assert found["executed"] == found["transitions"] > 7_500
+    assert conformed("tiers", "--kafka", release, "--ablate")["verdict"] == "conforms"

@@ -1,0 +1,1 @@
+"""`tiers` on Kafka's logs and tasks of its tier."""
