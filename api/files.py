@@ -118,10 +118,8 @@ def digest(parts: list[str]) -> str:
 
 
 class Kept:
-    """The finished rows in a folder, each as JSON.
-
-    `question` contains everything on which the rows depend: with another question, none of them is found. With `begun`,
-    the folder must already contain a row of this question.
+    """The finished rows in a folder, each as JSON. `question` contains everything on which the rows depend: with
+    another question, none of them is found. With `begun`, the folder must already contain a row of this question.
     """
 
     def __init__(self, folder: str | Path | None, question: str, *, resume: bool, begun: bool = False) -> None:
@@ -153,9 +151,8 @@ class Kept:
         )
 
     def recall(self, name: str, own: str = "") -> Any:
-        """Return a finished row, or None; `own` contains everything on which only this row depends.
-
-        Raises UsageError for an edited file.
+        """Return a finished row, or None; `own` contains everything on which only this row depends. Raises UsageError
+        for an edited file.
         """
         if not self.folder or not self.resume:
             return None

@@ -1,1 +1,1 @@
-"""The command line: commands, views and outputs for builds."""
+"""The command line: commands, what they print, and files for CI builds."""

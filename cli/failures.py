@@ -1,4 +1,4 @@
-"""The end of a command by an error: one message for the user, and an exit status."""
+"""Errors that end a command: one message for the user, and an exit status."""
 
 import errno
 import os
@@ -20,7 +20,7 @@ LONGEST = 60
 
 
 def unkept(problems: Iterable[Problem]) -> FencepostError | None:
-    """Return the error to raise after printing if a part of the answer could not be saved."""
+    """Return the error to raise after printing, if part of the answer could not be saved."""
     return next((item.error for item in problems if item.kind is ProblemKind.NOT_KEPT), None)
 
 

@@ -1,6 +1,6 @@
-"""The command `fencepost`: its subcommands, its exit statuses, and its output streams.
+"""The command `fencepost`: its subcommands, exit statuses and output streams.
 
-If the reader of stderr is gone, the command continues.
+If stderr is closed by its reader, the command continues.
 """
 
 import io
@@ -45,7 +45,7 @@ LISTED = {
         "faults": ("faults:faults", "Find the fewest faults that violate a property."),
         "vacuity": (
             "vacuity:vacuity",
-            "List properties that nothing violates, actions never taken, and guards never needed.",
+            "List unviolated properties, actions never taken, and guards never needed.",
         ),
     },
     "Kafka": {
@@ -67,7 +67,7 @@ _PLACES = {name: place for group in LISTED.values() for name, (place, _) in grou
 
 
 class _GoneError(Exception):
-    """Raised if the reader of our output is gone: click would exit with the status of a violation."""
+    """Raised if the reader of our output is gone, because click would exit with the status of a violation."""
 
 
 @contextmanager
@@ -150,9 +150,8 @@ class Commands(click.Group):
 @click.version_option(version("fencepost"), prog_name="fencepost", message="%(prog)s %(version)s")
 @click.pass_context
 def run(ctx: click.Context) -> None:
-    """Check Kafka's replication protocol: every reachable state, every step, and the promises of the KIPs.
-
-    Start with `fencepost check`, which runs selected checks of every protocol.
+    """Check Kafka's replication protocol: every reachable state, every step, and the promises of the KIPs. Start with
+    `fencepost check`, which runs selected checks of every protocol.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
@@ -205,7 +204,7 @@ def _end(error: BaseException, group: Commands) -> Exit:
 
 
 def _flush() -> None:
-    """Flush the output, and ignore errors if the reader is gone."""
+    """Flush the output and ignore errors that occur because its reader is gone."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -219,9 +218,8 @@ def _close() -> None:
 
 
 class _Notes(io.TextIOWrapper):
-    """A stream that ignores errors, because the reader may be gone or the disk full.
-
-    It is unbuffered: if a flush were interrupted, the content would be written twice.
+    """A stream that ignores errors, because the reader may be gone or the disk may be full. It is unbuffered, because
+    an interrupted flush would write the content twice.
     """
 
     def write(self, text: str, /) -> int:
@@ -232,7 +230,10 @@ class _Notes(io.TextIOWrapper):
 
 
 def settle_streams() -> None:
-    """Open closed standard streams, so that no file gets their descriptors; discard notes that cannot be written."""
+    """Open closed standard streams, so that no file gets their descriptors.
+
+    Notes that cannot be written are discarded.
+    """
     for number in range(3):
         try:
             os.fstat(number)

@@ -1,4 +1,4 @@
-"""`print(answer)` in Python: the first screens of the commands, without hints for the command line."""
+"""`print(answer)` in Python: prints the first screens of the commands, without hints for the command line."""
 
 import io
 import re

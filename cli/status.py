@@ -1,4 +1,4 @@
-"""The exit status of a command."""
+"""Exit statuses of commands."""
 
 from collections.abc import Iterable
 from enum import IntEnum

@@ -1,9 +1,9 @@
-"""Messages of the library, translated to the options of the command line.
+"""Translation of the library's messages to command-line options.
 
 The library names a parameter as in Python: `max_states=`, `resume=True`, `min_isr=2`, or a call such as
 `fencepost.replay("x.trace", rewrite=True)`. The command line prints `--max-states`, `--resume`, `--set min_isr=2` and
-`fencepost replay x.trace --rewrite`. Only Python in backticks is rewritten: a bare name if some command has that
-option, a name with a value if the value is a literal or a word in capitals.
+`fencepost replay x.trace --rewrite`. Only Python code in backticks is rewritten: a bare name if some command has that
+option, and a name with a value if the value is a literal or a word in capitals.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def reword_data(data: Any) -> Any:
 
 
 def _pieces(text: str, command: click.Command | None, group: click.Group | None) -> Iterator[tuple[slice | None, str]]:
-    """Yield the pieces of a message: unchanged ones as slices of it, rewritten ones with None."""
+    """Yield the parts of a message: unchanged parts as slices of the text, rewritten parts with None."""
     context = click.get_current_context(silent=True)
     if context is not None:
         command, root = command or context.command, context.find_root().command

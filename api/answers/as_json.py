@@ -1,4 +1,4 @@
-"""Conversion of answers to and from JSON, with a key for each field of their dataclasses, in order."""
+"""Conversion of answers to and from JSON, with one key for each field of their dataclasses, in field order."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -15,7 +15,9 @@ OPTIONAL, HIDDEN, KEY = {"optional": True}, {"hidden": True}, "key"
 
 
 def as_json(value: Any) -> Any:
-    """Return a value as JSON: dataclasses and mappings as objects, sequences as lists, enums as their values."""
+    """Return a value as JSON. Dataclasses and mappings become objects, sequences become lists, and enums become their
+    values.
+    """
     if is_dataclass(value):
         shown = [(item, getattr(value, item.name)) for item in fields(value) if "hidden" not in item.metadata]
         return {item.name: as_json(part) for item, part in shown if part is not None or "optional" not in item.metadata}
@@ -27,7 +29,9 @@ def as_json(value: Any) -> Any:
 
 
 def of_json(kind: Any, data: Any) -> Any:
-    """Convert JSON to a value of a type: for a dataclass, its fields, whose JSON `key` may differ from their name."""
+    """Convert JSON to a value of a type. For a dataclass, convert its fields, whose JSON `key` may differ from their
+    name.
+    """
     inner = get_args(kind)
     if isinstance(kind, type) and is_dataclass(kind):
         hints, keys = get_type_hints(kind), {item.name: item.metadata.get(KEY, item.name) for item in fields(kind)}
@@ -40,12 +44,12 @@ def of_json(kind: Any, data: Any) -> Any:
 
 
 def pick(source: Any, names: str) -> dict[str, Any]:
-    """Return some attributes as JSON, by name."""
+    """Return the named attributes as JSON."""
     return {name: as_json(getattr(source, name)) for name in names.split()}
 
 
 def actions_of(fired: Mapping[str, int]) -> list[Json]:
-    """Return how often each action happened, as JSON."""
+    """Return, as JSON, how often each action was taken."""
     return [{"name": name, "fired": count} for name, count in fired.items()]
 
 
@@ -57,7 +61,7 @@ def judged(verdict: object, expected: object | None) -> dict[str, Any]:
 
 
 class Printed:
-    """An answer that `print` shows as the first screen of its command (made by the package root)."""
+    """An answer that `print` shows as the first screen of its command."""
 
     def __str__(self) -> str:
         text: str = import_module("fencepost").first_screen(self)
@@ -65,7 +69,7 @@ class Printed:
 
 
 class Answer(Printed):
-    """The answer of a call, a frozen dataclass."""
+    """A call's answer, as a frozen dataclass."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON."""

@@ -1,4 +1,4 @@
-"""A path through a protocol and what it shows: its steps and states, export formats, and archived traces."""
+"""Counterexamples: a path through a protocol with what it shows, export formats, and archived traces."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a path: its action with parameters, and the fields it changes."""
+    """One step of a path: its action with parameters, and the fields that it changes."""
 
     number: int
     action: str
@@ -39,9 +39,8 @@ class Step:
 
 @dataclass(frozen=True)
 class State:
-    """One state of a path; number 0 is the initial one.
-
-    Fields have names such as `replica[1].log`; their values are text.
+    """One state of a path; state 0 is the initial one. Fields have names such as `replica[1].log`; their values are
+    text.
     """
 
     number: int
@@ -52,7 +51,7 @@ class State:
 
 
 def fields_of(record: type[Record], key: Key) -> dict[str, str]:
-    """Return the fields of a state by names such as `replica[1].log`, with their values as text."""
+    """Return the fields of a state as text, by names such as `replica[1].log`."""
     from fencepost.counterexamples.states import parts
 
     cells = ((f"{part.label}." if part.label else "", cell) for part in parts(record, key) for cell in part.cells)
@@ -70,7 +69,7 @@ def changes_of(record: type[Record], before: Key, after: Key) -> tuple[str, ...]
 
 @dataclass(frozen=True, repr=False)
 class Counterexample:
-    """A path and its finding: a violated property, a reached witness, or a cost."""
+    """A path and what it shows: a violated property, a reached witness, or a cost."""
 
     trace: Trace
     path: Path
@@ -85,7 +84,7 @@ class Counterexample:
 
     @property
     def loop(self) -> int | None:
-        """The number of the state from which the steps repeat forever, or None if the path ends."""
+        """The number of the state at which the endlessly repeated steps start, or None if the path ends."""
         return self.path.loop
 
     @property
@@ -139,19 +138,18 @@ class Counterexample:
 
     @cached_property
     def replayed(self) -> Replay:
-        """The replayed path, from which all formats are made."""
+        """The replayed path, from which all formats are generated."""
         from fencepost.counterexamples.replay import follow
 
         return follow(self.trace)
 
     def titled(self, title: str) -> Trace:
-        """Return the trace with another title, without source and reason, for a page that shows these separately."""
+        """Return the trace with another title and without source and reason, for a page that shows these separately."""
         return replace(self.trace, title=title or self.trace.title, source="", why="")
 
     def render(self, form: str, model: str = "") -> str:
         """Return the path as `text`, `mermaid`, `html`, `itf`, `pytest`, or `trace` (the format that `replay` reads).
-
-        The page contains the states within two steps of the path, so that other steps can be tried.
+        The HTML page contains all states within two steps of the path, so that users can try other steps.
         """
         if form == "trace":
             return self.replayed.text
@@ -177,11 +175,11 @@ class Counterexample:
         write(file, self.trace)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the finding and the steps as JSON."""
+        """Return what the path shows, and the steps, as JSON."""
         return {"property": self.prop or None, **pick(self, "finding length"), "steps": list(self.texts)}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per state: the step that leads to it, and every field, even one named `step`."""
+        """Return one row per state: the step that leads to it, and every field, even a field named `step`."""
         import pandas as pd
 
         made = pd.DataFrame([dict(state.fields) for state in self.states]).rename_axis("state")
@@ -199,7 +197,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Explorer:
-    """The page of a path, shown in its own frame."""
+    """The page of a path, in a frame of its own."""
 
     page: str
 
@@ -233,7 +231,9 @@ WIDTH = 100
 
 
 def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path: Path, **more: Any) -> Trace:
-    """Return the trace of a property's path, with its source and reason; `more` is as in `counterexamples.trace`."""
+    """Return the trace of a property's path, with its source and reason. `more` is the same as in
+    `counterexamples.trace`.
+    """
     from fencepost.counterexamples.trace import trace_of_path as made
 
     why = next((item.sentence for item in found.properties if item.name == prop), "")
@@ -241,7 +241,7 @@ def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path:
 
 
 def way_of(found: Protocol, constants: Constants, error: DomainError, *, normalize: bool) -> str:
-    """Return the path to the state in which a value left its domain, as text; empty if there is no such state."""
+    """Return, as text, the path to the state in which a value left its domain; empty if there is no such state."""
     from fencepost.counterexamples.history import way_text
     from fencepost.counterexamples.trace import Trace
     from fencepost.model.language.interpreter import Path
@@ -260,7 +260,7 @@ def bare(console: Console, content: RenderableType) -> str:
 
 
 def trace_text(trace: Trace, path: Path) -> str:
-    """Return the output of `print_trace` without colours, for a file."""
+    """Return the output of `print_trace` for a file, without colours."""
     from fencepost.counterexamples.text import render
     from rich.console import Console
 
@@ -268,9 +268,8 @@ def trace_text(trace: Trace, path: Path) -> str:
 
 
 def archived(run: Run, prop: str) -> str:
-    """Return the repository path of the archived trace of a run's violation, or an empty string.
-
-    The archive contains one trace per protocol and property; it belongs to the run only if the constants are equal.
+    """Return the repository path of the archived trace for a run's violation, or an empty string. The archive contains
+    one trace per protocol and property. It belongs to the run only if the constants are equal.
     """
     from fencepost.counterexamples.trace import ARCHIVE
 

@@ -1,12 +1,12 @@
-"""Growth: bounds of a check raised one after the other, to see how stable the verdicts are.
+"""Growing bounds: a check is repeated with larger bounds, to see whether its verdicts are stable.
 
-One reached bound at a time is raised by one, and the search is repeated; if it finishes, the bound stays raised. Rounds
+One bound that was reached is raised by one, and the search is repeated; if it finishes, the bound stays raised. Rounds
 continue until no bound that can be raised is reached, or time runs out. A bound of 0 is not raised, because it
-deliberately excludes a kind of step. Values that the machine refuses are skipped.
+deliberately excludes a kind of step. Values that the machine rejects are skipped.
 
-The searched cells form a staircase. Then a few cells beside and below the staircase's last one are searched, unless the
-typed program implies their verdicts. Only after that, or if all cells were searched, is a verdict stable in the whole
-box.
+A cell is one combination of bounds. From one searched cell to the next, a single bound grows. Finally, a few more cells
+around the last one are searched, unless the typed program implies their verdicts. Only then, or if all cells were
+searched, is a verdict called stable in the whole box.
 """
 
 import math
@@ -35,7 +35,7 @@ MANY_CELLS = 4096
 
 @dataclass(frozen=True)
 class Raise:
-    """A raised bound, the verdicts of its search, and the reason if the search did not finish."""
+    """A raised bound with the verdicts of its search, and the reason if the search did not finish."""
 
     constant: str
     value: int
@@ -51,7 +51,7 @@ class Raise:
 
 @dataclass(frozen=True)
 class Change:
-    """A bound that changes the verdict of a property, and the new verdict; `cell` gives all bounds of that search."""
+    """A bound that changes a property's verdict, and the new verdict. `cell` gives all bounds of that search."""
 
     constant: str
     value: int
@@ -61,9 +61,8 @@ class Change:
 
 @dataclass(frozen=True)
 class StableVerdict:
-    """A verdict shared by all `cells`, the last of which is `stable_up_to`.
-
-    `box` says whether every cell between the first and the last that the machine accepts has this verdict.
+    """A verdict that all `cells` share; the last of them is `stable_up_to`. `box` says whether every cell between the
+    first and the last that the machine accepts has this verdict.
     """
 
     name: str
@@ -97,12 +96,12 @@ class Growth:
 
 
 def grow(question: Question, first: Result, seconds: float, search: Ask, *, began: float) -> Growth:
-    """Raise the bounds of a finished search; `seconds` count from `began`, the start of that search."""
+    """Raise the bounds of a finished search. `seconds` count from `began`, when that search started."""
     return Growing(question, first, began + seconds, search).run(began, seconds)
 
 
 class Growing:
-    """One run of growth."""
+    """State of one call of `grow`."""
 
     def __init__(self, question: Question, first: Result, end: float, search: Ask) -> None:
         self.question, self.end, self.search = question, end, search
@@ -120,7 +119,7 @@ class Growing:
         """Cells whose search finished, with their verdicts."""
 
     def bounds(self) -> dict[str, int]:
-        """Return the bounds of the newest search."""
+        """Return the bounds of the latest search."""
         return {item.constant: item.value for item in self.newest.bounds}
 
     def run(self, began: float, seconds: float) -> Growth:
@@ -171,7 +170,7 @@ class Growing:
         return self.refused.get(name) or self.given_up.get(name) or "time ran out"
 
     def why_not_further(self) -> str:
-        """Return why the remaining bounds are not raised further, or an empty string if they are at their maximum."""
+        """Return why the remaining bounds are not raised further; empty if all are at their maximum."""
         values = {item.constant: item.value for item in self.steps}
         late = [name for name, reason in self.given_up.items() if reason and cause_of(reason) is not Cause.ERROR]
         wrong = [f"{name}={values[name]}" for name, reason in self.given_up.items() if reason and name not in late]
@@ -181,7 +180,7 @@ class Growing:
         return "; ".join(told)
 
     def waiting(self) -> list[str]:
-        """Return the bounds worth raising: reached, and below their largest values."""
+        """Return the bounds worth raising: those that were reached and are below their maximum."""
         declared = self.question.constants.declared()
         out = self.given_up.keys() | self.refused.keys()
         return [
@@ -191,7 +190,7 @@ class Growing:
         ]
 
     def constants(self, cell: Mapping[str, int]) -> Constants:
-        """Return the constants of a cell; raise UsageError if the machine refuses them."""
+        """Return the constants of a cell; raise UsageError if the machine rejects them."""
         return self.question.protocol.machine.set_constants({**self.question.constants.values, **cell})
 
     def next_value(self, name: str) -> tuple[int, Constants | None]:
@@ -212,7 +211,7 @@ class Growing:
         return value, None
 
     def raised(self, name: str, seconds: float) -> str:
-        """Raise a bound within a time limit; if no other can be raised, return the reason."""
+        """Raise a bound within a time limit; return the reason if no other bound can be raised."""
         if not next(item.reached for item in self.newest.bounds if item.constant == name):
             return ""  # raising another bound meanwhile has settled it
         value, constants = self.next_value(name)
@@ -233,7 +232,7 @@ class Growing:
     def searched(
         self, name: str, value: int, cell: Mapping[str, int], constants: Constants, seconds: float
     ) -> Result | str:
-        """Search a cell and store the verdicts; if the search did not finish, return the reason."""
+        """Search a cell and store the verdicts; return the reason if the search did not finish."""
         try:
             found = self.search(replace(self.question, constants=constants), seconds)
         except (DomainError, ModelError) as error:
@@ -250,7 +249,9 @@ class Growing:
         return found
 
     def changed(self, name: str, value: int, cell: Mapping[str, int], found: Result) -> tuple[str, ...]:
-        """Record and return the properties whose verdict a raised bound changes; becoming undecided is not a change."""
+        """Record and return the properties whose verdict changes with a raised bound. Becoming undecided is not a
+        change.
+        """
         made = []
         for item in found.properties:
             verdict = str(item.verdict)
@@ -261,7 +262,7 @@ class Growing:
         return tuple(made)
 
     def boxes(self, why: str) -> dict[str, bool]:
-        """Search a few uncovered cells beside the staircase; return the properties with verdicts for the whole box."""
+        """Search a few uncovered cells around the last one; return the properties with verdicts for the whole box."""
         first, last = self.found[0][0], self.bounds()
         if math.prod(last[name] - first[name] + 1 for name in first) > MANY_CELLS:
             return dict.fromkeys(self.verdicts, False)
@@ -306,7 +307,7 @@ class Growing:
         return True
 
     def growing(self, prop: Property) -> frozenset[str]:
-        """Return the bounds whose larger values only add steps, and affect nothing that a property reads."""
+        """Return the bounds whose larger values only add steps and affect nothing that a property reads."""
         if prop.kind.over_behaviours:
             return frozenset()
         return growing_bounds(translate(self.question.protocol.machine, (prop,)))
@@ -314,8 +315,8 @@ class Growing:
     def is_covered(self, name: str, cell: Mapping[str, int], growing: frozenset[str]) -> bool:
         """Return whether the searched cells imply the verdict of a property in a cell.
 
-        A state that a larger cell does not reach is not reached by a smaller one either. A larger cell reaches every
-        state of a smaller one unless the model raises an error there. It does not if the search of an even larger cell
+        If a larger cell does not reach a state, no smaller cell does. A larger cell reaches every state that a smaller
+        one reaches, unless the model raises an error there. It raises none if the search of an even larger cell
         finished.
         """
 

@@ -1,4 +1,4 @@
-"""The data of a matrix of necessity, the source of its text, JSON and HTML; and signs that results are vacuous."""
+"""Data of a matrix of necessity, for its text, JSON and HTML; and signs that results are vacuous."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SUSPICIONS = {
 
 
 def meaning_for(data: Json) -> dict[str, str]:
-    """Return the meaning of this matrix's purposes, not counting properties that the unmodified machine violates."""
+    """Return the meaning of this matrix's purposes, ignoring properties that the unmodified machine violates."""
     if not any(item["verdict"] == "violated" for item in data["properties"]):
         return MEANING
     return {
@@ -55,7 +55,7 @@ def meaning_for(data: Json) -> dict[str, str]:
 
 
 def not_run(data: Json) -> str:
-    """Return a sentence on the number of rows that were not run, or an empty string if all were run."""
+    """Return a sentence on the number of rows that were not run; empty if all were run."""
     left = len(data["not_run"])
     return f"Not run: {left:,} of {counted(left + len(data['rows']), 'row')}." if left else ""
 
@@ -96,7 +96,7 @@ def whole_data(found: Protocol, ablation: Ablation, base: Result) -> Json:
 
 
 def row_data(found: Protocol, ablation: Ablation, outcome: RowOutcome, *, texts: bool = True) -> Json:
-    """Return one row: its subject, its purpose, and a cell for each property; with `texts`, also its trace files."""
+    """Return one row: its subject, its purpose, and a cell for each property. With `texts`, include its trace files."""
     row, result, left = outcome.row, outcome.result, outcome.departure
     data: Json = {
         "row": row.name,
@@ -162,7 +162,7 @@ def suspicions(data: Json) -> dict[str, list[str]]:
     """Return the signs of vacuous results in a protocol's matrix.
 
     `never_violated`: properties that hold, even without each guard and with each setting. `unreached`: witnesses that
-    are not reached. `dead`: actions that never happen. `idle`: guards that no guarantee depends on.
+    are not reached. `dead`: actions that are never taken. `idle`: guards that no guarantee depends on.
     """
     broken = {name for row in data["rows"] for name, cell in row["cells"].items() if cell["verdict"] == "violated"}
     verdicts = {item["name"]: item["verdict"] for item in data["properties"]}

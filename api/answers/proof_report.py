@@ -1,4 +1,4 @@
-"""The result of a proof, as JSON and as a file: verdicts, their limits, and the step that violates the induction."""
+"""The result of a proof as JSON and as a file: verdicts, their limits, and the step that breaks the induction."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ ANY_STATE = "any state"
 
 @dataclass(frozen=True, repr=False)
 class ProveResult(Printed):
-    """A proof with its question, and whether exhaustive search reaches the state at which the induction fails.
-
-    `lemmas` are the added conjuncts as text.
+    """A proof with its question, and whether exhaustive search reaches the state at which the induction fails. `lemmas`
+    are the added conjuncts as text.
     """
 
     found: Protocol
@@ -44,7 +43,7 @@ class ProveResult(Printed):
 
     @property
     def summary(self) -> str:
-        """The counterexample's finding as a clause."""
+        """A clause that says what the counterexample shows."""
         if self.proof.history is not None:
             return f"{self.proof.history.violates} is violated"
         return f"{self.proof.broken[0].move} breaks the induction" if self.proof.broken else ""
@@ -56,8 +55,8 @@ class ProveResult(Printed):
 
     @cached_property
     def text(self) -> str:
-        """The counterexample as a file: a trace of a run, or the two states of a step that breaks an induction; else
-        empty.
+        """The counterexample as a file: a trace of a run, or the two states of a step that breaks an induction. Empty
+        if there is none.
         """
         from fencepost.counterexamples.history import states_text
 
@@ -129,14 +128,14 @@ def path_of_history(report: ProveResult) -> Path:
 
 
 def values_text(report: ProveResult) -> str:
-    """Return the counterexample's values of the unbounded constants as text."""
+    """Return, as text, the values of the unbounded constants in the counterexample."""
     pair = report.proof.pair
     values = pair.constants if pair is not None else {}
     return " ".join(f"{name}={values[name]}" for name in report.settings.lifted if name in values)
 
 
 def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
-    """Yield (label, text) lines on the limits of the verdicts."""
+    """Yield the limits of the verdicts as (label, text) lines."""
     proof, settings = report.proof, report.settings
     yield "method", proof.method
     yield "unbounded", unbounded_of(settings)
@@ -165,7 +164,7 @@ def unbounded_of(settings: Settings) -> str:
 
 
 def bounded_of(constants: Constants, settings: Settings) -> str:
-    """Return the fixed constants, without switches and choices at their default."""
+    """Return the fixed constants, except switches and choices with their default value."""
     return " ".join(f"{name}={str(value).lower()}" for name, value in _told(constants, settings).items()) or "nothing"
 
 
@@ -190,7 +189,7 @@ def trace_of(report: ProveResult) -> Trace:
 
 
 def pair_trace(report: ProveResult) -> tuple[Trace, Path]:
-    """Return the step that breaks an induction as a trace from an arbitrary state."""
+    """Return the step that breaks an induction, as a trace that starts in an arbitrary state."""
     pair = report.proof.pair
     assert pair is not None
     machine = report.found.machine

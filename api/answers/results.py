@@ -117,9 +117,8 @@ def _of_answer(
 
 
 def _only_initially(question: Question, prop: Property, *, normalize: bool) -> Iterator[ModelWarning]:
-    """Yield a warning if initial states satisfy a witness, but none of the nearest other states does.
-
-    The search may lack some of these states, and the model may raise errors there, because no step may leave a domain.
+    """Yield a warning if initial states satisfy a witness but none of the nearest other states does. The search may
+    lack some of these states, and the model may raise errors in them, because no step may leave a domain.
     """
     plain = Interpreter(question.protocol.machine, question.constants, normalize=normalize, bounded=True)
     seen = dict.fromkeys(plain.initial_states())
@@ -173,7 +172,7 @@ class Answer(Printed):
 
 
 def frame(columns: str, rows: Iterable[Any], *, index: str = "", whole: str = "") -> pd.DataFrame:
-    """Return rows as a data frame with these columns, of which `whole` contains whole numbers or missing values."""
+    """Return rows as a data frame with these columns. Columns named in `whole` contain integers or missing values."""
     import pandas as pd
 
     made = pd.DataFrame(list(rows), columns=columns.split()).astype({whole: "Int64"} if whole else {})
@@ -196,9 +195,8 @@ class Base(StrEnum):
 
 @dataclass(frozen=True, repr=False)
 class CheckResult(Printed, Result):
-    """The result of a check: verdict, properties, counts, coverage, and a path for every violation and witness.
-
-    `fired` counts how often each action happened, `guards` how often each guard was the first to refuse.
+    """The result of a check: verdict, properties, counts, coverage, and a path for every violation and witness. `fired`
+    counts how often each action was taken, `guards` how often each guard was the first to block a step.
     """
 
     question: Question = field(kw_only=True, repr=False)
@@ -218,17 +216,17 @@ class CheckResult(Printed, Result):
 
     @property
     def exact(self) -> bool:
-        """Whether the search cannot have missed a state."""
+        """Whether the search is certain to have missed no state."""
         return not self.omission
 
     @cached_property
     def bounds_reached(self) -> tuple[BoundCount, ...]:
-        """The bounds that alone refused a step: `holds` is valid only within them."""
+        """Bounds that blocked a step on their own: `holds` is valid only within these bounds."""
         return tuple(item for item in self.bounds if item.reached)
 
     @cached_property
     def bounds_unshared(self) -> frozenset[str]:
-        """The bounds that only their own guards depend on: raising one that was not reached adds no states."""
+        """Bounds that only their own guards depend on. If such a bound was not reached, raising it adds no states."""
         found = self.question.protocol
         return unshared_bounds(translate(found.machine, found.every_property)) if self.bounds else frozenset()
 
@@ -245,7 +243,7 @@ class CheckResult(Printed, Result):
 
     @property
     def trace(self) -> Counterexample | None:
-        """The path of the first violation, or otherwise of the first worst case, or None."""
+        """The path of the first violation; without violations, the path of the first worst case, or None."""
         if self.violated:
             return self.traces[self.violated[0].name]
         worst = (item.name for item in self.properties if item.is_worst_case)
@@ -253,7 +251,7 @@ class CheckResult(Printed, Result):
 
     @cached_property
     def end(self) -> Counterexample | None:
-        """The path to a deadlock, if there is one and it was requested."""
+        """The path to a deadlock, if one was requested and found."""
         return None if self.deadlock is None else self._history(None, self.deadlock, source="")
 
     def _trace(self, item: PropertyResult) -> Counterexample:
@@ -273,8 +271,7 @@ class CheckResult(Printed, Result):
     def to_dict(
         self, files: Mapping[str, str] | None = None, expected: Verdict | None = None, *, warn: bool = True
     ) -> dict[str, Any]:
-        """Return the result as JSON; `files` are the trace files by property, `expected` is the expected verdict.
-
+        """Return the result as JSON. `files` are the trace files by property, `expected` is the expected verdict.
         Without `warn`, warnings are not computed.
         """
         data: dict[str, Any] = {

@@ -1,1 +1,1 @@
-"""Questions: conversion of a caller's protocol names, constants, arguments and quantities to a question."""
+"""Questions: a caller's protocol names, constants, arguments and quantities are converted to a question."""

@@ -1,4 +1,4 @@
-"""The arguments of the API's functions, checked against their annotated types and kept apart from constants."""
+"""Arguments of the API's functions, checked against their annotated types and distinguished from constants."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
@@ -62,9 +62,8 @@ _GIVEN: ContextVar[tuple[str, frozenset[str]]] = ContextVar("_GIVEN", default=("
 
 
 def call(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function a call of the API: check its arguments, and add the source line to errors in a user's model.
-
-    The function's module must import `annotations` from `__future__`, so that annotations are strings.
+    """Make a function a call of the API: check its arguments, and add the source line to errors in a user's model. The
+    function's module must import `annotations` from `__future__`, because annotations must be strings.
     """
     known = signature(function)
     name = function.__name__
@@ -102,7 +101,7 @@ def call(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def refuse_taken(machine: Machine, constants: object) -> None:
-    """Raise UsageError if an argument of the current call is also the name of a constant that `constants` lacks."""
+    """Raise UsageError if an argument of the current call is named like a constant that `constants` lacks."""
     name, given = _GIVEN.get()
     for item in machine.constants.declared():
         if (

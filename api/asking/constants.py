@@ -1,4 +1,4 @@
-"""The constants of a question: values by name, their text form, Kafka's names for settings, and grids of values."""
+"""Constants of a question: values by name, their text form, Kafka's names for settings, and grids of values."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ SETTINGS = {
 
 
 def read_value(machine: Machine, name: str, value: Any) -> tuple[str, int]:
-    """Return the constant with this name and the value as a number; raise UsageError for anything else."""
+    """Return the name and the number for a constant's value; raise UsageError if they are invalid."""
     constant = machine.constants.declared()[_find_name(machine, name)]
     fits = constant.kind is bool or not isinstance(value, bool)
     if fits and isinstance(value, Integral):
@@ -36,7 +36,7 @@ def read_value(machine: Machine, name: str, value: Any) -> tuple[str, int]:
 
 
 def read_values(machine: Machine, values: Mapping[str, Any]) -> dict[str, int]:
-    """Return constants by name as numbers; raise UsageError for a constant with two values."""
+    """Return the numbers of constants by name; raise UsageError if a constant has two values."""
     read: dict[str, int] = {}
     for name, value in values.items():
         known, number = read_value(machine, name, value)
@@ -48,7 +48,7 @@ def read_values(machine: Machine, values: Mapping[str, Any]) -> dict[str, int]:
 
 
 def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
-    """Return the constant and the number in an option's `NAME=VALUE`; raise UsageError for anything else."""
+    """Return the constant and the number in an option's `NAME=VALUE`; raise UsageError if they are invalid."""
     name, mark, value = text.partition("=")
     if not mark:
         declared = machine.constants.declared().items()
@@ -58,14 +58,14 @@ def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
 
 
 def add_value(given: dict[str, tuple[str, int]], name: str, by: str, value: int) -> None:
-    """Add the value of a constant to the given ones; raise UsageError if it already has a different one."""
+    """Add the value of a constant to the given ones; raise UsageError if it already has a different value."""
     if name in given and given[name][1] != value:
         raise UsageError(f"constant {name!r} has two values, by {given[name][0]} and by {by}: leave one of them out.")
     given[name] = (by, value)
 
 
 def join_values(constants: Mapping[str, Value] | None, more: Mapping[str, Value] | None) -> dict[str, Value]:
-    """Return constants given in a mapping and by name; raise UsageError for a constant with two values."""
+    """Return constants given in a mapping and by name; raise UsageError if a constant has two values."""
     one, other = constants or {}, more or {}
     for name in one.keys() & other.keys():
         if one[name] != other[name]:
@@ -77,7 +77,7 @@ def join_values(constants: Mapping[str, Value] | None, more: Mapping[str, Value]
 
 
 def require_own_record(machine: Machine, constants: Constants, beside: Iterable[str]) -> None:
-    """Raise UsageError for constants of another machine, or for values in addition to a complete record."""
+    """Raise UsageError for constants of another machine, and for values given in addition to a complete record."""
     if not isinstance(constants, machine.constants):
         raise UsageError(
             f"`constants=` is a record of class {type(constants).__name__}, which does not belong to protocol "
@@ -101,14 +101,14 @@ def _find_name(machine: Machine, name: str) -> str:
 
 
 def meant(machine: Machine, name: str) -> str:
-    """Return the constant for a Kafka setting in a protocol, or an empty string."""
+    """Return the protocol's constant for a Kafka setting, or an empty string."""
     known = machine.constants.declared()
     dotted = name.strip().lower().replace("-", ".").replace("_", ".")
     return next((item for item in SETTINGS.get(dotted, ()) if item in known), "")
 
 
 def _by_meaning(machine: Machine, name: str, said: str) -> str:
-    """Return a sentence with the constants whose description shares words with a name, or an empty string."""
+    """Return a sentence on the constants whose description shares words with a name, or an empty string."""
     words = {word[:5] for word in re.split(r"[^a-z0-9]+", name.lower()) if len(word) > 3}
     scores = {
         found: sum(word in f"{found} {constant.meaning}".lower() for word in words)
@@ -121,7 +121,7 @@ def _by_meaning(machine: Machine, name: str, said: str) -> str:
 
 
 def make_constants(machine: Machine, version: str, values: Mapping[str, Any]) -> Constants:
-    """Return the constants of a version with some of them changed; raise UsageError if the machine refuses them."""
+    """Return a version's constants with some of them changed; raise UsageError if the machine rejects them."""
     base = dict(machine.version(version).values) if version else {}
     try:
         return machine.set_constants({**base, **read_values(machine, values)})
@@ -133,9 +133,8 @@ def make_constants(machine: Machine, version: str, values: Mapping[str, Any]) ->
 
 @dataclass(frozen=True)
 class Setting:
-    """A point of a grid: its index on each axis, the values that differ, and all its constants.
-
-    If the machine refuses these constants, `refused` gives the reason and `constants` is missing.
+    """A point of a grid: its index on each axis, the values that differ, and all its constants. If the machine rejects
+    these constants, `refused` gives the reason and `constants` is missing.
     """
 
     places: tuple[int, ...]
@@ -159,13 +158,13 @@ def axes_of(machine: Machine, grid: Iterable[str]) -> dict[str, list[int]]:
 
 
 def _range(text: str) -> Iterable[str]:
-    """Return the numbers in `2..4`, or the word itself."""
+    """Return the numbers in a range such as `2..4`, or the word itself."""
     low, _, high = text.partition("..")
     return map(str, range(int(low), int(high) + 1)) if f"{low}{high}".isdecimal() and high else [text]
 
 
 def axes_from(machine: Machine, grid: Mapping[str, Iterable[Value]]) -> dict[str, list[int]]:
-    """Return the values of each axis; raise UsageError for an unknown constant, or an invalid or repeated value."""
+    """Return the values of each axis; raise UsageError for an unknown constant, or for an invalid or repeated value."""
     axes: dict[str, list[int]] = {}
     for name, values in grid.items():
         pairs = [read_value(machine, name, value) for value in values]
@@ -181,7 +180,7 @@ def axes_from(machine: Machine, grid: Mapping[str, Iterable[Value]]) -> dict[str
 
 
 def settings_of(machine: Machine, constants: Constants, axes: dict[str, list[int]]) -> Iterator[Setting]:
-    """Yield every point of a grid, including those that the machine refuses; the last axis varies fastest."""
+    """Yield every point of a grid, including those that the machine rejects. The last axis varies fastest."""
     declared = machine.constants.declared()
     for places in product(*(range(len(values)) for values in axes.values())):
         chosen = {name: values[place] for (name, values), place in zip(axes.items(), places, strict=True)}

@@ -1,4 +1,4 @@
-"""A user's model file, executed as a module that defines a protocol."""
+"""Execution of a user's model file as a module that defines a protocol."""
 
 import ast
 from pathlib import Path
@@ -49,7 +49,7 @@ def load_protocol(path: Path) -> Protocol:
 
 
 def _left_out(module: ModuleType, machine: Machine, properties: tuple[Property, ...]) -> tuple[Action | Property, ...]:
-    """Return the actions and properties that a file defines but no machine or tuple in it uses."""
+    """Return the actions and properties that a file defines but that no machine or tuple in the file uses."""
     used: list[object] = [machine.initial, *machine.actions, *properties]
     for value in vars(module).values():
         if isinstance(value, Machine):
@@ -66,7 +66,7 @@ def _left_out(module: ModuleType, machine: Machine, properties: tuple[Property, 
 
 
 def make_sure_file(path: Path) -> None:
-    """Raise UsageError unless this is a file that could define a protocol."""
+    """Raise UsageError if this is not a file that could define a protocol."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
     if not path.is_file():
@@ -123,7 +123,7 @@ def _run_file(path: Path) -> Loaded:
 
 
 def _refuse_second_definitions(path: Path) -> None:
-    """Raise ModelError for an action or property that is defined twice: Python silently drops the first definition."""
+    """Raise ModelError if an action or property is defined twice: Python silently drops the first definition."""
     try:
         body = module_of(path.read_bytes()).body
     except (OSError, SyntaxError, ValueError):

@@ -1,4 +1,4 @@
-"""Errors in a user's model, with the source line to correct and what to write instead."""
+"""Errors in a user's model: the source line to correct, and what to write instead."""
 
 import linecache
 import re
@@ -39,14 +39,14 @@ def errors_of_models() -> Iterator[None]:
 
 
 def of_model(error: Exception) -> Exception:
-    """Return the error itself, or a ModelError with its place in a user's model."""
+    """Return the error itself, or a ModelError with the position in a user's model."""
     if not _raised_by_user(error):
         return error
     return ModelError(placed(error, "The model must be defined in every state. Add a guard to the step that fails."))
 
 
 def placed(error: BaseException, instead: str = "") -> str:
-    """Return an error's message with its place in the model (file, line and caret), and append `instead`."""
+    """Return an error's message with its position in the model (file, line and caret), followed by `instead`."""
     said = str(error)
     if not isinstance(error, FencepostError):
         said = f"{type(error).__name__}: {said}." if said else f"{type(error).__name__}."
@@ -67,7 +67,7 @@ _POINTED = "\n  "
 
 
 def pointed_at_line(path: Path, pattern: str, said: str) -> str:
-    """Return a message with the first line of a file that matches a pattern, or only with the file's name."""
+    """Return a message with the first line of a file that matches a pattern, or else with the file's name only."""
     return at_line(str(path.resolve()), [pattern], said) or f"{near(path)}: {said}"
 
 
@@ -78,9 +78,8 @@ def _traces(trace: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _text_at(trace: TracebackType, said: str) -> tuple[int, str, str]:
-    """Return the number of the failing line, its text, and carets below the failing part.
-
-    If a statement spans several lines, the result is the line with the word that the message quotes.
+    """Return the number of the failing line, its text, and carets below the failing part. If a statement spans several
+    lines, the result is the line that contains the word quoted in the message.
     """
     code, first = trace.tb_frame.f_code, trace.tb_lineno
     linecache.checkcache(code.co_filename)
@@ -127,7 +126,7 @@ def told(error: BaseException) -> BaseException:
 
 
 def _as_called(said: str) -> str:
-    """Return Python's message on a call of a class, without `__init__` and without counting `self`."""
+    """Return Python's message about a call of a class, without `__init__` and without counting `self`."""
     if ".__init__()" not in said:
         return said
     one_less = re.compile(r"takes (\d+) positional arguments? but (\d+)")
@@ -136,7 +135,7 @@ def _as_called(said: str) -> str:
 
 
 def instead_of(error: BaseException) -> str:
-    """Return the advice for a model file that raises an error."""
+    """Return a hint for a model file that raises an error."""
     found = re.search(r"name '(\w+)'", str(error))
     word = found[1] if found else ""
     known = language.__all__
@@ -162,7 +161,7 @@ def instead_of(error: BaseException) -> str:
 
 
 def against(error: FencepostError) -> str:
-    """Return the advice for an error in a step of a model, or an empty string if its message already contains it."""
+    """Return a hint for an error in a model's step; empty if the message already contains one."""
     return next((advice for sign, advice in OUTSIDE.items() if sign in str(error)), "")
 
 
@@ -209,7 +208,7 @@ CALLS = {
 
 
 def in_place_of(error: SyntaxError) -> str:
-    """Return the advice for a file that Python cannot parse."""
+    """Return a hint for a file that Python cannot parse."""
     for sign, word in (("&&", "and"), ("||", "or")):
         if sign in (error.text or ""):
             return f"write `{word}` instead of `{sign}`"

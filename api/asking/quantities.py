@@ -1,4 +1,4 @@
-"""Sizes of memory and lengths of time, parsed and formatted."""
+"""Memory sizes and durations, parsed and formatted."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|min|m|h|d)")
 
 
 def parse_size(text: str, option: str) -> int:
-    """Return the bytes of a size: `8G`, `512M`, `1.5GiB`; K, M, G and T are powers of 1024."""
+    """Return the number of bytes in a size such as `8G`, `512M` or `1.5GiB`; K, M, G and T are powers of 1024."""
     found = _SIZE.fullmatch(text.strip())
     size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
     if size <= 0:
@@ -23,7 +23,7 @@ def parse_size(text: str, option: str) -> int:
 
 
 def parse_duration(text: str, option: str) -> float:
-    """Return the seconds of a duration: `10m`, `90s`, `1h30m`, `500ms`; a bare number is in seconds."""
+    """Return a duration such as `10m`, `90s`, `1h30m` or `500ms` in seconds; a bare number is in seconds."""
     word = text.strip().lower().replace(" ", "")
     if re.fullmatch(r"\d+(\.\d+)?", word):
         word += "s"
@@ -37,12 +37,12 @@ def parse_duration(text: str, option: str) -> float:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words joined for a sentence: `one, two and three`."""
+    """Return words joined as in a sentence: `one, two and three`."""
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
 def show_size(size: float) -> str:
-    """Return a size in the largest unit that gives a number of at least 1."""
+    """Return a size in the largest unit for which the number is at least 1."""
     for unit in ("B", "KiB", "MiB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if size >= 10 or unit == "B" else f"{size:.1f} {unit}"
@@ -51,7 +51,7 @@ def show_size(size: float) -> str:
 
 
 def show_seconds(seconds: float) -> str:
-    """Return a duration, rounded for a reader."""
+    """Return a duration, rounded for readability."""
     if seconds < 60:
         return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

@@ -1,6 +1,6 @@
 """The question of a call: a protocol (by name, as a machine, or in a user's file) with constants and properties.
 
-Its machine is compiled, or read from the cache, and each stage is available as text.
+Its machine is compiled or read from the cache, and each compilation stage is available as text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Question:
-    """A question: whether a protocol satisfies these properties under these constants."""
+    """A question: whether a protocol satisfies these properties with these constants."""
 
     protocol: Protocol
     constants: Constants
@@ -58,10 +58,8 @@ class Subject:
 def find_subject(
     what: Machine | Protocol | Subject | str | Path, properties: Iterable[Property] | None = None
 ) -> Subject:
-    """Return the subject of a question; raise UsageError if it does not exist.
-
-    `what` is the name of a protocol or of a catalogue run, the path of a file that defines a protocol, or a machine
-    with its `properties`.
+    """Return the subject of a question; raise UsageError if it does not exist. `what` is the name of a protocol or of a
+    catalogue run, the path of a file that defines a protocol, or a machine with its `properties`.
     """
     if isinstance(what, Subject):
         return what
@@ -114,7 +112,7 @@ def ask(
 
 
 def run_called(name: str) -> Run | None:
-    """Return the catalogue run with this name, if any; unlike names of protocols, names of runs contain spaces."""
+    """Return the catalogue run with this name, if there is one. Unlike protocol names, names of runs contain spaces."""
     if " " not in name or is_file(name):
         return None
     from fencepost.invariants.catalogue import runs
@@ -174,7 +172,7 @@ def find_protocol(name: str) -> Protocol:
 
 
 def lookup_in(model: str | None) -> Callable[[str], Protocol]:
-    """Return the function that finds a trace's protocol: in the user's file if defined there, otherwise by name."""
+    """Return a function that finds a trace's protocol in the user's file or, if it is not defined there, by name."""
     own = find_protocol(model) if model else None
 
     def find(name: str) -> Protocol:
@@ -200,7 +198,7 @@ STAGES = {
 
 
 def source_of(question: Question, options: Options, *, masked: bool = False) -> Source:
-    """Return the module compiled for a question; if `masked`, its guards can be turned off."""
+    """Return the module compiled for a question. If `masked`, its guards can be turned off."""
     from fencepost.explorers.native.compile import generate
 
     found = question.protocol
@@ -209,7 +207,7 @@ def source_of(question: Question, options: Options, *, masked: bool = False) -> 
 
 
 def kernels_of(question: Question, source: Source, watch: Watch) -> Kernels:
-    """Return the compiled machine; notify `watch` if it must first be compiled, which takes seconds."""
+    """Return the compiled machine. If it must be compiled first, which takes seconds, notify `watch`."""
     from fencepost.explorers.native.compile import compile_watched
 
     return compile_watched(question.name, question.constants, source, watch)

@@ -1,4 +1,4 @@
-"""Progress events of running work, and cancellation by the caller."""
+"""Progress events of running work, and its cancellation by the caller."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ LONG = 2.0
 
 @dataclass(frozen=True)
 class Event:
-    """The progress of running work: states of a search, steps of walks, or z3 queries of proofs.
-
-    Numbers that do not apply to the current work are 0.
+    """Progress of running work: states of a search, steps of walks, or z3 queries of proofs. Numbers that do not apply
+    to the current work are 0.
     """
 
     text: str
@@ -35,19 +34,19 @@ class Event:
 
 
 class Watch:
-    """A watch that ignores all events; the command line overrides its methods to print to the terminal."""
+    """A watch that ignores all events. The command line overrides its methods to print to the terminal."""
 
     live = False
     """Whether a spinner is visible immediately."""
 
     def note(self, text: str) -> None:
-        """Receive a line of information for the user."""
+        """Handle a line of information for the user."""
 
     def spin(self, text: str) -> None:
-        """Receive the current activity."""
+        """Handle the start of an activity."""
 
     def clear(self) -> None:
-        """Receive the end of the current activity."""
+        """Handle the end of the current activity."""
 
     @contextmanager
     def busy(self, text: str) -> Iterator[None]:
@@ -60,12 +59,12 @@ class Watch:
         return self.busy(f"compiling {name} ...{' (cached for the next run)' if lasts() else ''}")
 
     def compiled(self, name: str, seconds: float) -> None:
-        """Receive the duration of a long compilation."""
+        """Handle the duration of a long compilation."""
         long = "; cached for the next run" if seconds > LONG and lasts() else ""
         self.note(f"compiled {name} in {show_seconds(seconds)}{long}")
 
     def optimized(self, name: str, seconds: float) -> None:
-        """Receive the duration of background optimization; only a long one is reported."""
+        """Handle the duration of background optimization. Only long ones are reported."""
         if seconds > LONG:
             self.compiled(name, seconds)
 
@@ -87,22 +86,22 @@ class Listener(Watch):
         self.listen = listen
 
     def note(self, text: str) -> None:
-        """Forward a line, or the current activity."""
+        """Pass on a line, or the current activity."""
         self.listen(Event(text))
 
     spin = note
 
     def telling(self, title: str) -> Callable[[Progress], None]:
-        """Return a callback that forwards the progress of a search."""
+        """Return a callback that passes on the progress of a search."""
         return lambda at: self.listen(Event(title, at.expanded, at.frontier, at.distinct, at.depth, at.seconds))
 
     def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None]:
-        """Return a callback that forwards the number of finished walks."""
+        """Return a callback that passes on the number of finished walks."""
         return lambda done, _, seconds: self.listen(Event(title, done, walks, seconds=seconds))
 
 
 def watched(progress: Watch | Callable[[Event], None] | None) -> Watch:
-    """Return the given watch, a watch that calls the given function, or one that ignores all events."""
+    """Return the given watch, one that calls the given function, or one that ignores all events."""
     if progress is None:
         return Watch()
     return progress if isinstance(progress, Watch) else Listener(progress)

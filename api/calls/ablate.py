@@ -1,4 +1,4 @@
-"""Ablation: a protocol without each of its guards, and with each switch flipped, as a matrix of violations."""
+"""Ablation: a matrix of violations for a protocol without each of its guards, and with each switch flipped."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TIMES = 4
 
 @dataclass(frozen=True)
 class Cell:
-    """A property in a row; `trace` is the file of its shortest violation, or an empty string."""
+    """A property in a row. `trace` is the file of its shortest violation, or an empty string."""
 
     verdict: Verdict
     length: int | None = None
@@ -68,7 +68,7 @@ class MatrixRow:
 
 @dataclass(frozen=True, repr=False)
 class AblateResult(Answer):
-    """A matrix of necessity: a row for each guard and setting, a cell for each checked property."""
+    """A matrix of necessity, with a row for each guard and setting and a cell for each checked property."""
 
     protocol: str
     constants: Mapping[str, Any]
@@ -86,12 +86,12 @@ class AblateResult(Answer):
 
     @property
     def needed(self) -> tuple[Needed, ...]:
-        """The needed guards and the violated properties: claims that a search without the guard can refute."""
+        """Guards that are needed, with the violated properties. Searching without the guard can refute each entry."""
         return tuple(claim for row in self.data["rows"] if (claim := Needed.of(row)) is not None)
 
     @property
     def unneeded(self) -> tuple[Unneeded, ...]:
-        """The purposes of the other guards whose rows were decided."""
+        """Purposes of the other guards whose rows were decided."""
         return tuple(claim for row in self.data["rows"] if (claim := Unneeded.of(row)) is not None)
 
     def row(self, name: str) -> MatrixRow:
@@ -99,7 +99,7 @@ class AblateResult(Answer):
         return next(item for item in self.rows if item.name == name)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each guard and setting, with the length of the shortest violation of each property."""
+        """Return a row for each guard and setting, with the length of each property's shortest violation."""
         import pandas as pd
 
         rows = ((item.purpose, item.condition, item.distinct) for item in self.rows)
@@ -141,9 +141,9 @@ def ablate(
     """Search a protocol without each of its guards in turn, and with each switch flipped; report the violations.
 
     `guards` limits the rows by name; `also` adds rows in which a constant has each of the given values. `workers` is
-    the number of rows searched at the same time. `budget` and `max_states` limit each row, `memory` limits all rows
+    the number of rows searched in parallel. `budget` and `max_states` limit each row, `memory` limits all rows
     together. With `liveness`, leads-to properties are checked too, in the rows of guards and settings that no safety
-    property depends on. With `cluster`, the rows are searched on Spark.
+    property needs. With `cluster`, the rows are searched on Spark.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     if liveness:
@@ -209,9 +209,8 @@ def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, 
 
 
 def _kept(question: Question, source: Source, options: Options, checkpoint: str | Path | None, *, resume: bool) -> Kept:
-    """Return the folder of finished rows; raise UsageError without any to continue from.
-
-    The question omits the limit on states, which follows from the unmodified machine and so from the question itself.
+    """Return the folder of finished rows; raise UsageError if there are none to resume from. The question omits the
+    limit on states, because it follows from the unmodified machine, and so from the question.
     """
     limits = (options.budget, options.max_states, options.normalize, LEAST_STATES, TIMES)
     asked_for = [item.name for item in question.properties]
@@ -223,7 +222,7 @@ def _kept(question: Question, source: Source, options: Options, checkpoint: str 
 
 @dataclass(frozen=True)
 class _Matrix:
-    """The rows of a matrix, searched or read from a checkpoint, with the unmodified machine first."""
+    """Rows of a matrix, searched or read from a checkpoint, with the unmodified machine first."""
 
     question: Question
     options: Options
@@ -238,7 +237,7 @@ class _Matrix:
     ) -> tuple[Json, Result | None, tuple[Problem, ...]]:
         """Search the unmodified machine, then every unfinished row, here or on a cluster; return the matrix.
 
-        If leads-to properties of the unmodified machine are judged, that happens first, and their result is returned
+        If leads-to properties of the unmodified machine are judged, they are judged first, and their result is returned
         too. If a row cannot be saved, the search stops and the matrix contains the reason.
         """
         from fencepost.explorers.evidence.ablation import Ablation

@@ -118,9 +118,7 @@ def _changed_in(base: Machine) -> str:
 
 def summed(question: Question, options: Options) -> Summed | None:
     """Return the actions of a variant whose steps enter its digest: those that replace others, or all if `normalize`
-    differs.
-
-    Return None if the machine is not a variant.
+    differs. Return None if the machine is not a variant.
     """
     base = base_of(question)
     if base is None or options.compact or options.symmetry:

@@ -52,9 +52,8 @@ def question_of(run: Run) -> Question:
 
 
 class Runs:
-    """The runs of a catalogue, executed one after the other with a shared budget and checkpoint.
-
-    `limits` are as in a check; by default, memory is limited to a share of the available memory.
+    """The runs of a catalogue, executed one after the other with a shared budget and checkpoint. `limits` are as in a
+    check; by default, memory is limited to a share of the available memory.
     """
 
     def __init__(

@@ -180,9 +180,8 @@ def choose_engine(name: str) -> None:
 
 
 def explore(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None = None) -> Result:
-    """Search with the engine, showing progress.
-
-    Ctrl-C gives a partial result, or an empty one if the search has not started.
+    """Search with the engine, showing progress. Ctrl-C gives a partial result, or an empty one if the search has not
+    started.
     """
     began = time.perf_counter()
     try:

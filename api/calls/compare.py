@@ -59,9 +59,8 @@ class Side:
 
 @dataclass(frozen=True)
 class OnlyOneSide:
-    """The shortest path of one side, `a` or `b`, that the other side lacks.
-
-    `last` lists the changes of its last step; `sentence` describes that step in the protocol's words.
+    """The shortest path of one side, `a` or `b`, that the other side lacks. `last` lists the changes of its last step;
+    `sentence` describes that step in the protocol's words.
     """
 
     side: str

@@ -123,7 +123,6 @@ def conform_guards(
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> ConformResult:
     """Remove each of Kafka's checks from a protocol, change each of its rules, and test whether the comparison notices.
-
     With `refusals`, this many steps that the model refuses are also tried on Kafka; with `ablate=False`, only those.
     """
     from fencepost.kafka.conform.guards import conform_guards as compare

@@ -44,9 +44,8 @@ class Minimal:
 
 @dataclass(frozen=True)
 class Tolerated:
-    """A setting and the cost of the cheapest violating faults, or None if no tried faults violate the property.
-
-    `front` lists all minimal sets of such faults, with the number of each kind and the cost.
+    """A setting and the cost of the cheapest violating faults, or None if no tried faults violate the property. `front`
+    lists all minimal sets of such faults, with the number of each kind and the cost.
     """
 
     setting: Mapping[str, Any]
@@ -214,9 +213,8 @@ class _Request:
                 raise UsageError(f"`costs=` names {name}, which are not counted: {add}, or leave this cost out.")
 
     def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> tuple[Json, tuple[Problem, ...]]:
-        """Return the faults that every point tolerates.
-
-        If a point is interrupted or cannot be saved, no further one starts.
+        """Return the faults that every point tolerates. If a point is interrupted or cannot be saved, no further one
+        starts.
         """
         points: list[Json] = []
         not_run: list[str] = []

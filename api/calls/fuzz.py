@@ -248,8 +248,7 @@ class _Found:
             + (f"; besides {names}" if names else ""),
             "known": f"Only known findings in {each}: {names}",
             "nothing": f"No violation in {each}",
-            "undetermined": f"No violation in {each}, but these are too few for a conclusion (at least {LEAST:,} are "
-            "needed)",
+            "undetermined": f"No violation in {each}; at least {LEAST:,} are needed for a conclusion",
         }[verdict]
         rate = f", {self.progress.steps:,} steps in {show_seconds(self.progress.seconds)}" if self.progress else ""
         sees = (

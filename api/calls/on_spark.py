@@ -56,9 +56,8 @@ def search_on(
 
 @dataclass(frozen=True)
 class Plan:
-    """The common part of a matrix's rows, in a form that can be sent to executors.
-
-    `memory` is in bytes per row; 0 stands for a share of the executor's memory.
+    """The common part of a matrix's rows, in a form that can be sent to executors. `memory` is in bytes per row; 0
+    stands for a share of the executor's memory.
     """
 
     origin: Origin
@@ -79,9 +78,8 @@ def plan_of(question: Question, ablation: Ablation, memory: int) -> Plan:
 
 @cache
 def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
-    """Return a matrix with the unmodified machine explored, once per process: every row is compared with it.
-
-    Raises UsageError if an executor has too little memory for the unmodified machine.
+    """Return a matrix with the unmodified machine explored, once per process: every row is compared with it. Raises
+    UsageError if an executor has too little memory for the unmodified machine.
     """
     from fencepost.api.answers.matrix import refuse_unfinished
     from fencepost.explorers.evidence.ablation import Ablation

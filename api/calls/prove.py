@@ -205,9 +205,8 @@ def with_violated(proof: Proof, found: Mapping[str, str]) -> Proof:
 
 
 def beside_error(report: ProveResult, error: DomainError, result: Result | None) -> ProveResult:
-    """Return the violations that were found although the model raises an error; everything else is undecided.
-
-    `result` is the result of the search that ended with the error. Raises the error if nothing is violated.
+    """Return the violations that were found although the model raises an error; everything else is undecided. `result`
+    is the result of the search that ended with the error. Raises the error if nothing is violated.
     """
     from fencepost.explorers.symbolic.proof import said_of
 
@@ -379,9 +378,8 @@ LOOKED_AT = 3_000
 
 
 def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
-    """Return the report of a proof with added lemmas, on which the verdicts on the properties then depend.
-
-    After Ctrl-C, return the report unchanged, or with the results so far.
+    """Return the report of a proof with added lemmas, on which the verdicts on the properties then depend. After
+    Ctrl-C, return the report unchanged, or with the results so far.
     """
     if report.proof.verdict is not Verdict.UNDETERMINED or report.proof.why_stopped:
         return report

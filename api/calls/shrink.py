@@ -78,9 +78,8 @@ class ShrinkResult(Shrunk):
 
 @call
 def replay(file: str | Path, *, model: str | Path | None = None, rewrite: bool = False) -> ReplayResult:
-    """Replay a trace file; `model` is the file of your own protocol, and `rewrite` regenerates the states.
-
-    Raises UsageError if a step is disabled, or if the trace does not end as it claims.
+    """Replay a trace file; `model` is the file of your own protocol, and `rewrite` regenerates the states. Raises
+    UsageError if a step is disabled, or if the trace does not end as it claims.
     """
     take = replaying.rewrite if rewrite else replaying.replay
     made = take(file, lookup_in(str(model) if model else None))

@@ -107,9 +107,8 @@ def measured_row(names: tuple[str, ...], row: str) -> MeasuredRow:
 
 
 def seen_to_fail() -> set[tuple[str, str]]:
-    """Return the properties that a run of the catalogue or a row of a matrix violates, by family of protocols.
-
-    An at-most property counts as violated if two runs differ in its worst cost.
+    """Return the properties that a run of the catalogue or a row of a matrix violates, by family of protocols. An
+    at-most property counts as violated if two runs differ in its worst cost.
     """
     broken = {
         (family_of(name), prop)
@@ -164,9 +163,8 @@ def vacuous() -> list[str]:
 
 
 def report(found: Protocol) -> dict[str, Any]:
-    """Return the suspicions about a protocol under all measured constants, and its guarantees without evidence.
-
-    The keys are those of `suspicions`. Without a measured matrix, no claim is made about actions and guards.
+    """Return the suspicions about a protocol under all measured constants, and its guarantees without evidence. The
+    keys are those of `suspicions`. Without a measured matrix, no claim is made about actions and guards.
     """
     broken = {prop for family, prop in seen_to_fail() if family == family_of(found.name)}
     own = [run for run in runs() if run.protocol == found.name]

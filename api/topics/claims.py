@@ -26,9 +26,8 @@ FEW_CELLS = 4
 
 @dataclass(frozen=True)
 class Stable:
-    """The claim that properties have the same verdict in each of these cells, or in the whole box from first to last.
-
-    A cell maps each bound to a value. A cell of the box that the machine refuses has no verdict.
+    """The claim that properties have the same verdict in each of these cells, or in the whole box from first to last. A
+    cell maps each bound to a value. A cell of the box that the machine refuses has no verdict.
     """
 
     properties: str
@@ -50,9 +49,8 @@ class Stable:
 
 @dataclass(frozen=True)
 class Tolerates:
-    """The claim that up to `faults` faults of the counted kinds, within `most`, do not violate the property.
-
-    Without `faults`, all faults within `most` are tolerated. The cheapest violating faults cost `least`.
+    """The claim that up to `faults` faults of the counted kinds, within `most`, do not violate the property. Without
+    `faults`, all faults within `most` are tolerated. The cheapest violating faults cost `least`.
     """
 
     faults: int | None
@@ -274,9 +272,8 @@ def _all_spent(point: Json) -> bool:
 
 
 def breaks_with(point: Json) -> str:
-    """Return every minimal set of faults, with its cost unless each fault costs 1.
-
-    Free faults on its path are listed too, with the length of its trace.
+    """Return every minimal set of faults, with its cost unless each fault costs 1. Free faults on its path are listed
+    too, with the length of its trace.
     """
     weighted = is_weighted(point)
     return "; ".join(_broken(item, point["kinds"], weighted=weighted) for item in point["front"])

@@ -213,9 +213,8 @@ def finding_of(entry: Entry) -> Finding:
 
 
 def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
-    """Return what is known about a hypothesis that was observed on Kafka itself.
-
-    On later releases, a story named after it may do harm because of another hypothesis.
+    """Return what is known about a hypothesis that was observed on Kafka itself. On later releases, a story named after
+    it may do harm because of another hypothesis.
     """
     clusters, classes = (
         tuple(name for name in _seen(place, entry) if name.rpartition(".")[0] in known.releases) for place in SEEN
@@ -290,9 +289,8 @@ class Guarantees:
 
 @call
 def guarantees(*ids: str) -> Guarantees:
-    """Return the entries with these ids (in any case), or the whole catalogue; raise UsageError for an unknown id.
-
-    A Kafka issue, proposal or pull request, such as KAFKA-15221 or PR 20716, selects the entries that mention it.
+    """Return the entries with these ids (in any case), or the whole catalogue; raise UsageError for an unknown id. A
+    Kafka issue, proposal or pull request, such as KAFKA-15221 or PR 20716, selects the entries that mention it.
     """
     if not ids:
         return Guarantees(tuple(entries().values()))

@@ -19,9 +19,8 @@ from fencepost.model.language.machine import REPAIRED, Machine
 
 
 def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
-    """Yield the notes on an answer about a version, if it is about one.
-
-    `mark` is the mark of the question's machine, if already known.
+    """Yield the notes on an answer about a version, if it is about one. `mark` is the mark of the question's machine,
+    if already known.
     """
     machine, name = question.protocol.machine, question.version
     if not name:
@@ -116,9 +115,8 @@ def background_notes(question: Question, result: Result, *, normalize: bool) -> 
 
 
 def answer_notes(question: Question, result: Result, mark: str | None = None, *, normalize: bool) -> Iterator[str]:
-    """Yield the finding behind each violation of a version, or the effect of crashes if there are no violations.
-
-    `mark` is the mark of the question's machine, if already known.
+    """Yield the finding behind each violation of a version, or the effect of crashes if there are no violations. `mark`
+    is the mark of the question's machine, if already known.
     """
     machine = question.protocol.machine
     if not question.version or not machine.repairs:
@@ -144,7 +142,6 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
 
 def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[str, list[str]]:
     """Return the violated properties by the findings whose fix prevents their shortest path: `HYP-1 or HYP-3`.
-
     Properties that no fix prevents from being violated have an empty key.
     """
     machine = question.protocol.machine

@@ -26,7 +26,7 @@ class End(StrEnum):
 
 @dataclass(frozen=True)
 class CheckedRun:
-    """One run as JSON data, with its protocol; `diagram(property)` returns a violation's diagram, if any."""
+    """One run as JSON data, with its protocol. `diagram(property)` returns a violation's diagram, if there is one."""
 
     found: Protocol
     data: Mapping[str, Any]
@@ -39,7 +39,7 @@ class CheckedRun:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One test case: a property of a run, or the whole run, without `prop`."""
+    """One test case: a property of a run, or the entire run if `prop` is missing."""
 
     report: CheckedRun
     name: str

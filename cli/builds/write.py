@@ -20,10 +20,7 @@ from fencepost.model.language.own_names import path_shown
 
 @dataclass(frozen=True)
 class Builds:
-    """Files and annotations requested by options.
-
-    Annotations go to stdout, or to stderr if stdout carries JSON.
-    """
+    """Files and annotations that the options request. Annotations go to stdout, or to stderr if stdout carries JSON."""
 
     junit: Path | None = None
     sarif: Path | None = None
@@ -58,7 +55,7 @@ CONTROL = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> str:
-    """Return the XML text. Each run that was not started becomes a test suite with one error."""
+    """Return the XML text. Every run that was not started becomes a test suite with one error."""
     root = ET.Element("testsuites", name="fencepost")
     total = dict.fromkeys(("tests", "failures", "errors"), 0)
     for report in reports:
@@ -100,7 +97,7 @@ def _case(suite: ET.Element, item: Outcome, seconds: float) -> None:
 
 
 def _dotless(name: str) -> str:
-    """Return a name without dots: build servers split class names at dots."""
+    """Return a name without dots, because build servers split class names at dots."""
     return _clean(name.replace(".", "_"))
 
 

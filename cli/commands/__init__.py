@@ -1,1 +1,1 @@
-"""The commands, one file each."""
+"""Commands, one file each."""

@@ -44,9 +44,7 @@ if TYPE_CHECKING:
 @option("--checkpoint", metavar="DIR", help="Save every finished row in this folder.")
 @option("--resume", is_flag=True, help="Read finished rows from the checkpoint.")
 @option("--liveness", is_flag=True, help="Mark guards and settings that only leads-to properties need.")
-@option(
-    "--html", type=options.Writable(), help="Write the matrix to this file as HTML; its cells link to their traces."
-)
+@option("--html", type=options.Writable(), help="Write the matrix to this HTML file; its cells link to their traces.")
 @option("--trace", metavar="DIR", help="Write the trace of each violation to this folder.")
 @option("--master", metavar="URL", help="Search the rows on this Spark master: local[4], spark://host:port, ...")
 @option("--conf", multiple=True, metavar="NAME=VALUE", help="A Spark setting, such as spark.executor.memory=4g.")
@@ -115,7 +113,7 @@ def _named_traces(data: Json, folder: Path) -> dict[Path, str]:
 
 
 def exit_of_matrix(data: Json) -> Exit:
-    """Return the exit status for a matrix: signals, then violations by the unmodified protocol, then undecided rows."""
+    """Return the exit status: first for signals, then for violations by the unmodified protocol, then for undecided rows."""
     if ended_by_signal(data["why_stopped"]):
         return Exit.UNDETERMINED
     eventual = eventual_of(data)
@@ -254,7 +252,7 @@ def _found(row: Json) -> list[Any]:
 
 
 def _beyond(row: Json) -> list[Any]:
-    """Return a note on steps that left a domain and were not followed."""
+    """Return a note on steps that left a domain and were therefore not followed."""
     if not row["departure"]:
         return []
     return [

@@ -53,7 +53,7 @@ ON_OFF = Choice(["on", "off"])
 @option(
     "--bootstrap-server",
     metavar="HOST:PORT",
-    help="Read the topics' replicas, min ISR and unclean elections from this cluster.",
+    help="Read replicas, min ISR and unclean elections from this cluster.",
 )
 @option("--topic", metavar="NAME", help="The topic to read settings of.  [default: every topic]")
 @option("--topics", metavar="FILE", help="Read topics from this file, one per line: NAME REPLICAS MIN_ISR.")
@@ -62,10 +62,10 @@ ON_OFF = Choice(["on", "off"])
 @options.verbose_option
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exit:
-    """Explain what settings mean for records: the fewest crashes that lose one, applicable findings, and what to
-    change.
+    """Explain what settings mean for records: the fewest crashes that lose one, applicable findings, and what to change.
 
-    The answer comes from measured tables; the command does not search. Unmeasured settings are reported as such.
+    The answer comes from measured tables; the command does not search. Settings that were not measured are reported as
+    such.
 
     Exit status: 0 the table has an answer, 2 bad input, 3 these settings were not measured, or a search did not end.
     """

@@ -1,4 +1,4 @@
-"""`fencepost audit`: a check of a real cluster's metadata log against the guarantees."""
+"""`fencepost audit`: checks a real cluster's metadata log against the guarantees."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ from fencepost.kafka.audit.findings import SEVERITIES
 @option(
     "--partition",
     metavar="TOPIC-NUMBER",
-    help="Search the model for steps that the brokers may have taken; needs --trace.",
+    help="Search for steps that the brokers may have taken; needs --trace.",
 )
 @option(
     "--trace", type=options.Writable(), help="Write the history of --partition to this file, as a trace of the model."
@@ -51,8 +51,8 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     """Audit the metadata log of a Kafka cluster: report broken invariants, and states in which records can be lost.
 
     PATH is a controller's folder __cluster_metadata-0, a folder that contains such folders at any depth, or a file with
-    the output of kafka-dump-log.sh --cluster-metadata-decoder. Reading such a file does not need Java. Kafka's own
-    classes decode the records, and every partition is followed: in this process, or on Spark if there are more than a
+    the output of kafka-dump-log.sh --cluster-metadata-decoder, which can be read without Java. Otherwise, Kafka's own
+    classes decode the records. Every partition is followed in this process, or on Spark if there are more than a
     million partitions or --master is given. Copies of brokers' disks, or of a partition's folders on them, are compared
     too: which records were acknowledged, where the logs diverge, and which records the leader lacks.
 

@@ -1,4 +1,4 @@
-"""`fencepost catalogue`: the runs of the catalogue, compared with their expected results."""
+"""`fencepost catalogue`: executes the catalogue's runs and compares their results with the expected ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PROFILES = ", ".join(Profile)
 @build_options
 @output_options
 def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, verbose: int, **given: Any) -> Exit:
-    """Run the catalogue, for all or the named protocols, and compare each result with the expected one.
+    """Run the catalogue for the named protocols, or for all, and compare each result with the expected one.
 
     A profile includes the runs of the smaller profiles. Each run has its own constants and expected verdicts; --budget
     limits the total time. `fencepost check` without a protocol does the same.

@@ -1,4 +1,4 @@
-"""`fencepost check`: explore protocols and decide their properties."""
+"""`fencepost check`: explores protocols and decides their properties."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -31,9 +31,7 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 @options.properties_option
 @option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search engine: {', '.join(ENGINES)}.")
 @options.spark_options
-@option(
-    "--partitions", type=options.Count(1, 1 << 20), help="Number of Spark partitions.  [default: two per processor]"
-)
+@option("--partitions", type=options.Count(1, 1 << 20), help="Partitions on Spark.  [default: two per processor]")
 @option(
     "--handover",
     type=options.Count(1),
@@ -43,13 +41,12 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 @option(
     "--grow",
     type=options.TIME,
-    help="After the search, raise each bound that was reached, one after the other, for this time in total, such as "
-    "10m.",
+    help="Then raise each bound that was reached, one after the other, for this time in total, such as 10m.",
 )
 @option(
     "--symmetry",
     is_flag=True,
-    help="If states differ only by swapping interchangeable values, search only one of them.",
+    help="Search only one of the states that differ by swapping interchangeable values.",
 )
 @options.spill_option
 @options.cross_check_option
@@ -69,7 +66,7 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
     "-v",
     "--verbose",
     count=True,
-    help="Show all details; for a catalogue, show a row per run. -vv also shows compilation.",
+    help="Show all details, and each run of a catalogue. -vv also shows compilation.",
 )
 @option("--dump", metavar="STAGE", help=f"Print this stage of compilation without searching: {', '.join(STAGES)}.")
 @options.build_options
@@ -150,7 +147,10 @@ def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
 
 
 def run_checks(given: Mapping[str, Any]) -> Exit:
-    """Check the named protocols, one after the other; an error ends the command after printing earlier answers."""
+    """Check the named protocols, one after the other.
+
+    An error ends the command, but earlier answers are printed first.
+    """
     expected, questions = given["expect"], questions_of(given)
     cluster, limits, builds = cluster_for(given), options.limits_of(given), Builds.from_options(given)
     ends: list[Exit] = []

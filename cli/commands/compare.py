@@ -1,4 +1,4 @@
-"""`fencepost compare`: the differences between two models or two builds of Kafka."""
+"""`fencepost compare`: shows the differences between two models or two builds of Kafka."""
 
 from __future__ import annotations
 
@@ -30,12 +30,8 @@ if TYPE_CHECKING:
 @option("--draws", type=options.Count(0), default=0, show_default=True, help="Also run N random histories.")
 @option("--seed", type=options.Count(0), default=1, show_default=True, help="Draw others.")
 @option("--budget", type=options.TIME, metavar="TIME", help="Stop executing histories after this time, such as 10m.")
-@option(
-    "--output", metavar="DIR", help="If the builds differ, write the history that shows it to this folder, as a trace."
-)
-@option(
-    "--sarif", type=options.Writable(), help="Write the differences between the builds to this file, for code scanning."
-)
+@option("--output", metavar="DIR", help="Write a history that shows a difference to this folder, as a trace.")
+@option("--sarif", type=options.Writable(), help="Write the builds' differences to this file, for code scanning.")
 @options.constants_options
 @option(
     "--on", "paths", multiple=True, metavar="FIELD", help="Compare only this field of the state, such as replica.log."
@@ -43,9 +39,7 @@ if TYPE_CHECKING:
 @option("--max-pairs", type=options.Count(1), default=MOST_PAIRS, help="Stop after N pairs of state sets.")
 @options.workers_option()
 @option("--max-states", type=options.Count(1), help="Stop when one side has N states.")
-@option(
-    "--memory", type=options.SIZE, help="Stop before the states of one side need more memory than this, such as 4G."
-)
+@option("--memory", type=options.SIZE, help="Stop before one side's states need more memory than this, such as 4G.")
 @options.normalize_option
 @options.verbose_option
 @options.output_options

@@ -1,4 +1,4 @@
-"""`fencepost conform`: a comparison of Kafka with the model by histories, checks, single changes, or real clients."""
+"""`fencepost conform`: compares Kafka with the model by histories, checks, single changes, or real clients."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def print_conform(console: Console, found: ConformResult, *, verbose: bool) -> N
 
 
 def _untried(run: Any) -> list[str]:
-    """Return the fault budgets that a comparison leaves at 0, so that their steps are not tested."""
+    """Return the fault budgets that are 0, so that the comparison does not test their steps."""
     if not hasattr(run, "constants") or not hasattr(run, "outcome"):
         return []
     from fencepost.explorers.evidence.faults import fault_kinds
@@ -173,7 +173,7 @@ def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformR
 
 
 def _ask_brokers(protocol: str, given: dict[str, Any], display: Display) -> ConformResult:
-    """Query the brokers of a cluster; if they are not on this machine, only after the user agrees."""
+    """Query the brokers of a cluster. If they are not on this machine, the user must agree first."""
     from fencepost.api.calls.conform import conform_brokers
     from fencepost.kafka.clients.outside import is_here
 

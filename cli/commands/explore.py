@@ -1,4 +1,4 @@
-"""`fencepost explore`: a protocol or trace in the browser, step by step."""
+"""`fencepost explore`: opens a protocol or trace in the browser, step by step."""
 
 import webbrowser
 

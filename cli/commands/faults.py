@@ -1,4 +1,4 @@
-"""`fencepost faults`: the fewest faults that violate a property, and the faults that each setting tolerates."""
+"""`fencepost faults`: finds the fewest faults that violate a property, and the faults that each setting tolerates."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
     """Find the fewest faults, in total and by kind, that violate a property of PROTOCOL.
 
     Faults are the budgets in the protocol's state, such as crashes and fences. The constants limit how many faults of
-    each kind are tried. Faults of uncounted kinds may happen as often as the constants allow.
+    each kind are tried. Faults of kinds that are not counted may happen as often as the constants allow.
 
     Exit status: 0 found, or no allowed number of faults violates the property, 2 bad input, 3 a search ended without a
     decision.
@@ -103,9 +103,8 @@ def print_faults(
     verbose: bool = True,
     quiet: bool = False,
 ) -> None:
-    """Print the faults that each setting tolerates, and the faults that violate the property.
-
-    `properties` default to the shipped ones.
+    """Print the faults that each setting tolerates, and the faults that violate the property. `properties` default to
+    the shipped ones.
     """
     data = made.to_dict()
     if properties is None:

@@ -1,4 +1,4 @@
-"""`fencepost graph`: the complete state graph of a small machine."""
+"""`fencepost graph`: writes the complete state graph of a small machine."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`fencepost guarantees`: the guarantees with their sources and verdicts, and tables of measured figures."""
+"""`fencepost guarantees`: shows the guarantees with their sources and verdicts, and tables of measured figures."""
 
 from __future__ import annotations
 
@@ -90,9 +90,8 @@ def _expected(case: Case) -> str:
 @option("--json", "as_json", is_flag=True, help="Print the whole catalogue as JSON.")
 @option("--table", metavar="NAME", help="Print one of the documentation's tables as Markdown.")
 def guarantees(names: tuple[str, ...], as_json: bool, table: str | None) -> Exit:
-    """Show the guarantees, bugs, hypotheses and questions that the catalogue's runs have settled.
-
-    With IDs, show these entries with all the runs that decide them, and all constants of these runs.
+    """Show the guarantees, bugs, hypotheses and questions that the catalogue's runs have settled. With IDs, show these
+    entries with all the runs that decide them, and all constants of these runs.
     """
     asked = {"IDs": bool(names), "--json": as_json, "--table": table is not None}
     given = [name for name, is_given in asked.items() if is_given]

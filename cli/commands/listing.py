@@ -1,4 +1,4 @@
-"""`fencepost list`: protocols, constants, actions and properties."""
+"""`fencepost list`: lists protocols, constants, actions and properties."""
 
 from __future__ import annotations
 

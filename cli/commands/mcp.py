@@ -1,4 +1,4 @@
-"""`fencepost mcp`: tools for agents over stdio."""
+"""`fencepost mcp`: serves tools to agents over stdio."""
 
 from fencepost.cli.commands.options import command
 from fencepost.cli.status import Exit

@@ -1,4 +1,4 @@
-"""`fencepost new NAME`: a model to start from."""
+"""`fencepost new NAME`: writes a model to start from."""
 
 from click import argument, command
 from fencepost.api.calls.new import new as written
@@ -10,10 +10,10 @@ from fencepost.cli.views.console import print_text
 @command()
 @argument("name", metavar="NAME")
 def new(name: str) -> Exit:
-    """Write a small working model to NAME.py and its test to test_NAME.py, in this folder.
+    """Write a small working model to NAME.py and its test to test_NAME.py, in the current folder.
 
-    The model has messages, a value that may be NONE, a fault budget, and properties of every kind: edit it into your
-    own.
+    The model has messages, a value that may be NONE, a fault budget, and properties of every kind. Edit it into your
+    own model.
 
     Exit status: 0 written, 2 bad input, or a file with one of these names exists.
     """

@@ -1,6 +1,7 @@
 """Options that several commands share, and the types of their values.
 
-The module also converts typed constants (`--set NAME=VALUE`, `--with` and `--without` a switch) to values.
+The module also converts constants that the user typed (`--set NAME=VALUE`, `--with` and `--without` a switch) to
+values.
 """
 
 import re
@@ -105,7 +106,7 @@ command = partial(click.command, cls=Grouped)
 
 
 class Count(click.IntRange):
-    """A whole number, also written as 20k, 1.5m or 1e6."""
+    """A whole number, which may also be written as 20k, 1.5m or 1e6."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str):
@@ -311,7 +312,9 @@ class Target:
         return cls(**{name: given.pop(name) for name in ("protocol", "settings", "version", "with_", "without")})
 
     def question(self, properties: Sequence[str] = (), *, walks: bool = False) -> Question:
-        """Return the question. With `walks`, omit unnamed properties of behaviours, because walks are finite."""
+        """Return the question. With `walks`, properties of behaviours are omitted unless they are named, because walks
+        are finite.
+        """
         subject = find_subject(self.protocol)
         values = parse_constants(subject.protocol.machine, self.settings, self.with_, self.without)
         return ask(subject, constants=values, version=self.version or "", only=properties, walks=walks)
@@ -329,7 +332,7 @@ class Target:
 
 
 def save(trace: Counterexample | None, file: Path, model: str) -> str:
-    """Write a trace, if there is one, and return a note on it; `model` is the option for a protocol in a file."""
+    """Write a trace, if there is one, and return a note on it. `model` is the option for a protocol in a file."""
     if trace is None:
         return f"nothing is violated, so {file} was not written"
     trace.save(file)

@@ -1,4 +1,4 @@
-"""`fencepost prove`: induction and bounded proofs with z3."""
+"""`fencepost prove`: proves properties with z3, by induction or up to a number of steps."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 @option(
     "--trace",
     type=options.Writable(),
-    help="Write the step that breaks the induction, or the violating run, to this file.",
+    help="Write the step that breaks the induction, or the run, to this file.",
 )
 @option("--cache/--no-cache", default=True, help="Reuse proofs whose text is identical.  [default: on]")
 @options.verbose_option
@@ -276,7 +276,7 @@ def _print_broken(console: Console, report: proof_report.ProveResult) -> None:
 
 
 def _print_next(console: Console, command: Callable[[str], str], *, strengthened: bool) -> None:
-    """Print the next commands to try if an induction breaks, which does not show that a violation is reachable."""
+    """Print commands to try if an induction breaks, because a violation need not be reachable."""
     looks = "--strengthen found no lemmas that are enough: "
     if not strengthened:
         looks = f"`{command('--strengthen')}` searches for one; or "

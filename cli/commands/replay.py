@@ -1,4 +1,4 @@
-"""`fencepost replay`, `fencepost show` and `fencepost shrink`: counterexamples in files."""
+"""`fencepost replay`, `fencepost show` and `fencepost shrink`: commands for counterexamples in files."""
 
 import os
 import sys
@@ -32,9 +32,8 @@ MODEL_HELP = "The Python file that defines the trace's protocol, if it is your o
 @option("--rewrite", is_flag=True, help="Rewrite the states; keep the header and the actions.")
 @option("--model", metavar="FILE.py", help=MODEL_HELP)
 def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
-    """Replay the trace in FILE and check that it ends as the file claims.
-
-    Exit status: 0 all traces replay, 2 a file is not a trace or a step cannot be taken, 4 internal error.
+    """Replay the trace in FILE and check that it ends as the file claims. Exit status: 0 all traces replay, 2 a file is
+    not a trace or a step cannot be taken, 4 internal error.
     """
     ends, console = [], results()
     for file in files:
@@ -106,7 +105,7 @@ def _refuse_loss(output: Path, form: str, trace: str, model: str | None) -> None
 
 
 def _rendered(made: ReplayResult, form: str, model: str | None, written: Path | None) -> str:
-    """Return a trace in a format; a page takes a moment, because its steps are replayed under every other setting."""
+    """Return a trace in a format. A page takes a moment, because its steps are replayed under every other setting."""
     with (
         Display(quiet=False) as display,
         display.busy("searching for settings that prevent it") if form == "html" else nullcontext(),

@@ -1,4 +1,4 @@
-"""`fencepost reproduce`: a finding on a real cluster on this machine, step by step."""
+"""`fencepost reproduce`: reproduces a finding on a real cluster on this machine, step by step."""
 
 import signal
 import sys
@@ -35,21 +35,19 @@ COLOURS = {
 )
 @option("--budget", type=TIME, metavar="TIME", help="Stop after this time.  [default: 170s]")
 @option("--port", type=IntRange(1024, 65_000), metavar="N", help="First port of the cluster.  [default: 19200]")
-@option(
-    "--output", metavar="DIR", help="Keep the logs, settings and disks of all nodes in this folder, for a later audit."
-)
+@option("--output", metavar="DIR", help="Keep the logs, settings and disks of all nodes in this folder, for an audit.")
 @output_options
 def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: Any) -> Exit:
     """Reproduce the finding NAME on an Apache Kafka cluster on this machine, and report which records were lost.
 
     A controller and some brokers start as processes on 127.0.0.1, with their files in a temporary folder. A proxy
-    delays messages if the story needs it; operators' commands are Kafka's own tools. Finally, the readable records are
-    compared with the acknowledged ones, and brokers that cannot restart are named. Without NAME, the findings are
-    listed.
+    delays messages if the scenario needs it, and operators' commands are executed by Kafka's own tools. Finally, the
+    readable records are compared with the acknowledged ones, and brokers that cannot restart are named. Without NAME,
+    the findings are listed.
 
     Exit status: 0 the verdict is as expected (a record is lost, a broker stays out, or a partition stays without a
     leader; with --control, with --repaired and on releases known to be safe, none of these), 1 it is not, 2 bad input
-    (or no Java, no Maven, a port in use), 3 the story did not finish in time.
+    (or no Java, no Maven, a port in use), 3 the scenario did not finish in time.
     """
     from fencepost.api.calls.conform import list_findings
     from fencepost.api.calls.conform import reproduce as play
@@ -88,7 +86,7 @@ class _Story(Watch):
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP end the command as Ctrl-C does, so that no process is left running."""
+    """Make SIGTERM and SIGHUP end the command like Ctrl-C, so that no process is left running."""
 
     def end(number: int, _: object) -> NoReturn:
         raise KeyboardInterrupt(signal.Signals(number).name)

@@ -1,4 +1,4 @@
-"""`fencepost site`: the static site of the documentation, the models and the catalogue."""
+"""`fencepost site`: builds a static site of the documentation, the models and the catalogue."""
 
 from click import command, echo, option
 from fencepost.api.asking.quantities import counted, show_seconds

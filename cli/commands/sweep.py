@@ -1,4 +1,4 @@
-"""`fencepost sweep`: random walks over a grid of constants, on Spark."""
+"""`fencepost sweep`: takes random walks on Spark for a grid of constants."""
 
 from __future__ import annotations
 
@@ -48,11 +48,10 @@ if TYPE_CHECKING:
 def sweep(**given: Any) -> Exit:
     """Take random walks through PROTOCOL with every combination of the grid's values, and report violations.
 
-    Each combination is a cell. Its walks are the ones that `fencepost simulate` takes with the same constants and seed.
-    A cell without a violation is safe only as far as it was searched.
+    Each combination is a cell. Its walks are the same as those of `fencepost simulate` with these constants and this
+    seed. A cell without a violation is safe only as far as it was searched.
 
-    Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
-    3 nothing was found, 4 internal error.
+    Exit status: 0 as expected, 1 violated or not as expected, 2 bad input, 3 nothing was found, 4 internal error.
     """
     weights = dict(map(weight_of, given["weights"]))
     question = options.Target.from_options(given).question(given["properties"], walks=True)
@@ -141,7 +140,7 @@ def _table(data: Json) -> Table:
 
 
 def about(distinct: int) -> str:
-    """Return an estimate from a sixteenth of the states seen; for few states, an upper bound."""
+    """Return an estimate made from a sixteenth of the states seen, or an upper bound if there are few states."""
     return f"~{distinct:,}" if distinct >= FEW else f"< {FEW}"
 
 
@@ -166,7 +165,7 @@ DARKEST = 0.85
 
 
 class Square(NamedTuple):
-    """A cell of a heat map; `shade` is the share of walks with a violation."""
+    """A cell of a heat map. `shade` is the fraction of walks with a violation."""
 
     kind: str
     text: str
@@ -175,7 +174,7 @@ class Square(NamedTuple):
 
 
 class HeatMap(NamedTuple):
-    """A heat map: its columns are the first axis and its rows the second."""
+    """A heat map whose columns are the grid's first axis and whose rows are the second."""
 
     title: str
     across: str
@@ -189,7 +188,7 @@ def page(data: Json) -> str:
 
 
 def maps_of(data: Json) -> list[HeatMap]:
-    """Return a heat map for each combination of values of the third and later axes."""
+    """Return one heat map for each combination of values of the third and later axes."""
     axes = list(data["axes"].items())
     none: tuple[str, list[Value]] = ("", [""])
     (across, columns), (down, rows) = [*axes[:2], none, none][:2]

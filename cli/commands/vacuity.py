@@ -1,4 +1,4 @@
-"""`fencepost vacuity`: properties never violated, actions never taken, and guards never needed in any measurement."""
+"""`fencepost vacuity`: lists properties never violated, actions never taken, and guards never needed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @option(
     "--row",
     metavar="GUARD",
-    help="Show the measurements for this guard when it is removed, or for a setting such as elr=off.",
+    help="Show the measurements without this guard, or with a setting such as elr=off.",
 )
 @option("--trace", metavar="FILE", help="With --row: write the shortest history with a violation to this file.")
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json: bool, quiet: bool) -> Exit:
     """For each PROTOCOL (default: all), list properties that no variant violates and guards that no property needs.
 
-    The list has properties that no run of the catalogue and no row of a measured matrix violates, witnesses that no run
-    reaches, actions that never happen, and guards that no property depends on. The command does not search: for other
-    constants, or your own protocol, `fencepost ablate` reports the same for one matrix.
+    The list contains properties that no run of the catalogue and no row of a measured matrix violates, witnesses that
+    no run reaches, actions that are never taken, and guards that no property depends on. The command does not search.
+    For other constants, or for your own protocol, `fencepost ablate` reports the same for one matrix.
 
     Exit status: 0 every guarantee that holds is violated in some variant, 1 one is not, 2 bad input, 3 a matrix is
     stale because the protocol has changed.

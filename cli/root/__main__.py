@@ -1,4 +1,4 @@
-"""`python -m fencepost` is the command `fencepost`."""
+"""Runs the command `fencepost` for `python -m fencepost`."""
 
 from fencepost.cli.main import run
 

@@ -288,7 +288,7 @@ def describe_step(before: dict[str, Any] | None, step: dict[str, Any]) -> str:
 
 
 def _reason(left: list[int], why: str | None) -> str:
-    """Return in parentheses why brokers left, without their names if the reason is the same for all."""
+    """Return, in parentheses, why brokers left; their names are omitted if all left for the same reason."""
     if not why:
         return ""
     mine = f"{listed(left)}: "

@@ -1,6 +1,6 @@
-"""The consoles: results on stdout, in colour if the terminal supports it, and progress on stderr.
+"""Consoles: results go to stdout, in colour if the terminal supports it, and progress goes to stderr.
 
-Live progress appears only on a terminal.
+Live progress is shown only on a terminal.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ SCREEN = 80
 
 
 def results(*, must_be_read: bool = False, narrow: bool = False) -> Console:
-    """Return the console for results; if `narrow`, as wide as a first screen. Rich reads NO_COLOR itself.
+    """Return the console for results. If `narrow`, it is as wide as a first screen. Rich reads NO_COLOR itself.
 
-    If the reader is gone, the remaining output is discarded and the exit status does not change; with `must_be_read`,
-    BrokenPipeError is raised.
+    If the reader is gone, the remaining output is discarded and the exit status does not change, unless `must_be_read`
+    is set; then BrokenPipeError is raised.
     """
     from rich.console import Console
 
@@ -77,7 +77,7 @@ def _reader_gone() -> NoReturn:
 
 
 def close_stdout() -> None:
-    """Discard the remaining output; otherwise the interpreter complains when it exits."""
+    """Discard the remaining output, because the interpreter would otherwise report an error when it exits."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

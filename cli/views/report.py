@@ -1,4 +1,4 @@
-"""The page that answers one check: the verdict, each property, the reach of the search, and every violation."""
+"""The page about one check: the verdict, each property, the limits of the search, and every violation."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def print_traces(console: Console, result: CheckResult) -> None:
 
 
 def _ways(result: CheckResult) -> Iterator[tuple[Counterexample, str]]:
-    """Yield paths with their titles: the gravest violation first, then the others in order, then worst cases."""
+    """Yield paths with their titles: first the gravest violation, then the others in order, then worst cases."""
     violated = [item for item in result.properties if item in result.violated]
     for item in sorted(violated, key=lambda item: item is not gravest(result)):
         yield result.traces[item.name], f"{item.name} is violated"
@@ -317,7 +317,10 @@ def print_coverage(console: Console, result: Result) -> None:
 
 
 def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> None:
-    """Print the result of raising the bounds; larger values of unreached `unshared` bounds add no states."""
+    """Print the result of raising the bounds.
+
+    Larger values of `unshared` bounds that were not reached add no states.
+    """
     console.print()
     console.print(heading("bounds raised"), soft_wrap=True)
     raised = raised_in(growth)
@@ -355,7 +358,7 @@ def _lines(growth: Growth, unshared: Container[str]) -> Iterator[tuple[str, Text
 
 
 def beyond_bounds(shown: Mapping[str, str], unshared: Container[str]) -> str:
-    """Return the sentence on larger values of bounds that were not reached; `shown` maps names to their results."""
+    """Return the sentence on larger values of bounds that were not reached. `shown` maps names to their results."""
     free = [text for name, text in shown.items() if name in unshared]
     read = [text for name, text in shown.items() if name not in unshared]
     words = [NeverMatters(free).sentence] if free else []

@@ -1,4 +1,4 @@
-"""First screens: a one-sentence verdict, the facts behind it, and the trace of the gravest violation."""
+"""First screens: a verdict in one sentence, the facts it is based on, and the trace of the gravest violation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STEPS = 12
 
 
 def gravest(result: CheckResult) -> PropertyResult | None:
-    """Return the violation to show first: lost records before other violations, then the shortest trace."""
+    """Return the violation to show first: the one with the shortest trace, among losses of records if there are any."""
     by_name = {prop.name: prop for prop in result.question.properties}
     return min(result.violated, key=lambda item: gravity(by_name[item.name]), default=None)
 
