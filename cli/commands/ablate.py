@@ -113,7 +113,7 @@ def _named_traces(data: Json, folder: Path) -> dict[Path, str]:
 
 
 def exit_of_matrix(data: Json) -> Exit:
-    """Return the exit status: first for signals, then for violations by the unmodified protocol, then for undecided rows."""
+    """Return the exit status: for signals first, then for violations by the unmodified protocol, then for open rows."""
     if ended_by_signal(data["why_stopped"]):
         return Exit.UNDETERMINED
     eventual = eventual_of(data)
