@@ -1,7 +1,7 @@
-"""A user's files and folders: written, or refused with one message before any work starts.
+"""A user's files and folders: problems are reported with one message before any work starts.
 
-A folder may contain the finished rows of a matrix, a grid or the catalogue: each row is written atomically when it is
-finished, and identified by its question.
+A folder may contain the finished rows of a matrix, a grid or the catalogue. Each row is written atomically when it is
+finished, and is identified by its question.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def make_sure_writable(path: Path) -> None:
-    """Raise UsageError if a user's file could not be written; called before the work starts."""
+    """Raise UsageError if a user's file could not be written. Called before the work starts."""
     try:
         existed = path.exists()
         path.open("a").close()
@@ -43,7 +43,7 @@ def make_sure_writable(path: Path) -> None:
 
 
 def make_sure_folder(path: Path) -> None:
-    """Raise UsageError if a user's folder cannot be written; create it if only the last part is missing."""
+    """Raise UsageError if a user's folder is not writable; create it if only the last part of its path is missing."""
     try:
         path.mkdir(exist_ok=True)
     except OSError as error:
@@ -75,7 +75,7 @@ def hold(folder: Path) -> Lock:
 
 
 def keeps_search(folder: Path) -> bool:
-    """Return whether a folder holds the checkpoint of a search on one machine."""
+    """Return whether a folder contains the checkpoint of a search on one machine."""
     from fencepost.explorers.native.checkpoint import MANIFEST
 
     return (folder / MANIFEST).is_file()
@@ -113,13 +113,13 @@ LONGEST = 200
 
 
 def digest(parts: list[str]) -> str:
-    """Return a short name that identifies texts."""
+    """Return a digest of texts, short enough for a file name."""
     return hashlib.sha256(_bytes("\n".join(parts))).hexdigest()[:16]
 
 
 class Kept:
-    """The finished rows in a folder, each as JSON. `question` contains everything on which the rows depend: with
-    another question, none of them is found. With `begun`, the folder must already contain a row of this question.
+    """Finished rows in a folder, each as JSON. `question` contains everything that the rows depend on: with another
+    question, none of them is found. With `begun`, the folder must already contain a row of this question.
     """
 
     def __init__(self, folder: str | Path | None, question: str, *, resume: bool, begun: bool = False) -> None:
@@ -151,8 +151,8 @@ class Kept:
         )
 
     def recall(self, name: str, own: str = "") -> Any:
-        """Return a finished row, or None; `own` contains everything on which only this row depends. Raises UsageError
-        for an edited file.
+        """Return a finished row, or None. `own` contains everything that only this row depends on. Raises UsageError if
+        the file was edited.
         """
         if not self.folder or not self.resume:
             return None
@@ -177,7 +177,7 @@ class Kept:
         return found
 
     def keep(self, name: str, found: Mapping[str, object], own: str = "") -> None:
-        """Save a finished row; `own` is everything on which only this row depends. Raises UnkeptError on failure."""
+        """Save a finished row. `own` is everything that only this row depends on. Raises UnkeptError on failure."""
         if not self.folder:
             return
         file = self._file(name)
@@ -197,13 +197,13 @@ class Kept:
 
 
 def slug(name: str) -> str:
-    """Return the file name of a row; long and ambiguous names get a digest."""
+    """Return the file name of a row. Long and ambiguous names get a digest."""
     text = re.sub(r"[^a-z0-9._=]+", "-", name.lower())
     return text if PLAIN.fullmatch(name) and len(text) <= LONGEST else f"{text[:LONGEST]}-{digest([name])}"
 
 
 def _bytes(text: str) -> bytes:
-    """Return a text as bytes, even if file names in it are invalid Unicode."""
+    """Return a text as bytes, even if it contains file names that are not valid Unicode."""
     return text.encode("utf-8", "surrogateescape")
 
 

@@ -1,1 +1,1 @@
-"""Apache Kafka: its own classes, real clients, whole clusters, and the metadata logs that clusters leave."""
+"""Apache Kafka: its own classes, real clients, real clusters, and the metadata logs of clusters."""

@@ -51,7 +51,7 @@ VERDICTS = {
 
 @dataclass(frozen=True)
 class _Led:
-    """The partition whose history becomes a trace, the trace's file, and the last offset of the history."""
+    """The partition whose history becomes a trace, the trace's file, and the history's last offset."""
 
     partition: str
     file: Path
@@ -70,7 +70,7 @@ class AuditResult(Answer):
 
     @property
     def answer(self) -> str:
-        """Return the verdict as a sentence on records that are lost, may be lost, or are at risk."""
+        """Return the verdict as a sentence that says whether records are lost, may be lost, or are at risk."""
         sentence = headline(self.to_dict())
         return f"{sentence[0].upper()}{sentence[1:]}."
 
@@ -94,7 +94,7 @@ class AuditResult(Answer):
 
 
 def headline(data: dict[str, Any]) -> str:
-    """Return the worst finding of an audit's JSON in an operator's words, without a capital letter or full stop."""
+    """Return the worst finding of an audit's JSON in an operator's words, without capital letter and full stop."""
     from fencepost.kafka.formatting import when
 
     if not data["sorts"]:

@@ -1,9 +1,9 @@
-"""The comparison of a variant, made by `Machine.replacing`, with its base.
+"""Comparison of a variant, made by `Machine.replacing`, with its base.
 
-If a variant's change never takes effect, its verdicts are those of the base and show nothing about the change. Two
-complete searches under the same constants are equal if they have as many states in each level, as many steps of each
-action, and the same hash sums of all states and of all steps of replaced actions, with arguments. Schema and constants
-are equal, so the layouts are too. Each action is matched with the one that it replaces.
+If a variant's change never takes effect, its verdicts are those of the base and say nothing about the change. Two
+complete searches with the same constants are considered equal if they have as many states in each level, as many steps
+of each action, and the same hash sums of all states and of all steps of replaced actions, including arguments. Schema
+and constants are equal, so the layouts are too. Each action is matched with the one that it replaces.
 """
 
 import ast
@@ -42,14 +42,14 @@ SHOWN = 2
 
 @dataclass(frozen=True)
 class Compared:
-    """The result of a comparison, with notes for the reader."""
+    """The result of a comparison, with notes for the user."""
 
     outcome: Base
     notes: tuple[str, ...] = ()
 
 
 def base_of(question: Question) -> Machine | None:
-    """Return the base of a user's variant; None for built-in protocols and machines without a base."""
+    """Return the base of a user's variant, or None for built-in protocols and machines without a base."""
     machine = question.protocol.machine
     base = machine.base
     if base is None or _is_ours(machine) or (base.state, base.constants) != (machine.state, machine.constants):
@@ -109,7 +109,7 @@ def _is_ours(machine: Machine) -> bool:
 
 
 def _changed_in(base: Machine) -> str:
-    """Return the module of a helper that a user replaced in a built-in machine, or an empty string."""
+    """Return the module of a built-in machine's helper that a user replaced, or an empty string."""
     if not _is_ours(base):
         return ""
     others = (item for item in read(base).functions if not item.__module__.startswith("fencepost."))
@@ -117,8 +117,8 @@ def _changed_in(base: Machine) -> str:
 
 
 def summed(question: Question, options: Options) -> Summed | None:
-    """Return the actions of a variant whose steps enter its digest: those that replace others, or all if `normalize`
-    differs. Return None if the machine is not a variant.
+    """Return the actions of a variant whose steps enter its digest. These are the actions that replace others, or all
+    actions if `normalize` differs. Return None if the machine is not a variant.
     """
     base = base_of(question)
     if base is None or options.compact or options.symmetry:
@@ -151,7 +151,7 @@ def _pinned(question: Question, base: Machine, options: Options, found: Result) 
 
 
 def _search(question: Question, base: Machine, options: Options, found: Result, watch: Watch) -> Result:
-    """Search the base within the time and the number of states that the variant took."""
+    """Search the base, within the time and the number of states that the variant needed."""
     from fencepost.explorers import plain
     from fencepost.explorers.search import search
 
@@ -174,14 +174,14 @@ def _search(question: Question, base: Machine, options: Options, found: Result, 
 
 
 def further(options: Options, seconds: float) -> Options:
-    """Return the options for a second search: limited in time, without files, and continuing past violations."""
+    """Return options for a second search, which has a time limit, writes no files, and continues past violations."""
     return replace(
         options, budget=seconds, checkpoint=None, resume=False, cross_check=0, deadlock=False, stop_on_violation=False
     )
 
 
 def _compiled_before(question: Question, base: Machine, options: Options) -> tuple[Any, ...]:
-    """Return the properties with which the base is already compiled, so nothing needs compiling; otherwise None."""
+    """Return the properties with which the base is already compiled, or None if it would have to be compiled."""
     from fencepost.explorers.native.compile import generate, is_ready
 
     usual = (PROTOCOLS[base.name] if _is_ours(base) else question.protocol).properties
@@ -197,7 +197,7 @@ Placed = tuple[tuple[Action, Action | None], ...]
 
 
 def count_alike(one: Result, other: Result, placed: Placed) -> bool:
-    """Return whether a variant and its base have equal numbers of states in each level and of steps of each action."""
+    """Return whether a variant and its base have as many states in each level and as many steps of each action."""
     return (one.levels, one.generated) == (other.levels, other.generated) and all(
         other.fired[old.label] == (one.fired[new.label] if new is not None else 0) for old, new in placed
     )
@@ -209,7 +209,7 @@ def are_same(one: Result, other: Result, placed: Placed) -> bool:
 
 
 def searched_the_same(variant: "Search", base: "Search", results: tuple[Result, Result]) -> bool:
-    """Return whether complete searches of a variant and its base, under any constants, have the same result."""
+    """Return whether complete searches of a variant and its base, with any constants, have the same result."""
     from fencepost.explorers.search import digested
 
     placed = placed_in(variant.machine, base.machine)
@@ -222,7 +222,7 @@ def searched_the_same(variant: "Search", base: "Search", results: tuple[Result, 
 
 
 def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, normalize: bool) -> Iterator[str]:
-    """Yield why each replaced part makes no difference, as far as the models' text and the counts show it."""
+    """Yield why each replaced part makes no difference, as far as the models' text and the counts show why."""
     program, before = read(machine), read(base)
     if machine.normalize is not base.normalize and normalize:
         yield f"`normalize`, which {machine.name} replaces, leads to the same states as the one in {base.name}."
@@ -248,7 +248,7 @@ def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, no
 
 
 def never_enabled(label: str, result: Result, where: str = "") -> Iterator[str]:
-    """Yield a sentence that an action was never enabled, with the guards that refused it most often."""
+    """Yield a sentence that an action was never enabled, with the guards that blocked it most often."""
     guards = sorted((item for item in result.guards if item.action == label), key=lambda item: -item.refused)
     refusing = [f"`require({item.condition})` refused {item.refused:,} times" for item in guards if item.refused]
     why = f": {', '.join(refusing[:SHOWN])}" if refusing else ": no state offered values for its parameters"
@@ -258,8 +258,9 @@ def never_enabled(label: str, result: Result, where: str = "") -> Iterator[str]:
 def _ahead(program: Program, before: Program, old: Action, new: Action | None) -> list[Callable[..., Any]]:
     """Return the helpers of `normalize` that test what the replaced action tests and the new one does not.
 
-    The replaced action calls them and the new one does not, or they make a comparison that a removed or changed guard
-    of the action makes. Of helpers that call each other, only the outermost that the base calls too is returned.
+    The replaced action calls these helpers and the new one does not, or the helpers make a comparison that a removed or
+    changed guard of the action makes. If helpers call each other, only the outermost one that the base calls too is
+    returned.
     """
     normalize = program.machine.normalize
     if normalize is None or new is None:

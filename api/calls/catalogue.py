@@ -1,4 +1,4 @@
-"""The catalogue: its runs one after the other, compared with the expected results, and saved when finished."""
+"""The catalogue: its runs are executed one after the other, compared with their expected results, and saved."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def question_of(run: Run) -> Question:
 
 
 class Runs:
-    """The runs of a catalogue, executed one after the other with a shared budget and checkpoint. `limits` are as in a
-    check; by default, memory is limited to a share of the available memory.
+    """Runs of a catalogue, executed one after the other with a shared budget and checkpoint. `limits` are as in a
+    check; by default, memory is limited to a fraction of the available memory.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Runs:
         self.budget = self.left = self.options.budget
 
     def out_of_time(self) -> verdict.Reason | None:
-        """Return the reason if the time has run out, or None."""
+        """Return the reason if time has run out, otherwise None."""
         return None if self.left is None or self.left > 0 else self._whole_budget()
 
     def recalled(self, run: Run) -> dict[str, Any] | None:
@@ -76,7 +76,7 @@ class Runs:
         return found
 
     def check(self, run: Run) -> tuple[dict[str, Any], CheckResult]:
-        """Search a run, compare it with its expectation, and save it if finished; return its JSON and its result."""
+        """Search a run, compare it with its expectation, and save it if it finished; return its JSON and its result."""
         from fencepost.explorers.native.checkpoint import discard
         from fencepost.explorers.search import judge
 
@@ -107,7 +107,7 @@ class Runs:
         return data, found
 
     def _compiled(self, run: Run) -> list[Kernels]:
-        """Return the compiled code of a run, which must stay alive during the search; report if it must be compiled."""
+        """Return a run's compiled code, which must stay alive during the search; notify if it must be compiled."""
         from fencepost.explorers.native.compile import begin, is_ready
 
         sources = self._sources(run)
@@ -160,7 +160,7 @@ many as fit into a tenth of the time.
 
 @dataclass(frozen=True, repr=False)
 class CatalogueResult(Printed):
-    """The answers of the chosen catalogue runs as JSON objects, and the runs that were not started."""
+    """Results of the chosen catalogue runs as JSON objects, and the runs that were not started."""
 
     profile: Profile
     runs: tuple[dict[str, Any], ...]
@@ -182,7 +182,7 @@ class CatalogueResult(Printed):
         return not self.not_run and all(item["as_expected"] for item in self.runs)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the result as JSON."""
         return {
             "format": FORMAT,
             "profile": str(self.profile),
@@ -208,10 +208,10 @@ def catalogue(
     progress: Watch | Callable[[Event], None] | None = None,
     each: Callable[[Run, dict[str, Any]], bool | None] = lambda *_: None,
 ) -> CatalogueResult:
-    """Execute the runs of a profile and of smaller ones, and compare each with its expected results.
+    """Execute the runs of a profile and of smaller profiles, and compare each with its expected results.
 
-    The limits are those of a check; `budget` is the total for all runs. `each` is called with every run when it ends;
-    once it returns False, no further run starts. Raises a FencepostError if there is no result at all.
+    The limits are those of a check; `budget` is the total for all runs. `each` is called whenever a run ends; once it
+    returns False, no further run starts. Raises a FencepostError if there is no result at all.
     """
     asked = profile_named(profile)
     chosen = choose_runs(asked, protocols)
@@ -263,13 +263,13 @@ def catalogue(
 
 
 def profile_named(name: str) -> Profile:
-    """Return the profile of this name; raise UsageError if it does not exist."""
+    """Return the profile with this name; raise UsageError if it does not exist."""
     require_known((name,), [str(item) for item in Profile], "there is no profile", "Profiles are")
     return Profile(name)
 
 
 def choose_runs(profile: Profile, names: Sequence[str]) -> tuple[Run, ...]:
-    """Return the catalogue runs of a profile and of smaller ones, for all or the named protocols."""
+    """Return the catalogue runs of a profile and of smaller profiles, for the named protocols or for all."""
     for name in names:
         if is_file(name):
             raise UsageError(

@@ -1,4 +1,4 @@
-"""Checks: exploration of every reachable state of a protocol, with verdicts on its properties."""
+"""Checks: every reachable state of a protocol is explored to decide its properties."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def check(
 def answer(
     question: Question, options: Options, found: Result, growth: Growth | None = None, compared: Compared | None = None
 ) -> CheckResult:
-    """Return the answer to a question from its search, with notes."""
+    """Return the answer to a question, made from its search, with notes."""
     parts = {name: getattr(found, name) for name in Result.__dataclass_fields__}
     background = tuple(background_notes(question, found, normalize=options.normalize))
     notes = (*_hanging(question, options, found), *background, *notes_on(options, found))
@@ -165,8 +165,9 @@ def answer(
 def larger(
     engine: str, options: Options, watch: Watch, cluster: Cluster | None, question: Question, seconds: float
 ) -> Result:
-    """Return the search for growing bounds, which has a time limit, writes no checkpoint, and continues past
-    violations.
+    """Return the search for growing bounds.
+
+    It has a time limit, writes no checkpoint, and does not stop at violations.
     """
     budget = seconds if options.budget is None else min(seconds, options.budget)
     return explore(question, engine, further(options, budget), watch, cluster)
@@ -180,7 +181,7 @@ def choose_engine(name: str) -> None:
 
 
 def explore(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None = None) -> Result:
-    """Search with the engine, showing progress. Ctrl-C gives a partial result, or an empty one if the search has not
+    """Search with the engine and show progress. Ctrl-C gives a partial result, or an empty one if the search has not
     started.
     """
     began = time.perf_counter()
@@ -206,7 +207,7 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
 
 
 def with_difference(question: Question, error: CrossCheckError, *, normalize: bool) -> CrossCheckError:
-    """Write the path to a state on which engines disagree to a file; return the error with the file's name."""
+    """Write the path to a state on which engines disagree to a file; return the error with that file's name."""
     from fencepost.counterexamples.replay import write
 
     if error.path is None:
@@ -239,7 +240,7 @@ def _searched(question: Question, engine: str, options: Options, watch: Watch, c
 
 
 def with_ways(question: Question, options: Options, result: Result) -> Result:
-    """Return a result whose problems include an error's place in the model and the steps that lead to it."""
+    """Return a result whose problems say where in the model an error occurred and which steps lead to it."""
 
     def placed_problem(item: Problem) -> Problem:
         if not isinstance(item.error, DomainError):
@@ -251,7 +252,7 @@ def with_ways(question: Question, options: Options, result: Result) -> Result:
 
 
 def _hanging(question: Question, options: Options, result: Result) -> Iterator[str]:
-    """Yield the violated properties of behaviours whose verdict depends on a bound of the run."""
+    """Yield the violated properties of behaviours whose verdict depends on one of the run's bounds."""
     plain = Interpreter(question.protocol.machine, question.constants, normalize=options.normalize)
     for item, prop in ((item, prop) for item in result.properties for prop in question.properties):
         if prop.name == item.name and item.verdict is Verdict.VIOLATED and item.path is not None:
@@ -294,7 +295,7 @@ def _interrupted(question: Question, engine: str, options: Options, why: str, se
 
 
 def with_memory_explained(result: Result) -> Result:
-    """Return the result; if the default memory limit ended the search, explain the limit."""
+    """Return the result, with an explanation of the default memory limit if that ended the search."""
     if result.why_stopped and cause_of(result.why_stopped) is Cause.MEMORY:
         where = f" ({interrupts.DEFAULT_SHARE:.0%} of the available memory; `memory=` sets another limit)"
         return replace(result, why_stopped=extended(result.why_stopped, where))

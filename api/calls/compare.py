@@ -1,4 +1,4 @@
-"""The differences between two models: guarantees, states and behaviours of only one, and changes without effect."""
+"""Differences between two models: guarantees, states and behaviours of only one, and changes without effect."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison with its search."""
+    """One side of a comparison, with its search."""
 
     variant: str
     protocol: str
@@ -59,8 +59,8 @@ class Side:
 
 @dataclass(frozen=True)
 class OnlyOneSide:
-    """The shortest path of one side, `a` or `b`, that the other side lacks. `last` lists the changes of its last step;
-    `sentence` describes that step in the protocol's words.
+    """The shortest path that only one side has, `a` or `b`. `last` lists the changes of its last step; `sentence`
+    describes that step in the protocol's words.
     """
 
     side: str
@@ -86,7 +86,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class TwoValues:
-    """A constant that differs; None if a side lacks it."""
+    """A constant whose values differ; None for a side that lacks it."""
 
     name: str
     a: int | bool | str | None
@@ -95,7 +95,9 @@ class TwoValues:
 
 @dataclass(frozen=True)
 class TwoVerdicts:
-    """A guarantee whose verdicts differ, with the length of each violation; empty if a side lacks the guarantee."""
+    """A guarantee whose verdicts differ, with the length of each violation. A verdict is empty if a side lacks the
+    guarantee.
+    """
 
     name: str
     sentence: str
@@ -107,7 +109,7 @@ class TwoVerdicts:
 
 @dataclass(frozen=True)
 class ActionsDiffer:
-    """The difference between an action of the two sides: in its text, and in whether it happens."""
+    """An action that differs between the sides: in its text, and in whether it is ever taken."""
 
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
@@ -118,7 +120,7 @@ class ActionsDiffer:
 
 @dataclass(frozen=True, repr=False)
 class CompareResult(Answer):
-    """A comparison of two models. `untouched` explains why a change made no difference."""
+    """The comparison of two models. `untouched` explains why a change made no difference."""
 
     format: int
     verdict: str
@@ -206,7 +208,7 @@ def _sides(
 
 
 def common_machine(a: str, b: str = "") -> Machine:
-    """Return the machine from which both sides take their constants."""
+    """Return the machine whose constants both sides use."""
     return (_model(a) or _model(b) or _no_model(a, b)).machine
 
 
@@ -305,7 +307,7 @@ def _guarantees(sides: tuple[Variant, Variant], results: tuple[Result, Result]) 
 def _untouched(
     sides: tuple[Variant, Variant], results: tuple[Result, Result], searches: tuple[Search, Search]
 ) -> Iterator[str]:
-    """Yield why changes made no difference: actions whose text differs but that were never enabled."""
+    """Yield why changes made no difference: actions that were never enabled, although their text differs."""
     from fencepost.explorers.evidence.diff import texts_of
 
     texts = texts_of(sides[0].found.machine, sides[1].found.machine)
@@ -369,7 +371,7 @@ def _look_at_schemas(a: Variant, b: Variant) -> None:
 def _sights(
     sides: tuple[Variant, Variant], paths: tuple[str, ...], spaces: tuple[Space, Space]
 ) -> list[tuple[str, list[str], Any]]:
-    """Return the observations: title, fields, and their values in each side's states."""
+    """Return the observations: title, fields, and the values of these fields in each side's states."""
     from fencepost.explorers.evidence.space import choose_fields, everything, observe_fields, observe_views
 
     state = sides[0].found.machine.state

@@ -1,4 +1,4 @@
-"""Comparison of Kafka with the model: histories on Kafka's classes, checks, single changes, clients, and clusters."""
+"""Comparisons of Kafka with the model: histories on Kafka's classes, checks, single changes, clients and clusters."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Comparison(Protocol):
 
     @property
     def verdict(self) -> str:
-        """Conforms, differs or undetermined."""
+        """The verdict: conforms, differs or undetermined."""
 
     def summary(self) -> Iterator[str]:
-        """Yield the lines below the verdict for a reader, with details indented by two spaces."""
+        """Yield the lines that follow the verdict; details are indented by two spaces."""
 
     def data(self) -> dict[str, Any]:
         """Return the comparison as JSON."""
@@ -51,7 +51,7 @@ class ConformResult(Answer):
 
     @classmethod
     def of(cls, *runs: Comparison) -> ConformResult:
-        """Return the result of some comparisons; several are listed under `runs` in the JSON."""
+        """Return the result of some comparisons. If there are several, the JSON lists them under `runs`."""
         shown = [run.data() for run in runs]
         verdicts = {run.verdict for run in runs}
         data = shown[0] if len(shown) == 1 else {"format": shown[0]["format"], "runs": shown}
@@ -122,8 +122,10 @@ def conform_guards(
     seed: int = 1,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> ConformResult:
-    """Remove each of Kafka's checks from a protocol, change each of its rules, and test whether the comparison notices.
-    With `refusals`, this many steps that the model refuses are also tried on Kafka; with `ablate=False`, only those.
+    """Test whether the comparison notices if a check of Kafka's is removed or a rule is changed in a protocol.
+
+    With `refusals`, this many steps that the model does not allow are also tried on Kafka; with `ablate=False`, only
+    those are tried.
     """
     from fencepost.kafka.conform.guards import conform_guards as compare
 
@@ -141,7 +143,7 @@ def conform_changes(
     version: str = "",
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> ConformResult:
-    """Compare each change that a controller could make to a partition with Kafka's PartitionChangeBuilder alone."""
+    """Compare each partition change that a controller could make with the result of Kafka's PartitionChangeBuilder."""
     from fencepost.kafka.conform.binding import PROTOCOL
     from fencepost.kafka.conform.changes import conform_changes as compare
 
@@ -206,7 +208,7 @@ def conform_brokers(
 
 @dataclass(frozen=True)
 class BuildsResult(Answer):
-    """A comparison of two builds of Kafka (same, differs, or not-exercised) with the methods and the history."""
+    """A comparison of two builds of Kafka: same, differs, or not-exercised, with the methods and the history."""
 
     verdict: str
     title: str
@@ -260,7 +262,7 @@ def compare_builds(
 
 @dataclass(frozen=True)
 class ReproduceResult(Answer):
-    """The result of reproducing a finding on a cluster, and the expected one; `lost` lists the keys of lost records."""
+    """The actual and the expected result of reproducing a finding; `lost` lists the keys of lost records."""
 
     title: str
     verdict: str
@@ -325,7 +327,7 @@ def reproduce(
 
 
 def list_findings() -> list[dict[str, str]]:
-    """Return the findings that can be reproduced: their names, their titles, and what their controls leave out."""
+    """Return the findings that can be reproduced: their names, their titles, and what their controls omit."""
     from fencepost.kafka.clusters.reproduce import SCENARIOS
 
     return [{"name": found.name, "title": found.title, "control": found.control} for found in SCENARIOS]

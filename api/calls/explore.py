@@ -1,4 +1,4 @@
-"""The explorer: a local browser page on which the user takes steps of a protocol or a trace."""
+"""The explorer: a page in a local browser on which users take steps of a protocol or a trace."""
 
 import webbrowser
 from collections.abc import Callable

@@ -44,8 +44,8 @@ class Minimal:
 
 @dataclass(frozen=True)
 class Tolerated:
-    """A setting and the cost of the cheapest violating faults, or None if no tried faults violate the property. `front`
-    lists all minimal sets of such faults, with the number of each kind and the cost.
+    """A setting with the lowest cost of faults that violate the property, or None if no tried faults violate it.
+    `front` lists all minimal sets of such faults, with the number of each kind and the cost.
     """
 
     setting: Mapping[str, Any]
@@ -56,7 +56,7 @@ class Tolerated:
 
 @dataclass(frozen=True, repr=False)
 class FaultsResult(Answer):
-    """The faults that each setting of a grid tolerates; without a grid, there is one setting."""
+    """Faults that each setting of a grid tolerates. Without a grid, there is a single setting."""
 
     protocol: str
     settings: tuple[Tolerated, ...] = field(metadata={KEY: "grid"})
@@ -162,7 +162,7 @@ def faults(
 
 @dataclass(frozen=True)
 class _Request:
-    """A question about every point of a grid."""
+    """A question for every point of a grid."""
 
     question: Question
     prop: Property
@@ -173,7 +173,7 @@ class _Request:
     engine: str
 
     def texts(self) -> list[str]:
-        """Return the texts that identify everything on which an answer depends."""
+        """Return texts that identify everything on which an answer depends."""
         found, limits = self.question.protocol, self.options
         shown = (limits.budget, limits.max_states, limits.normalize, limits.compact, self.traces)
         parts = (self.question.constants, self.prop.name, self.kinds, self.costs, shown)

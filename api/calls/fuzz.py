@@ -1,4 +1,4 @@
-"""Random histories of Kafka's own classes, checked after each step; known findings are identified by their fixes."""
+"""Random histories of Kafka's own classes, checked after each step. Fixes identify known findings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COLUMNS = ("kafka", "seed", "steps", "verdict", "finding", "violated", "script")
 
 @dataclass(frozen=True)
 class FuzzResult(Answer):
-    """The result of random histories on Kafka's classes.
+    """Results of random histories on Kafka's classes.
 
     `verdict` is unknown (a violation that no known finding explains), known (only known findings), nothing, or
     undetermined (nothing, in too few histories). `findings` counts the violations of each known finding; `unknown`
@@ -111,7 +111,7 @@ def fuzz(
 
 
 class _Pieces:
-    """All histories of a release and profile from a given seed on, as Parquet files with PIECE rows each."""
+    """All histories of a release and profile, starting with a seed, as Parquet files with PIECE rows each."""
 
     def __init__(self, release: Release, profile: str, seed: int, folder: Path | None) -> None:
         driver = release.classes.name.rpartition("-")[2]  # another driver draws other histories
@@ -167,7 +167,7 @@ class _Pieces:
 
 
 class _Found:
-    """The alarms of a run, each for a known or an unknown finding."""
+    """Violations found in a run, each with its known finding or as unknown."""
 
     def __init__(self, release: Release, profile: str, seed: int, folder: Path | None, watch: Watch) -> None:
         self.release, self.profile, self.seed, self.folder, self.watch = release, profile, seed, folder, watch

@@ -1,8 +1,7 @@
-"""States by hand: build a state from named fields, take an action, see why it is refused, and whether a property holds.
+"""States by hand: build a state from named fields, take an action, and see why it is blocked or which properties hold.
 
-lock = f.in_hand("lock.py", clients=2)
-s = lock.state(holder=0, session={0: {"phase": Phase.HOLDING}})
-lock.take(s, "client-releases", client=0)    # or, as `lock.steps(s)` writes it: "client-releases client=0"
+lock = f.in_hand("lock.py", clients=2) | s = lock.state(holder=0, session={0: {"phase": Phase.HOLDING}}) | lock.take(s,
+"client-releases", client=0)    # or, as `lock.steps(s)` writes it: "client-releases client=0"
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class Held:
 
 
 class InHand:
-    """A machine under given constants, to be tried by hand under the plain semantics."""
+    """A machine with given constants, to be tried by hand under the plain semantics."""
 
     def __init__(self, machine: Machine, properties: tuple[Property, ...], plain: Interpreter) -> None:
         self.machine, self.properties, self.plain = machine, properties, plain
@@ -83,19 +82,19 @@ class InHand:
     def state(self, start: Held | None = None, /, **values: Any) -> Held:
         """Return the first initial state, or `like` if given, with some fields changed by name.
 
-        A record accepts a dictionary; an array a list, or a dictionary by index; a bag or a channel a list of messages.
-        Numbers may be written as the words used in traces: `holder="none"`, `phase="holding"`.
+        A record accepts a dictionary, an array accepts a list or a dictionary by index, and a bag or a channel accepts
+        a list of messages. Numbers may be written as the words that traces use: `holder="none"`, `phase="holding"`.
         """
         record = self.plain.schema.restore((start or self.initial()[0])._key)
         _fill(record, self.machine.state, values)
         return Held(self, self.plain.schema.key(record))
 
     def steps(self, state: Held) -> list[str]:
-        """Return every possible step, as it appears in a trace."""
+        """Return every possible step, written as in a trace."""
         return [self.plain.show(item.step) for item in self.plain.transitions(state._key)]
 
     def take(self, state: Held, action: str, /, **values: Any) -> Held:
-        """Return the state after an action; raise UsageError with the guard that refuses it."""
+        """Return the state after an action; raise UsageError with the guard that blocks it."""
         step = self._step(state, action, values)
         try:
             return Held(self, self.plain.apply(state._key, step).after)
@@ -106,7 +105,7 @@ class InHand:
             ) from error
 
     def why_not(self, state: Held, action: str, /, **values: Any) -> str:
-        """Return the guard that refuses an action, or an empty string if the action is enabled."""
+        """Return the guard that blocks an action, or an empty string if the action is enabled."""
         step = self._step(state, action, values)
         try:
             self.plain.apply(state._key, step)
@@ -181,7 +180,7 @@ def in_hand(
     version: str = "",
     **more: Any,
 ) -> InHand:
-    """Return a protocol to try by hand, given by name, by file, or as a machine with its properties."""
+    """Return a protocol to try by hand. It is given by name, by file, or as a machine with its properties."""
     question = ask(what, properties, constants=constants, version=version, more=more)
     machine = question.protocol.machine
     return InHand(machine, question.protocol.properties, Interpreter(machine, question.constants))

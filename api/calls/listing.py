@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Protocols:
-    """A list of protocols, each a machine with its properties."""
+    """A list of protocols, each of them a machine with its properties."""
 
     protocols: tuple[Protocol, ...]
 
@@ -60,7 +60,7 @@ class Protocols:
 
 @call
 def list_protocols(name: str = "") -> Protocols:
-    """Return all protocols, or the named one, or the one that a file defines."""
+    """Return all protocols, only the named one, or the one that a file defines."""
     return Protocols((find_protocol(name),) if name else tuple(PROTOCOLS.values()))
 
 

@@ -1,4 +1,4 @@
-"""A search, or the rows of a matrix, on Spark, each in its own session."""
+"""Searches and rows of a matrix on Spark, each in its own session."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def search_on(
 
 @dataclass(frozen=True)
 class Plan:
-    """The common part of a matrix's rows, in a form that can be sent to executors. `memory` is in bytes per row; 0
-    stands for a share of the executor's memory.
+    """What all rows of a matrix have in common, in a form that can be sent to executors. `memory` is in bytes per row;
+    0 means an equal share of the executor's memory.
     """
 
     origin: Origin
@@ -67,7 +67,7 @@ class Plan:
 
 
 def plan_of(question: Question, ablation: Ablation, memory: int) -> Plan:
-    """Return the plan of a matrix whose unmodified machine was explored here."""
+    """Return the plan of a matrix whose unmodified machine was explored in this process."""
     asked = tuple(item.name for item in question.properties)
     values = tuple((key, int(value)) for key, value in ablation.constants.values.items())
     options = ablation.options
@@ -78,8 +78,8 @@ def plan_of(question: Question, ablation: Ablation, memory: int) -> Plan:
 
 @cache
 def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
-    """Return a matrix with the unmodified machine explored, once per process: every row is compared with it. Raises
-    UsageError if an executor has too little memory for the unmodified machine.
+    """Return a matrix whose unmodified machine has been explored, once per process: every row is compared with it.
+    Raises UsageError if an executor has too little memory for the unmodified machine.
     """
     from fencepost.api.answers.matrix import refuse_unfinished
     from fencepost.explorers.evidence.ablation import Ablation
@@ -108,7 +108,7 @@ def row_there(plan: Plan, row: Row) -> Json:
 def explore_on(
     cluster: Cluster, plan: Plan, rows: tuple[Row, ...], done: Callable[[Row, Json], None], display: Watch
 ) -> str:
-    """Explore rows on Spark; return why this ended early, or an empty string."""
+    """Explore rows on Spark; return why the work ended early, or an empty string."""
     from fencepost.explorers.spark.session import run_tasks
 
     with (

@@ -1,4 +1,4 @@
-"""Guards and settings that are needed only for liveness, found by searching without the guard or with the setting."""
+"""Guards and settings needed only for liveness, found by searching without the guard or with the setting."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ def eventual_properties(question: Question) -> tuple[Property, ...]:
 
 
 def with_safety(question: Question) -> Question:
-    """Return the question with all safety properties if only leads-to properties were named, as rows cover both."""
+    """Return the question, with all safety properties if only leads-to properties were named: rows contain both."""
     if any(item.kind is not Kind.LEADS_TO for item in question.properties):
         return question
     safety = tuple(item for item in question.protocol.every_property if item.kind.must_hold)

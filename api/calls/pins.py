@@ -1,7 +1,7 @@
-"""Pinned figures, written into the files of runs; only the numbers change.
+"""Pinned figures, written into the files of runs. Only the numbers change.
 
-Figures are counts, depths, lengths of shortest traces, and worst cases. Verdicts are not pinned: to expect another one,
-edit the row.
+Figures are counts, depths, lengths of shortest traces, and worst cases. Verdicts are not pinned; to expect another
+verdict, edit the row.
 """
 
 import re
@@ -44,7 +44,7 @@ class Pinned:
 
 
 def pin(done: Sequence[dict[str, Any]]) -> Pinned:
-    """Write the figures of runs with the expected verdicts into their files."""
+    """Write the figures of runs that have the expected verdicts into their files."""
     by_name = {run.name: run for run in runs()}
     changed: dict[Path, dict[str, Figures]] = {}
     left, lines = [], []
@@ -86,14 +86,14 @@ def _figures_of(item: dict[str, Any]) -> Figures:
 
 
 def with_figures(run: Run, found: Figures) -> Run:
-    """Return a run that expects the verdicts found for its properties."""
+    """Return the run, so that it expects the verdicts that were found for its properties."""
     lengths = {name: found.lengths[name] for name in run.violated}
     worst = {name: found.worst[name] for name in run.worst}
     return replace(run, distinct=found.distinct, depth=found.depth, violated=lengths, worst=worst)
 
 
 def pinned(name: str, text: str, figures: Mapping[str, Figures]) -> str:
-    """Return the text of a runs file with new figures by run; raise UsageError if a run has no place for them."""
+    """Return the text of a runs file with new figures; raise UsageError if a run has no place for its figures."""
     before = Runs({name: text})
     rows = iter(before.all)
     if sum(1 for _ in _ROW.finditer(text)) != len(before.all):
@@ -113,7 +113,7 @@ def pinned(name: str, text: str, figures: Mapping[str, Figures]) -> str:
 
 
 def _repinned(runs: Runs, run: Run, row: str, found: Figures) -> str:
-    """Return the text of one row, from the equals sign on, with new figures."""
+    """Return the text of a row, starting at the equals sign, with new figures."""
     places = {"fails": found.lengths, "worst": found.worst}
 
     def listed(match: re.Match[str]) -> str:
@@ -126,7 +126,7 @@ def _repinned(runs: Runs, run: Run, row: str, found: Figures) -> str:
 
 
 def _item(runs: Runs, run: Run, item: str, figures: Mapping[str, int | str]) -> str:
-    """Return an item such as `KIP903-S2 17` with another figure, and the same spacing."""
+    """Return an item such as `KIP903-S2 17` with another figure and the same spacing."""
     words, last = item.rstrip(), item.rsplit(maxsplit=1)[-1]
     (name,) = runs.names(run.protocol, " ".join(item.split()[:-1]))
     return words[: -len(last)] + str(figures[name]) + item[len(words) :]

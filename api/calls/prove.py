@@ -1,4 +1,4 @@
-"""Proofs by induction and bounded proofs, confirmed by the plain semantics and exhaustive search; search for lemmas."""
+"""Proofs by induction, bounded proofs, and a search for lemmas; the plain semantics confirms the answers."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def proof_of(
     *,
     cache: bool,
 ) -> Proof:
-    """Return a proof, from the cache if the same text was proved before."""
+    """Return a proof, from the cache if the same text has been proved before."""
     from fencepost.explorers.symbolic.cache import cached
     from fencepost.explorers.symbolic.proof import prove as proved
 
@@ -142,7 +142,7 @@ def refuse_several_ways(ways: list[str], *, strengthen: bool, havoc_loops: bool)
 
 
 def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
-    """Confirm z3's answer under the plain semantics, and search for the state before the step."""
+    """Confirm z3's answer under the plain semantics, and search for the state from which the step starts."""
     from fencepost.explorers.symbolic.proof import said_of
 
     if report.proof.history is not None:
@@ -196,7 +196,7 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
 
 
 def with_violated(proof: Proof, found: Mapping[str, str]) -> Proof:
-    """Return a proof with the violated properties, each with the reason."""
+    """Return the proof with violated properties, each with the reason."""
     findings = tuple(
         replace(item, verdict=Verdict.VIOLATED, why=found[item.name]) if item.name in found else item
         for item in proof.findings
@@ -206,7 +206,7 @@ def with_violated(proof: Proof, found: Mapping[str, str]) -> Proof:
 
 def beside_error(report: ProveResult, error: DomainError, result: Result | None) -> ProveResult:
     """Return the violations that were found although the model raises an error; everything else is undecided. `result`
-    is the result of the search that ended with the error. Raises the error if nothing is violated.
+    is the result of the search that ended with the error. If nothing is violated, raises the error.
     """
     from fencepost.explorers.symbolic.proof import said_of
 
@@ -220,7 +220,7 @@ def beside_error(report: ProveResult, error: DomainError, result: Result | None)
 
 
 def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, str]:
-    """Return the properties violated on the path to an error, each with the number of states."""
+    """Return the properties that are violated on the path to an error, each with the path's number of states."""
     plain = Interpreter(report.found.machine, report.constants)
     found: dict[str, str] = {}
     for number in range(len(error.states)):
@@ -234,7 +234,7 @@ def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, st
 
 
 def violated_in(result: Result | None) -> dict[str, str]:
-    """Return the violations of a search with their runs, or an empty result without a search."""
+    """Return the violations in a search with their runs; empty if there was no search."""
     return {
         item.name: f"violated by a run of {item.path.length} states, which `fencepost check` shows"
         for item in (result.properties if result else ())
@@ -255,7 +255,7 @@ def why_unconfirmed(report: ProveResult, error: Exception) -> str:
 
 
 def confirm(report: ProveResult, pair: Pair) -> Key:
-    """Take the step under the plain semantics and return the successor; raise MismatchError if nothing is violated."""
+    """Take the step under the plain semantics and return its successor; raise MismatchError if it violates nothing."""
     machine = report.found.machine
     from fencepost.explorers.symbolic.replays import require_tried_arguments
 
@@ -271,9 +271,9 @@ def confirm(report: ProveResult, pair: Pair) -> Key:
 
 
 def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str]:
-    """Return those of the properties violated by this step somewhere that it violates here under the plain semantics.
+    """Return which of the properties that this step violates somewhere are violated here under the plain semantics.
 
-    If `normalize` is a separate step of the proof, a property that raises an error counts as violated; otherwise the
+    If `normalize` is a separate step of the proof, a property that raises an error counts as violated. Otherwise, the
     state before is reachable, and the error is raised.
     """
     machine = report.found.machine
@@ -295,9 +295,9 @@ def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str
 def look_for_errors(machine: Machine, constants: Constants) -> None:
     """Take the first steps of a machine under the plain semantics; raise DomainError if one ends with an error.
 
-    A proof makes no claim about steps that end with an error, and unbounded constants remove limits of domains too, so
-    such errors are reported if found immediately, as by `check`. Actions whose parameters have too many values are left
-    out.
+    A proof makes no claim about steps that end with an error, and unbounded constants also remove limits of domains.
+    Errors are therefore reported if they are found immediately, as by `check`. Actions whose parameters have too many
+    values are skipped.
     """
     plain = Interpreter(machine, constants)
     few = [item for item in (machine.initial, *machine.actions) if values_together(plain, item) <= MOST_VALUES]
@@ -344,7 +344,7 @@ def search_states(
 
 
 def look_for(report: ProveResult, search: Search, result: Result, state: Key) -> tuple[str, dict[str, str] | None, str]:
-    """Search for a state; if the proof leaves constants unbounded, the answer gives the values used in the search.
+    """Search for a state. If the proof leaves constants unbounded, the answer says which values the search used.
 
     Returns the answer, the violated properties (None if the state was reached), and the signal that ended the search,
     if any.
@@ -378,8 +378,8 @@ LOOKED_AT = 3_000
 
 
 def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
-    """Return the report of a proof with added lemmas, on which the verdicts on the properties then depend. After
-    Ctrl-C, return the report unchanged, or with the results so far.
+    """Return the report of a proof with added lemmas, which the verdicts on the properties then depend on. After
+    Ctrl-C, return the report unchanged or with the results so far.
     """
     if report.proof.verdict is not Verdict.UNDETERMINED or report.proof.why_stopped:
         return report

@@ -1,4 +1,4 @@
-"""Counterexamples in files: replayed, or shortened to the shortest trace with the same finding."""
+"""Counterexamples in files, which are replayed or shortened to the shortest trace that shows the same."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BUDGET, MEMORY = 60.0, 2 << 30
 
 @dataclass(frozen=True, repr=False)
 class ReplayResult(Counterexample):
-    """A replayed trace: every step was enabled, and it ends as the file claims."""
+    """A replayed trace. Every step was enabled, and the trace ends as the file claims."""
 
     verdict: Verdict
 
@@ -47,7 +47,7 @@ class ShrinkResult(Shrunk):
 
     @property
     def summary(self) -> str:
-        """A sentence on how much was shortened, and on the limits within which shorter traces were excluded."""
+        """How much was shortened, and within which limits shorter traces were excluded, as text."""
         now = counted(self.path.length, "state")
         took = show_seconds(self.seconds)
         shorter = self.path.length < self.before
@@ -88,7 +88,7 @@ def replay(file: str | Path, *, model: str | Path | None = None, rewrite: bool =
 
 @call
 def replay_text(text: str, *, model: str | Path | None = None) -> ReplayResult:
-    """Replay a trace given as text, as in pasted tests; see `replay`."""
+    """Replay a trace that is given as text, as in pasted tests; see `replay`."""
     made = replaying.replay_text(text, lookup_in(str(model) if model else None))
     return ReplayResult(made.trace, made.path, made.verdict)
 
@@ -104,7 +104,7 @@ def shrink(
     progress: Watch | Callable[[Event], None] | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> ShrinkResult:
-    """Return the shortest trace with the same finding: fewer steps, smaller constants, and a search for a shorter one.
+    """Return the shortest trace that shows the same: fewer steps, smaller constants, and a search for a shorter one.
 
     `what` is a counterexample or a trace file. `budget` is in seconds, not counting compilation; `memory` is in bytes
     for each search.

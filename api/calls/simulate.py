@@ -1,4 +1,4 @@
-"""Random walks through a protocol, and their findings."""
+"""Random walks through a protocol, and the violations they find."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WALKS, DEPTH = 10_000, 100
 
 @dataclass(frozen=True, repr=False)
 class SimulateResult(Printed, Sample):
-    """The result of random walks: how many walks decided each property, and the gravest violation, shortened."""
+    """Results of random walks: how many walks decided each property, and the gravest violation, shortened."""
 
     question: Question = field(kw_only=True, repr=False)
     shown: Sampled | None = field(kw_only=True, default=None, repr=False)
@@ -112,10 +112,10 @@ def simulate(
     cancel: Callable[[], bool] | None = None,
     **more: Any,
 ) -> SimulateResult:
-    """Take random walks through a protocol and judge its properties; walks never prove that a property holds.
+    """Take random walks through a protocol and judge its properties. Walks never prove that a property holds.
 
-    A walk has at most `depth` steps. Protocol, constants, weights, seed and the walk's number determine it. Other
-    arguments are as in `check`; properties of behaviours are omitted, and refused if named.
+    A walk has at most `depth` steps. The protocol, constants, weights, seed and the walk's number determine it. Other
+    arguments are as in `check`; properties of behaviours are omitted, and rejected if they are named.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
     require_number("depth", depth, 1)

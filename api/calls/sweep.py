@@ -1,4 +1,4 @@
-"""Random walks over a grid of constants, on Spark, and traces of the violations."""
+"""Random walks over a grid of constants on Spark, and traces of the violations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SweptCell:
-    """The result of the walks for one combination of the grid's values; `violated` counts walks."""
+    """The result of the walks with one combination of the grid's values. `violated` contains numbers of walks."""
 
     constants: Mapping[str, Any]
     verdict: Verdict
@@ -100,7 +100,7 @@ MOST_WALKS = 1 << 62
 
 @dataclass(frozen=True)
 class _Request:
-    """A requested sweep; `settings` maps cells to settings, `refused` lists settings that the machine refuses."""
+    """A requested sweep. `settings` maps cells to settings, and `refused` lists settings that the machine rejects."""
 
     question: Question
     axes: dict[str, list[int]]
@@ -118,7 +118,7 @@ class _Request:
 
 @dataclass(frozen=True)
 class _Shown:
-    """A violation with its trace, which is shortened on request."""
+    """A violation with its trace, which is shortened if requested."""
 
     violation: Violation
     made: Counterexample
@@ -249,7 +249,10 @@ def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainErr
 
 
 def _plan(request: _Request, watch: Watch) -> Sweep:
-    """Return the plan of the walks; compile every shape of the grid first, so executors here find it cached."""
+    """Return the plan of the walks.
+
+    Every shape of the grid is compiled first, so that local executors find it cached.
+    """
     from fencepost.explorers.spark.sweep import Sweep
     from fencepost.explorers.spark.work import Origin
 
@@ -266,7 +269,7 @@ def _plan(request: _Request, watch: Watch) -> Sweep:
 
 
 def _walked_again(plan: Sweep, walker: Walker, violation: Violation, *, resume: bool) -> Way:
-    """Return the path of a walk that violates a property; raise UsageError if that contradicts the stored rows."""
+    """Return the path of a walk that violates a property; raise UsageError if the path contradicts the stored rows."""
     refused = UsageError(
         f"according to the saved walks, walk {violation.walk} of cell {violation.cell} violates "
         f"{violation.property!r}, but it does not: choose another folder."

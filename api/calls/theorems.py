@@ -1,4 +1,4 @@
-"""The proofs of the catalogue, each with a broken twin that must fail."""
+"""Proofs of the catalogue, each with a broken twin that must fail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TheoremsResult:
-    """The results of the catalogue's proofs as JSON objects, each with its twin."""
+    """Results of the catalogue's proofs and their twins, as JSON objects."""
 
     proofs: tuple[dict[str, Any], ...]
     why_stopped: str = ""
@@ -58,7 +58,7 @@ def prove_catalogue(
     progress: Watch | Callable[[Event], None] | None = None,
     each: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> TheoremsResult:
-    """Attempt every proof of the catalogue, and check that every twin fails; `each` is called with every proof."""
+    """Attempt every proof of the catalogue, and check that every twin fails. `each` is called with every result."""
     rows: list[dict[str, Any]] = []
     watch = watched(progress)
     for item in THEOREMS:
@@ -140,7 +140,7 @@ def _prove(
 
 
 def twin_fails(item: Theorem, twin: Proof) -> bool:
-    """Return whether the twin fails because z3 found a counterexample, rather than because z3 gave up."""
+    """Return whether the twin fails because z3 found a counterexample, not because z3 gave up."""
     named = item.twin.action
     is_step = any(answer.action == named for answer in twin.broken)
     is_property = any(found.name == named and found.verdict is not Verdict.PROVED for found in twin.findings)

@@ -1,6 +1,6 @@
 """Guarantees that were never violated, and witnesses, actions and guards that were never reached, taken or needed.
 
-They follow from the catalogue's runs and the measured matrices, without a search.
+They are found in the catalogue's runs and the measured matrices, without a search.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ evidence.
 
 @dataclass(frozen=True)
 class VacuityResult:
-    """Suspicions about each protocol, by the keys of `report`; `stale` lists protocols whose matrix is outdated."""
+    """Suspicions about each protocol, by the keys of `report`. `stale` lists protocols whose matrix is outdated."""
 
     protocols: tuple[dict[str, Any], ...]
     stale: tuple[str, ...]
@@ -70,7 +70,7 @@ def vacuity(*names: str) -> VacuityResult:
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """A row of a protocol's matrices, for a removed guard or a changed setting, at each set of constants."""
+    """A row of a protocol's matrices, for a removed guard or a changed setting, with each set of constants."""
 
     protocol: str
     row: str
@@ -89,7 +89,7 @@ class MeasuredRow:
 
 @call
 def measured_row(names: tuple[str, ...], row: str) -> MeasuredRow:
-    """Return the row with this name, such as `follower-fetch 1` or `elr=off`; raise UsageError if not measured."""
+    """Return the row with a name such as `follower-fetch 1` or `elr=off`; raise UsageError if it was not measured."""
     if len(names) != 1 or names[0] not in measured():
         raise UsageError(
             f"`row=` needs the one measured protocol to which the row belongs, not {' '.join(names) or 'none'}: write "
@@ -108,7 +108,7 @@ def measured_row(names: tuple[str, ...], row: str) -> MeasuredRow:
 
 def seen_to_fail() -> set[tuple[str, str]]:
     """Return the properties that a run of the catalogue or a row of a matrix violates, by family of protocols. An
-    at-most property counts as violated if two runs differ in its worst cost.
+    at-most property counts as violated if its worst cost differs between two runs.
     """
     broken = {
         (family_of(name), prop)
@@ -127,12 +127,12 @@ def seen_to_fail() -> set[tuple[str, str]]:
 
 
 def family_of(name: str) -> str:
-    """Return the protocol's name, or a common name for the published models, which share their properties."""
+    """Return the protocol's name; published models, which share their properties, have a common name."""
     return "lineage" if protocol(name).machine.state is base.State else name
 
 
 def decided_by() -> dict[tuple[str, str], list[str]]:
-    """Return the guarantees that each property decides, by family of protocols and property name."""
+    """Return, by family of protocols and property name, the guarantees that each property decides."""
     found: dict[tuple[str, str], list[str]] = {}
     for entry in entries().values():
         if entry.kind in ("always", "step"):
@@ -147,7 +147,7 @@ def decided_by() -> dict[tuple[str, str], list[str]]:
 
 
 def falsifiable() -> dict[str, bool]:
-    """Return, for each guarantee that holds, whether a property that decides it was violated anywhere."""
+    """Return, for each guarantee that holds, whether any variant violates a property that decides it."""
     broken = seen_to_fail()
     found: dict[str, bool] = {}
     for item, names in decided_by().items():
@@ -163,8 +163,8 @@ def vacuous() -> list[str]:
 
 
 def report(found: Protocol) -> dict[str, Any]:
-    """Return the suspicions about a protocol under all measured constants, and its guarantees without evidence. The
-    keys are those of `suspicions`. Without a measured matrix, no claim is made about actions and guards.
+    """Return the suspicions about a protocol for all measured constants, and its guarantees without evidence. The keys
+    are those of `suspicions`. Without a measured matrix, no claim is made about actions and guards.
     """
     broken = {prop for family, prop in seen_to_fail() if family == family_of(found.name)}
     own = [run for run in runs() if run.protocol == found.name]
@@ -196,7 +196,7 @@ def _is_about(name: str, found: Protocol) -> bool:
 
 
 def together(data: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the actions that never happen and the guards that nothing needs, under any constants of a protocol."""
+    """Return the actions that are never taken and the guards that nothing needs, with any constants of a protocol."""
     each = [suspicions(item) for item in data["bases"]]
     needed = {
         (row["action"], row["number"])

@@ -1,4 +1,4 @@
-"""A check and a replay for your own test suite, and the errors for unexpected results."""
+"""Checks and replays for your own test suite, and the errors for unexpected results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Search:
-    """The limits of a search. `trace` is the file to which the first unexpected violation is written."""
+    """Limits of a search. `trace` is the file to which the first unexpected violation is written."""
 
     engine: str = "native"
     workers: int = 0
@@ -74,14 +74,14 @@ def check(
 
 
 def replay(file: str | Path, model: str | Path | None = None) -> ReplayResult:
-    """Replay a trace file, whose protocol is in the file `model` if it is your own; raise UsageError on failure."""
+    """Replay a trace file. `model` is the file of your own protocol; raises UsageError on failure."""
     from fencepost.api.calls.shrink import replay as take
 
     return take(file, model=model)
 
 
 def describe(result: Result, *, as_expected: bool = False) -> str:
-    """Return a result on one line: constants, verdict, and reach."""
+    """Return a result on one line: constants, verdict, and how far the verdict reaches."""
     values = " ".join(f"{name}={str(value).lower()}" for name, value in result.constants.items())
     reach = "" if result.complete else f"; {result.why_stopped}"
     expected = ", as expected" if as_expected and result.verdict not in ("holds", "proved") else ""
@@ -93,7 +93,7 @@ def describe(result: Result, *, as_expected: bool = False) -> str:
 
 
 def judge(result: CheckResult, expected: Callable[[str], tuple[str, int | None]], how: Search) -> None:
-    """Raise the error for an unexpected result, with the differences and the trace of the first one."""
+    """Raise an error if the result is unexpected, with the differences and the trace of the first one."""
     wrong = [(item, *expected(item.name)) for item in result.properties]
     wrong = [(item, verdict, length) for item, verdict, length in wrong if not _is_as(item, verdict, length)]
     unknown = [item for item, _, _ in wrong if item.verdict in ("undetermined", "not-found")]
@@ -115,7 +115,7 @@ def judge(result: CheckResult, expected: Callable[[str], tuple[str, int | None]]
 def _expected(
     question: Question, violated: Iterable[str] | Mapping[str, int], unreached: Iterable[str]
 ) -> Callable[[str], tuple[str, int | None]]:
-    """Return the expected verdict on each property by name, with the length of its trace if given."""
+    """Return the expected verdict on each property, and the length of its trace if that is given."""
     known = violated if isinstance(violated, Mapping) else {}
     lengths: dict[str, int | None] = {name: known.get(name) for name in violated}
     others = tuple(unreached)

@@ -30,7 +30,7 @@ FACT = "fencepost"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add Fencepost's options, each with its prefix."""
+    """Add Fencepost's options, all with the same prefix."""
     group = parser.getgroup("fencepost", "Fencepost: models of replication protocols")
     for name, metavar, said in OPTIONS:
         group.addoption(f"--fencepost-{name}", metavar=metavar, help=said, type=int if name == "workers" else str)
@@ -44,7 +44,7 @@ def fencepost(request: pytest.FixtureRequest) -> Fencepost:
 
 
 class Fencepost:
-    """The checks of one test, under the options of the pytest run."""
+    """Checks of one test, with the options of the pytest run."""
 
     def __init__(self, item: pytest.Item, config: pytest.Config) -> None:
         self.item, self.config = item, config
@@ -71,7 +71,7 @@ class Fencepost:
         return result
 
     def replay(self, file: str | Path, model: str | Path | None = None) -> ReplayResult:
-        """Replay a trace file, with your own protocol in the file `model`; fail the test if the replay fails."""
+        """Replay a trace file, whose own protocol is in the file `model`; fail the test if the replay fails."""
         __tracebackhide__ = True
         from fencepost.model.language.errors import FencepostError
         from fencepost.testing import checks as testing
@@ -84,7 +84,7 @@ class Fencepost:
         return made
 
     def beside(self, what: Any) -> Any:
-        """Return the path of a file next to the test, so that a suite can run from any folder."""
+        """Return the path of a file next to the test, so that a test suite can run from any folder."""
         is_file = isinstance(what, Path) or (isinstance(what, str) and Path(what).suffix in (".py", ".trace"))
         here = self.item.path.parent / what if is_file else None
         return here if here is not None and here.is_file() else what
@@ -150,7 +150,7 @@ class TraceFile(pytest.File):
 
 
 class TraceItem(pytest.Item):
-    """A replay, which passes if every step is enabled and the trace ends as it claims."""
+    """A replay that passes if every step is enabled and the trace ends as it claims."""
 
     def runtest(self) -> None:
         """Replay the trace."""
@@ -175,7 +175,7 @@ class TraceItem(pytest.Item):
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print a line for each check with the reach of its verdict."""
+    """Print a line for each check that says how far its verdict reaches."""
     lines = [
         f"{report.nodeid}: {value}"
         for reports in terminalreporter.stats.values()

@@ -1,1 +1,1 @@
-"""Topics: the losses that a topic's settings allow, according to measured figures."""
+"""Topics: losses that a topic's settings allow, according to measured figures."""

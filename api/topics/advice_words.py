@@ -1,4 +1,4 @@
-"""The wording of advice, shared by the console and the pages."""
+"""Wording of advice, shared by the console and the pages."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -90,7 +90,7 @@ def in_kafka(faults: Mapping[str, int]) -> str:
 
 
 def headline(data: Json) -> str:
-    """Return the answer in one sentence, which fits on a line unless several settings are unusual."""
+    """Return the answer as a sentence that fits on a line unless several settings are unusual."""
     settings, rows = data["settings"], data["operations"]
     line, replicas = release_of(data).removeprefix("Kafka "), settings["replicas"]
     release, read = str(settings["release"] or line), patches_read(str(settings["kafka"]))
@@ -129,7 +129,7 @@ def headline(data: Json) -> str:
 
 
 def answer_of(data: Json, item: Json) -> str:
-    """Return in one sentence whether an operation may be performed with these settings."""
+    """Return a sentence that says whether an operation may be performed with these settings."""
     settings, title = data["settings"], item["title"]
     release = settings["release"] or release_of(data).removeprefix("Kafka ")
     where = f"{release}, RF {settings['replicas']}, min ISR {settings['min_isr']}"
@@ -158,7 +158,7 @@ def facts_of(item: Json, most: int) -> Iterator[tuple[str, str]]:
 
 
 def row_of(item: Json) -> tuple[str, str, str]:
-    """Return an operation on one line: its name, its effect, and the alternative."""
+    """Return an operation's name, its effect and the alternative, each for a line."""
     fact = SAID[item["outcome"]]
     if item["evidence"] and item["outcome"] != "not-measured":
         fact = f"{fact}: {_in_short(item['evidence'][0])}"
@@ -199,14 +199,14 @@ def _observed(item: Json) -> list[str]:
 
 
 def proofs_of(item: Json) -> list[str]:
-    """Return what to do after an operation did harm, and how to reproduce or measure it."""
+    """Return what to do after an operation that did harm, and how to reproduce or measure it."""
     lines = [f"If it happened: {item['after']}"] if item["after"] else []
     lines += [f"To reproduce it: {item['show']}."] if item["show"] else []
     return lines + ([f"To measure it: {item['measure']}."] if item["measure"] else [])
 
 
 def _nearest(others: Iterable[Json]) -> list[Json]:
-    """Return, for each finding, the observation with the fewest differing settings."""
+    """Return, for each finding, the observation whose settings differ least."""
     found: dict[tuple[str, ...], Json] = {}
     for item in others:
         key = tuple(item["findings"])
@@ -257,7 +257,7 @@ def in_sentences(steps: Iterable[str]) -> list[str]:
 
 
 def released_of(data: Json) -> str:
-    """Return a sentence on the release's own losses if crashes preserve the disk, or on the missing search."""
+    """Return a sentence on the losses of the release itself if disks survive crashes, or on the missing search."""
     found, release = data["released"], release_of(data)
     begin = f"{release} with its findings, if a crash preserves the disk"
     if found is None:

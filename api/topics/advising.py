@@ -1,6 +1,6 @@
 """Advice on a topic's settings from measured figures: crashes, findings, and what to change.
 
-The module does not search. Settings that were not searched are reported as such, and never as safe.
+The module does not search. Settings that were not searched are reported as such, never as safe.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FIRST_ELR = (4, 0)
 
 @dataclass(frozen=True, repr=False)
 class AdviceResult(Answer):
-    """Advice on settings: their measured cell, the fewest crashes that lose a record, findings, operations, changes."""
+    """Advice on settings: the measured cell, the fewest crashes that lose a record, findings, and operations."""
 
     settings: Settings
     point: Json | None
@@ -77,8 +77,9 @@ def advise(
 ) -> AdviceResult:
     """Return how a topic's settings affect its records; raise UsageError for invalid settings.
 
-    `kafka` defaults to the newest supported release; `elr` None selects the default of new clusters of the release.
-    `brokers` is the number in the cluster: a replica can be moved only if there are more brokers than replicas.
+    `kafka` defaults to the newest supported release. If `elr` is None, the default for new clusters of the release is
+    used. `brokers` is the number of brokers in the cluster; a replica can be moved only if there are more brokers than
+    replicas.
     """
     version, named = _version(kafka), kafka.strip().lower().removeprefix("kafka-")
     release, has_elr = "" if f"kafka-{named}" == version else named, _usual_elr(version) if elr is None else elr

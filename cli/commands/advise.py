@@ -62,7 +62,7 @@ ON_OFF = Choice(["on", "off"])
 @options.verbose_option
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exit:
-    """Explain what settings mean for records: the fewest crashes that lose one, applicable findings, and what to change.
+    """Explain what settings mean for records: the fewest crashes that lose one, related findings, and what to change.
 
     The answer comes from measured tables; the command does not search. Settings that were not measured are reported as
     such.

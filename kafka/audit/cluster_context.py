@@ -1,6 +1,6 @@
-"""The cluster-wide facts that partitions depend on, by offset: broker states, settings, topics and features.
+"""Cluster-wide facts that partitions depend on, by offset: broker states, settings, topics and features.
 
-There are few such records compared with those of partitions, so they are collected once and sent to every task.
+There are far fewer such records than partition records, so they are collected once and sent to every task.
 """
 
 import json
@@ -38,7 +38,7 @@ TOGETHER = 1000
 
 
 class LogRecord(NamedTuple):
-    """A record of the log. Records of a snapshot get the last offset that it covers."""
+    """A record from the log. Records from a snapshot get the last offset that the snapshot covers."""
 
     offset: int
     snapshot: bool
@@ -66,7 +66,7 @@ class Away(NamedTuple):
 
 @dataclass
 class Presence:
-    """A broker's absences, registrations and states; initially it is unregistered."""
+    """A broker's absences, registrations and states. Initially, the broker is unregistered."""
 
     away: list[Away] = field(default_factory=lambda: [Away(-1, -1, FOREVER, FOREVER)])
     registered: list[tuple[int, int]] = field(default_factory=list)
@@ -92,9 +92,8 @@ class Presence:
         self._offsets = [offset for offset, _ in self.registered]
 
     def why_away(self, offset: int, time: int) -> str:
-        """Return why the broker is away when a partition changes; empty if it is not.
-
-        The partition's record may come shortly before the broker's.
+        """Return why the broker is away when a partition changes, or an empty string if it is not away. The partition's
+        record may come shortly before the broker's.
         """
         at = bisect_right(self.standings, offset, key=lambda item: item.offset)
         known = self.standings[at - 1] if at else Standing(-1, 0, False, False, 0)
@@ -123,7 +122,7 @@ class Presence:
 
 
 class Moment(NamedTuple):
-    """The settings of a topic from an offset on. `clears`: a ClearElrRecord; `removed`: the topic is deleted."""
+    """A topic's settings from an offset on. `clears` marks a ClearElrRecord, and `removed` a deletion of the topic."""
 
     offset: int
     time: int
@@ -138,7 +137,7 @@ class Moment(NamedTuple):
 
 @dataclass
 class Topic:
-    """A topic id with its settings; a topic recreated under the same name gets another id."""
+    """A topic id with its settings. A topic that is recreated under the same name gets another id."""
 
     name: str
     created: int
@@ -171,7 +170,7 @@ class ClusterContext:
 
     @property
     def release(self) -> dict[str, Any]:
-        """The rules in force at the end of the log, as JSON; null if the log does not contain metadata.version."""
+        """Rules in force at the end of the log, as JSON; null if the log contains no metadata.version."""
         level, supported = self._level(METADATA_FEATURE, self.end), min(self.supported.values(), default=None)
         on = [bool(value) for _, _, kind, value in self.common if kind == ELR_FEATURE]
         return {
@@ -257,7 +256,7 @@ def _aborted(events: list[LogRecord]) -> list[tuple[int, int]]:
 
 
 def _whole(text: str | None) -> int | None:
-    """Return a setting as an integer; None if Kafka's controller would not have accepted the text."""
+    """Return a setting as an integer; None if Kafka's controller would have rejected the text."""
     return int(text) if text is not None and WHOLE.fullmatch(text) else None
 
 

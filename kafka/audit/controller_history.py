@@ -1,4 +1,4 @@
-"""A partition's recorded history as the controller of `replication` sees it, in the model's numbers.
+"""A partition's recorded history as the controller in `replication` sees it, in the model's numbers.
 
 Only the controller's state is recorded; `reconstruction` searches for the brokers' steps.
 """
@@ -27,7 +27,10 @@ ENDS = ("deleted", "unjudged")
 
 
 class ControllerState(NamedTuple):
-    """The controller's state of a partition and its brokers. Brokers are numbered; sets of brokers are bit masks."""
+    """The controller's state of a partition and its brokers.
+
+    Brokers are numbered, and sets of brokers are bit masks.
+    """
 
     leader: int
     leader_epoch: int
@@ -45,7 +48,7 @@ class ControllerState(NamedTuple):
 
     @property
     def assignment(self) -> tuple[int, int, int]:
-        """Replicas being added, replicas being removed, and brokers without a replica."""
+        """Bit masks of the replicas being added, the replicas being removed, and the brokers without a replica."""
         return (self.adding, self.removing, self.missing)
 
 
@@ -95,9 +98,8 @@ class _Item(NamedTuple):
 
 
 def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | None) -> ControllerHistory:
-    """Return the history in a partition's rows, starting as early as the model's capacity allows.
-
-    Raises UsageError if the model cannot start at any row.
+    """Return the history in a partition's rows, starting as early as the model's capacity allows. Raises UsageError if
+    the model cannot start at any row.
     """
     piece, end = _last_piece(
         [row for row in rows if until is None or row["offset"] <= until], _end(rows, around, until)
@@ -120,15 +122,17 @@ def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, u
 
 
 def _end(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | None) -> int:
-    """Return the last offset to use. Deleting a topic also deletes its settings, so that is excluded."""
+    """Return the last offset to use.
+
+    The deletion of a topic is excluded, because it also deletes the topic's settings.
+    """
     topic = around.topics.get(rows[0]["topic_id"])
     return min(around.end if until is None else until, topic.removed - 1 if topic else around.end)
 
 
 def _last_piece(rows: list[dict[str, Any]], end: int) -> tuple[list[dict[str, Any]], int]:
-    """Return the rows since the partition was created or its state was last known, and their last offset.
-
-    The rows end before a deletion.
+    """Return the rows since the partition was created or its state was last known, and their last offset. The rows end
+    before a deletion of the partition.
     """
     found: list[dict[str, Any]] = []
     until = end
@@ -173,9 +177,8 @@ def _targets(rows: list[dict[str, Any]]) -> list[Brokers]:
 
 
 def _numbering(lists: list[Brokers], targets: list[Brokers], everybody: set[int]) -> tuple[Brokers, int]:
-    """Return an order of the brokers that is consistent with most replica lists, and how many brokers are moved.
-
-    As in the model, moved brokers come first, and among them those without an initial replica last.
+    """Return an order of the brokers that is consistent with most replica lists, and how many brokers are moved. As in
+    the model, moved brokers come first; among them, those without an initial replica come last.
     """
     begun = lists[0]
     moved = {broker for broker in everybody if any(broker not in one for one in (*lists, *targets))}
@@ -228,7 +231,7 @@ def _points(items: Iterator[_Item], first: dict[str, Any], order: Brokers) -> It
 
 
 def _after(now: ControllerState, item: _Item, names: Names, everyone: int, epoch: int) -> Iterator[ControllerState]:
-    """Yield the controller's states after an event. Min ISR changes in steps of one, as in the model."""
+    """Yield the controller's states after an event. As in the model, min ISR changes in steps of one."""
     if item.kind == "change":
         row = item.what
         last = row["last_known"]

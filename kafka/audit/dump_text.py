@@ -1,4 +1,4 @@
-"""Converter from the output of `kafka-dump-log.sh --cluster-metadata-decoder` to our decoder's format."""
+"""Converts the output of `kafka-dump-log.sh --cluster-metadata-decoder` to the format of Fencepost's decoder."""
 
 import json
 import re
@@ -25,9 +25,8 @@ LONGEST = 1 << 24
 
 
 def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], after: int = -1) -> Iterator[bytes]:
-    """Yield a line for each record after an offset.
-
-    The ranges of offsets and notes about invalid text are appended to `runs` and `notes`.
+    """Yield a line for each record after an offset. Ranges of offsets are appended to `runs`, and notes about invalid
+    text to `notes`.
     """
     last, epoch, control = -1, -1, False
     with path.open(encoding="utf-8", errors="replace") as opened:
@@ -93,7 +92,7 @@ def _payload(text: str) -> tuple[str, int, str, str] | None:
 
 
 def _note(notes: list[Note], what: str, path: Path, at: int, said: str) -> None:
-    """Add a note about a line; once there are many of a kind, the last note counts the others."""
+    """Add a note about a line. If there are many notes of a kind, the last one counts the others."""
     same = [note for note in notes if note.what == what]
     if len(same) < MOST - 1:
         notes.append(Note(what, f"{path}, line {at}: {said}"))

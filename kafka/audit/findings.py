@@ -1,4 +1,4 @@
-"""Kinds of findings of an audit: severity, guarantee, and what to check on the brokers."""
+"""Kinds of findings in an audit: severity, guarantee, and what to check on the brokers."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -13,9 +13,8 @@ VIOLATION, EXPOSURE = True, False
 
 @dataclass(frozen=True)
 class Sort:
-    """A kind of finding.
-
-    A violation breaks an invariant of the controller; an exposure is a state in which records may be lost.
+    """A kind of finding. A violation breaks an invariant of the controller; an exposure is a state in which records may
+    be lost.
     """
 
     name: str
@@ -50,7 +49,7 @@ class Sort:
 
 
 class Found(NamedTuple):
-    """A finding about a partition and some of its brokers. `lasted` is in milliseconds, -1 for a single moment."""
+    """A finding about a partition and some of its brokers. `lasted` is in milliseconds; -1 means a single moment."""
 
     sort: str
     severity: Severity

@@ -1,4 +1,4 @@
-"""Replay of one partition's records: its history, violated invariants, and states in which records may be lost."""
+"""Replay of a single partition's records: its history, violated invariants, and states in which records may be lost."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ OF_BROKERS = ("inactive-member", "stale-member", "nobody-elected")
 
 
 class Row(NamedTuple):
-    """A partition after a record. `election` says how a new leader was elected, `why` says why brokers left."""
+    """A partition after a record. `election` says how a new leader was elected; `why` says why brokers left."""
 
     topic_id: str
     topic: str
@@ -60,9 +60,8 @@ class Row(NamedTuple):
 
 
 class Follower:
-    """State of the replay of one partition.
-
-    `within` is in milliseconds: changes so soon after min ISR was raised or leadership was lost are suspicious.
+    """State of the replay of one partition. `within` is in milliseconds. A change is suspicious if it follows a raise
+    of min ISR or a loss of leadership this soon.
     """
 
     def __init__(
@@ -93,7 +92,7 @@ class Follower:
         """Reported findings that still apply, with their brokers."""
 
     def take(self, offset: int, time: int, epoch: int, text: str, *, creates: bool, snapshot: bool) -> Iterator[Row]:
-        """Yield a row for this record, after rows for events that precede it."""
+        """Yield a row for this record, after the rows for earlier events."""
         yield from self._pass(offset, time)
         self._epoch = epoch
         if creates:
@@ -164,7 +163,7 @@ class Follower:
         self._say("elr-left-behind", moment.offset, moment.time, core.elr, text)
 
     def _delete(self, core: Core, moment: Moment) -> None:
-        """Report brokers that stay in the controller's index of a deleted topic."""
+        """Report brokers that remain in the controller's index of a deleted topic."""
         left = {broker: at for broker, at in self._cleared.items() if broker not in core.elr}
         if left:
             text = (
@@ -360,7 +359,9 @@ class Follower:
         )
 
     def _is_doubtful(self, leader: int, offset: int) -> bool:
-        """Return whether this broker may lack records. If ELR was turned off, it may only if it has re-registered."""
+        """Return whether this broker may lack records. If ELR was turned off, it may lack some only if it has
+        re-registered.
+        """
         presence = self._around.brokers.get(leader)
         stale = self._tainted[leader] == "stale-elr-elected"
         return not stale or (presence is not None and bool(presence.registered_within(self._turned_off, offset)))
@@ -422,9 +423,8 @@ def _last(core: Core) -> str:
 
 
 def follow(around: ClusterContext, within: int, rows: Iterator[tuple[Any, ...]]) -> Iterator[Row]:
-    """Replay records that are grouped by partition and in log order within each, and yield rows.
-
-    A record is (topic id, partition, offset, time, epoch, creates, snapshot, fields).
+    """Replay records, grouped by partition and in log order within each partition, and yield rows. A record is (topic
+    id, partition, offset, time, epoch, creates, snapshot, fields).
     """
     key: tuple[str, int] | None = None
     follower: Follower | None = None

@@ -39,7 +39,7 @@ class Core(NamedTuple):
 
 
 class PartitionChange(NamedTuple):
-    """Changed fields of Core; None if unchanged."""
+    """Changed fields of Core; a field is None if it is unchanged."""
 
     replicas: Brokers | None
     isr: Brokers | None
@@ -89,7 +89,10 @@ def read_partition(text: str) -> tuple[Core, int, int]:
 
 
 def merge_change(core: Core, change: PartitionChange) -> Core:
-    """Return the partition after a change (PartitionRegistration.merge). A leader in it starts a leader epoch."""
+    """Return the partition after a change (PartitionRegistration.merge).
+
+    A change with a leader starts a leader epoch.
+    """
     return Core._make(was if now is None else now for was, now in zip(core, change, strict=False))
 
 
@@ -105,7 +108,7 @@ class Condition(NamedTuple):
 
 
 class Conditions:
-    """The conditions that hold for a partition. If it has no leader, the others are not reported."""
+    """Conditions that are true of a partition. If it has no leader, the others are not reported."""
 
     def __init__(self) -> None:
         self._open: dict[str, Condition] = {}
@@ -155,7 +158,7 @@ def _told(sort: str, spell: Condition, lasted: str) -> str:
 
 
 class Rules(NamedTuple):
-    """The rules that apply to a record: min ISR, whether ELR is on, and whether an ISR shrink starts a leader epoch."""
+    """Rules that apply to a record: min ISR, whether ELR is on, and whether an ISR shrink starts a leader epoch."""
 
     min_isr: int
     elr: bool
@@ -163,7 +166,7 @@ class Rules(NamedTuple):
 
 
 class Names:
-    """Numbers of brokers in the model: first the replica list in its order, then other brokers."""
+    """Numbers of brokers in the model: first the replicas in the list's order, then the other brokers."""
 
     def __init__(self, first: Brokers, *others: Iterable[int]) -> None:
         order = dict.fromkeys(
@@ -197,7 +200,7 @@ def constants(brokers: int, rules: Rules, within: bool = False) -> C:  # noqa: F
 
 
 def model_state(core: Core, names: Names, fenced: Brokers = (), stale: Brokers = ()) -> State:
-    """Return an object with the controller's attributes of a model state, for the model's functions."""
+    """Return an object with the attributes that the controller has in a model state, for the model's functions."""
     last = names.number(core.last_known[0]) if len(core.last_known) == 1 else NONE
     missing = bits.everyone(len(names.order)) & ~names.mask(core.replicas)
     image = SimpleNamespace(leader=names.number(core.leader), isr=names.mask(core.isr), missing=missing)
@@ -219,7 +222,7 @@ def _effective(core: Core, rules: Rules) -> Rules:
 
 @lru_cache(maxsize=1 << 16)
 def standing(core: Core, rules: Rules) -> tuple[str, ...]:
-    """Return the violated invariants that do not depend on the brokers' states."""
+    """Return the violated invariants that do not depend on broker states."""
     names = _names(core)
     state, c = model_state(core, names), constants(len(names.order), _effective(core, rules))
     broken = [] if isr_is_sane(state, c) else ["isr-not-sane"]
@@ -228,7 +231,7 @@ def standing(core: Core, rules: Rules) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def with_inactive(core: Core, rules: Rules, fenced: Brokers) -> bool:
-    """Return whether these brokers may keep their places while they are fenced or shutting down."""
+    """Return whether these brokers may stay in the ISR or lead while they are fenced or shutting down."""
     names = _names(core, fenced)
     c = constants(len(names.order), _effective(core, rules))
     return isr_is_sane(model_state(core, names, fenced), c) or not isr_is_sane(model_state(core, names), c)
@@ -257,7 +260,7 @@ def electable(core: Core, rules: Rules, active: Brokers) -> int:
 
 
 class JudgedChange(NamedTuple):
-    """A judged change: the partition after it, 1 if a leader epoch starts, the kind of election, violated rules."""
+    """A judged change: the partition after it, 1 if a leader epoch starts, the kind of election, and violated rules."""
 
     core: Core
     opens: int

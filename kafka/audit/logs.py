@@ -1,6 +1,6 @@
 """Files of a metadata log, with how far each was read, and copies of brokers' logs.
 
-The brokers' checkpoints give the ends of copies; Kafka's own classes find where copies diverge.
+The brokers' checkpoints tell where copies end; Kafka's own classes find where copies diverge.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Kind = Literal["segment", "snapshot", "dump"]
 
 @dataclass
 class Note:
-    """A one-line description of a problem with a file; `unread` if part of the log could not be read because of it."""
+    """A one-line description of a problem with a file. `unread` means that part of the log could not be read."""
 
     what: str
     text: str
@@ -48,7 +48,7 @@ class Note:
 
 @dataclass
 class File:
-    """A file of the log. `runs` lists ranges of offsets, both ends inclusive; `end` is the end offset of a snapshot."""
+    """A file of the log. `runs` lists ranges of offsets, both ends inclusive; `end` is a snapshot's end offset."""
 
     number: int
     path: str
@@ -159,7 +159,7 @@ def _file(path: Path) -> tuple[Path, Kind, int]:
 
 
 def identity(path: Path) -> str:
-    """Return a digest of a file's first batch header, which distinguishes files with one name; empty without one."""
+    """Return a digest of a file's first batch header, which distinguishes files with the same name."""
     with path.open("rb") as opened:
         head = opened.read(HEADER)
     return hashlib.sha256(head).hexdigest()[:16] if len(head) == HEADER else ""
@@ -174,7 +174,7 @@ def add_run(runs: list[list[int]], first: int, last: int) -> None:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Offsets of a log: which are present, missing or duplicate. The ends of ranges are inclusive."""
+    """Offsets of a log that are present, missing or duplicate. The ends of ranges are inclusive."""
 
     chosen: list[tuple[int, int, int]]
     """(file number, first offset, last offset): the file from which each offset is taken."""
@@ -238,10 +238,8 @@ class Copy:
 
 
 class Run(NamedTuple):
-    """A range of offsets throughout which the same copies agree.
-
-    For each copy, `epochs` gives the epoch there, and `same` gives the first copy with the same batches; -1 if it has
-    no batch.
+    """A range of offsets throughout which the same copies agree. For each copy, `epochs` gives the epoch in this range,
+    and `same` gives the first copy with the same batches; -1 if the copy has no batch.
     """
 
     first: int
@@ -318,7 +316,7 @@ def _entries(path: Path, width: int, notes: list[str]) -> list[list[str]]:
 
 
 def topic_of(copy: Copy, around: ClusterContext) -> tuple[str, tuple[str, bool]]:
-    """Return the topic id of a copy. If the copy is not of an existing topic, add a note and return an empty id."""
+    """Return the topic id of a copy. If the topic does not exist, add a note and return an empty id."""
     named = [topic_id for topic_id, topic in around.topics.items() if topic.name == copy.topic]
     topic_id = copy.topic_id or (named[-1] if named else "(none)")
     topic = around.topics.get(topic_id)

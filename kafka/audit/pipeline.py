@@ -1,4 +1,4 @@
-"""The steps of an audit: records become one history per partition, judged as it is built, in process or on Spark."""
+"""Steps of an audit: records become one history per partition, which is judged as it is built, here or on Spark."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def batches(
 
 @dataclass(frozen=True)
 class Selection:
-    """The records to judge: duplicates only once, those of a snapshot with the last offset that it covers."""
+    """Records to judge. Duplicates count once, and records of a snapshot have the last offset that it covers."""
 
     chosen: dict[int, Ranges]
     ends: dict[int, int]
@@ -134,7 +134,7 @@ class MetadataLog:
 
     @cached_property
     def selection(self) -> Selection:
-        """The records to judge, including those of aborted transactions."""
+        """Records to judge, including those of aborted transactions."""
         chosen: dict[int, Ranges] = {}
         for number, first, last in self.reading.coverage.chosen:
             chosen.setdefault(number, []).append((first, last))
@@ -272,7 +272,6 @@ def _findings(folder: Path) -> Iterator[pa.RecordBatch]:
 
 def judge(log: MetadataLog, start: Callable[[], SparkSession | None] = lambda: None) -> Judged:
     """Write histories and findings next to the records, unless they already exist for the same records and settings.
-
     `start`, if given, starts Spark.
     """
     folder = log.reading.folder

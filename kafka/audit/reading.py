@@ -1,4 +1,4 @@
-"""Conversion of a metadata log to Parquet: Kafka's own classes decode the records, and later runs append to it."""
+"""Conversion of a metadata log to Parquet. Kafka's own classes decode the records, and later runs append to it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Reading:
         return [str(self.folder / RECORDS / name) for name in self.parts]
 
     def save(self) -> None:
-        """Write the manifest, from which the next run continues."""
+        """Save the manifest, from which the next run continues."""
         data = {"format": FORMAT, "parts": self.parts, "files": list(map(asdict, self.files))}
         write_file(self.folder / MANIFEST, sealed.seal(data))
 
@@ -98,7 +98,7 @@ def earlier(folder: Path) -> Reading:
 
 
 def _parts_in(folder: Path) -> list[Path]:
-    """Return an audit's Parquet files, which may be deleted; raise UsageError if there is any other file."""
+    """Return an audit's Parquet files, which may be deleted; raise UsageError if the folder contains any other file."""
     records = folder / RECORDS
     try:
         if not records.is_symlink():
@@ -142,7 +142,7 @@ def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | No
 def _take_dump(reading: Reading, item: File) -> None:
     """Append the new records of a dump.
 
-    The whole text is parsed again, and its notes are replaced.
+    The whole text is parsed again, and the previous notes about it are replaced.
     """
     path, before = Path(item.path), reading.added
     after = max((last for _, last in item.runs), default=-1)
@@ -269,7 +269,7 @@ class _Decoder(io.RawIOBase):
         return int(got)
 
     def close(self) -> None:
-        """End the process, even if not all of its output was read."""
+        """End the process, even if some of its output has not been read."""
         self._held.close()
         super().close()
 

@@ -1,8 +1,9 @@
-"""Search for the brokers' steps: a path of `replication` along which the controller makes the recorded changes.
+"""Search for the brokers' steps: a path through `replication` on which the controller makes the recorded changes.
 
 Each step of the model either keeps the controller's state or reaches a later recorded state, possibly skipping some
 that were written in the same batch. The search prefers states that have reached more records and in which the brokers
-have applied all metadata, as they usually do, and backtracks if that fails. It may miss a path that exists.
+have applied all metadata, as they usually do. If such a state leads nowhere, the search backtracks. It may miss a path
+that exists.
 """
 
 from collections.abc import Iterable, Iterator
@@ -73,8 +74,7 @@ class Task(NamedTuple):
 @dataclass(frozen=True)
 class Reconstruction:
     """A path through the model: its trace, the recorded state reached by each step, and the number of states examined.
-
-    If the search did not reach the last recorded state, the trace ends at the last one reached.
+    If the search did not reach the last recorded state, the trace ends at the last state that was reached.
     """
 
     recorded: ControllerHistory
@@ -88,7 +88,7 @@ class Reconstruction:
 
     @cached_property
     def broken(self) -> list[tuple[Property, int]]:
-        """Violated properties, each with the number of the first violating step; 0 is the initial state."""
+        """Violated properties, each with the number of the first step that violates it; 0 means the initial state."""
         plain = self.replay.trace.interpreter()
         found = []
         for prop in self.replay.trace.protocol.properties:
@@ -129,8 +129,7 @@ class Reconstruction:
 
 
 def reconstruct(history: ControllerHistory, most: int = MOST_STATES) -> Reconstruction:
-    """Return a path through the model that matches a recorded history; if none was found, the longest partial one.
-
+    """Return a path through the model that matches a recorded history; if there is none, the longest partial path.
     `most` is the maximum number of states examined with the rules of one version.
     """
     versions = protocol(NAME).machine.versions
@@ -200,7 +199,7 @@ class _Search:
             heappush(self.waiting, (-node.place, node.hidden + late, -next(self.order), number))
 
     def chain(self, number: int, rounds: Iterable[tuple[str, ...]]) -> list[int]:
-        """Take the first enabled action repeatedly, as long as the recorded state stays the same; return the nodes."""
+        """Repeatedly take the first enabled action until the recorded state would change; return the nodes."""
         found, place = [number], self.nodes[number].place
         for names in rounds:
             node = self.nodes[found[-1]]

@@ -1,4 +1,4 @@
-"""The fate of records: which records in copies of a partition's log were acknowledged, and which the leader lacks.
+"""Fate of records: which records in copies of a partition's log were acknowledged, and which the leader lacks.
 
 A record may be lost if a copy contains it and the leader's log has a later epoch at its offset. It was acknowledged if
 its offset is below the high watermark of a copy that contains it. Otherwise, a leader without the record shows that it
@@ -44,7 +44,7 @@ class Lost(NamedTuple):
 
     @property
     def reported(self) -> bool:
-        """Whether the records were acknowledged, or may have been according to the evidence."""
+        """Whether the evidence says that the records were acknowledged or may have been."""
         return self.acknowledged or self.why not in ("", UNKNOWN)
 
 
@@ -74,15 +74,14 @@ class Partition:
         ]
 
     def batches(self, number: int) -> Iterator[tuple[int, int, int]]:
-        """Yield the first offset, last offset and epoch of each run in which this copy has batches."""
+        """Yield the first offset, last offset and epoch of each run of batches in this copy."""
         for run in self.compared.runs:
             if run.same[number] >= 0:
                 yield run.first, run.last, run.epochs[number]
 
     def epochs(self, number: int) -> list[tuple[int, int]]:
-        """Return where epochs start in a copy, from its batches; from its checkpoint if it has no batches.
-
-        Compaction may have removed all records of an epoch, so for a compacted log the checkpoint takes precedence.
+        """Return where epochs start in a copy: according to its batches or, if it has none, to its checkpoint.
+        Compaction may have removed all records of an epoch, so the checkpoint takes precedence for a compacted log.
         """
         entries = self.copies[number].epochs
         known = dict(entries) if self.compared.compacted else {}
@@ -95,8 +94,8 @@ class Partition:
     def reference(self) -> int:
         """The number of the copy with which the others are compared, or -1.
 
-        It is a copy of the leader's log made after its election, or, without a leader, of the broker most likely to be
-        elected.
+        This is a copy of the leader's log made after the leader's election. If there is no leader, it is a copy from
+        the broker that is most likely to be elected.
         """
         now = self.now
         led = now["leader"] != NO_LEADER
@@ -112,7 +111,10 @@ class Partition:
     # What the leader lacks
 
     def lost(self) -> list[Lost]:
-        """Return the ranges that the reference lacks; adjacent ones of an epoch are merged if a copy has both."""
+        """Return the ranges that the reference lacks.
+
+        Adjacent ranges of an epoch are merged if a single copy has both.
+        """
         made: list[Lost] = []
         for one in (one for run in self.compared.runs if self.reference >= 0 for one in self._lacks(run)):
             last = made[-1] if made else one

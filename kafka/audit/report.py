@@ -1,4 +1,4 @@
-"""Report of an audit: how much of the log was judged, the worst findings, and the histories behind them."""
+"""Report of an audit: how much of the log was judged, the worst findings, and the histories that led to them."""
 
 from __future__ import annotations
 
@@ -262,9 +262,8 @@ Told = dict[str, Any]
 
 
 def partition_story(steps: list[Told], found: list[Told], gaps: list[tuple[int, int]], end: tuple[int, int]) -> Told:
-    """Return a partition's history for the report.
-
-    `steps` are its changes in order, `end` is the offset and time at which the log ends.
+    """Return a partition's history for the report. `steps` are its changes in order; `end` is the offset and time at
+    which the log ends.
     """
     advice = [one for item in found if item["sort"] in LOSING and (one := _advice(item, steps, end))]
     return {

@@ -1,1 +1,1 @@
-"""Tests of real clients against a scripted cluster that plays histories of leader discovery."""
+"""Tests of real clients. A scripted cluster plays histories of leader discovery to them."""

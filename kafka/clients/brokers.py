@@ -1,4 +1,7 @@
-"""Scripted brokers that listen on 127.0.0.1. The scripted cluster determines their answers, the history the timing."""
+"""Scripted brokers that listen on 127.0.0.1.
+
+The scripted cluster determines their answers, the history their timing.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -61,7 +64,7 @@ class Request:
 
 
 class Connection(asyncio.Protocol):
-    """A client's connection to a broker, which processes one request at a time as Kafka's brokers do."""
+    """A client's connection to a broker. Like Kafka's brokers, it processes one request at a time."""
 
     def __init__(self, plot: Plot, broker: int, opened: "Callable[[Connection], None]") -> None:
         self.plot, self.broker, self.opened = plot, broker, opened
@@ -105,10 +108,8 @@ class Connection(asyncio.Protocol):
             Request(self, message).send()
 
     def answer(self, data: bytes) -> None:
-        """Write an answer and process the next request.
-
-        A request that has already arrived was sent before the client could read this answer, which `since` must
-        reflect.
+        """Write an answer and process the next request. A request that has already arrived was sent before the client
+        could read this answer, and its `since` must show this.
         """
         assert self.transport is not None
         self.transport.write(data)

@@ -1,4 +1,4 @@
-"""Events of a client's history in chronological order, which are judged and archived."""
+"""Events of a client's history in chronological order, to be judged and archived."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -20,8 +20,8 @@ the client's process crashed."""
 class Event:
     """An event. Epochs are those on the wire; `topic` counts how often the topic was recreated.
 
-    For a request, `since` is the earliest time at which the client can have sent it: when it could read the previous
-    answer on the connection.
+    For a request, `since` is the earliest time at which the client can have sent it: the time at which it could read
+    the previous answer on the connection.
     """
 
     kind: Kind
@@ -54,7 +54,7 @@ class Event:
 
 @dataclass
 class Play:
-    """All events of one history played with one client, and how closely the client followed the history."""
+    """All events of one history played to one client, and how closely the client followed the history."""
 
     role: str
     partitions: int

@@ -1,4 +1,4 @@
-"""Histories, made of model steps and moves that the model lacks; they can be saved, replayed and drawn as diagrams."""
+"""Histories, made of model steps and other moves. They can be saved, replayed and drawn as diagrams."""
 
 import json
 import random
@@ -132,15 +132,15 @@ class History:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The moves that a client can observe; histories with equal keys are equivalent."""
+        """Moves that a client can observe. Histories with equal keys are equivalent."""
         return (self.role, tuple((move.name, move.args) for move in self.moves if move.name not in SILENT))
 
 
 @dataclass(frozen=True)
 class Story:
-    """A history that is known to make some clients violate a rule, and which clients violate it or keep it.
+    """A history that makes some clients violate a rule, with the clients that violate it and those that do not.
 
-    `rarely` lists clients that violate a rule according to reports, but did so rarely or never in our plays. If `rules`
+    `rarely` lists clients that violate a rule according to reports but did so rarely or never in our plays. If `rules`
     is empty, the process crashes.
     """
 
@@ -167,7 +167,7 @@ def of_steps(constants: Constants, steps: Iterable[Step], name: str) -> History:
 
 @dataclass
 class Source:
-    """A source of histories: a path cover of a small state graph, or random walks, with other moves drawn at random."""
+    """A source of histories: a path cover of a small state graph, or random walks, with random additional moves."""
 
     settings: tuple[dict[str, int], ...]
     seed: int = 1
@@ -213,7 +213,7 @@ class Source:
             yield self._with_follower(found, chance) if found is known and found.role == "consumer" else found
 
     def _with_follower(self, history: History, chance: random.Random) -> History:
-        """Return a history in which a follower serves fetches from some point on and may later lack part of the log."""
+        """Return a history in which a follower serves fetches from some time on and may later lack part of the log."""
         if chance.random() >= self.followers:
             return history
         moves = list(history.moves)
@@ -353,7 +353,7 @@ def load(path: Path) -> History:
 
 
 def of_archive() -> list[History]:
-    """Return the archived traces of leader discovery as histories, except those from which no client can recover."""
+    """Return the archived traces of leader discovery as histories, except traces from which no client can recover."""
     return [load(path) for path in sorted(ARCHIVE.glob(f"{PROTOCOL}-*.trace")) if path.stem not in HOPELESS]
 
 

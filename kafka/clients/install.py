@@ -1,4 +1,4 @@
-"""Installation of clients by name and version, each once in a directory of the cache."""
+"""Installation of clients by name and version, each into its own directory in the cache."""
 
 import hashlib
 import re

@@ -1,7 +1,7 @@
-"""Requests to the brokers of a user's cluster, whose answers are compared with the model's.
+"""Requests to the brokers of a user's cluster. The answers are compared with the model's.
 
-They concern a topic that is created for this purpose, with a prefix, and deleted at the end. No broker is stopped: to
-move the leader, the replicas are reordered by a reassignment, followed by a preferred election.
+The requests use a topic that is created for this purpose, with a prefix, and deleted at the end. No broker is stopped:
+to move the leader, a reassignment changes the order of the replicas, and a preferred election follows.
 """
 
 import datetime as dt
@@ -29,7 +29,7 @@ REPLICAS, RECORDS = 3, 2
 
 
 class Said(NamedTuple):
-    """The compared part of an answer: an error and two numbers, which the question's `means` explains."""
+    """The part of an answer that is compared: an error and two numbers, which the question's `means` explains."""
 
     error: int
     first: int = NOBODY
@@ -41,7 +41,7 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """A request to a broker that tests a rule, with the answer and the expected one."""
+    """A request to a broker that tests a rule, with the actual and the expected answer."""
 
     rule: str
     text: str
@@ -144,11 +144,11 @@ class Brokers:
         return self.call(self.seeds[0], wire.METADATA, VERSIONS[wire.METADATA], body)
 
     def administer(self, api: int, values: dict[str, Any]) -> Any:
-        """Send an administrative request to some broker, which forwards it to the controller."""
+        """Send an administrative request to any broker, which forwards it to the controller."""
         return self.call(self.seeds[0], api, VERSIONS[api], {"timeout": dt.timedelta(seconds=SECONDS), **values})
 
     def partition(self, after: int = NOBODY) -> Any:
-        """Return the partition and its topic id once it has a leader in an epoch later than `after`."""
+        """Return the partition and its topic id, once it has a leader in an epoch later than `after`."""
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             told = self.metadata([{"name": self.topic, "topic_id": None}]).topics[0]
@@ -354,7 +354,7 @@ def is_here(servers: str) -> bool:
 
 
 def conform_brokers(servers: str, note: Callable[[str], None], *, anywhere: bool = False) -> BrokersReport:
-    """Send all requests to the brokers of a cluster. Their topic is always deleted at the end."""
+    """Send all requests to the brokers of a cluster. The topic is always deleted at the end."""
     wire.kio()
     cluster = Brokers(servers, anywhere=anywhere)
     note(f"{len(cluster.where)} brokers; topic {cluster.topic}")

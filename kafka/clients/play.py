@@ -1,7 +1,7 @@
-"""A play of one history with one client: the history decides when the cluster moves and when requests are answered.
+"""A play of one history to one client: the history decides when the cluster moves and when requests are answered.
 
-The client acts freely. Requests that the history does not wait for are answered at once from the broker's state; if an
-expected request does not arrive in time, its step is skipped. The resulting history is judged.
+The client acts freely. Requests that the history does not wait for are answered immediately from the broker's state. If
+an expected request does not arrive in time, its step is skipped. The history that results is judged.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ WARM = 2
 
 @dataclass(frozen=True)
 class Times:
-    """The client's backoff in seconds, and the time limits for a request, for its start and for its recovery."""
+    """The client's backoff in seconds, and the time limits for a request, for starting and for recovering."""
 
     backoff: float = 0.03
     grace: float = 0.09

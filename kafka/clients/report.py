@@ -1,4 +1,4 @@
-"""Plays of many histories with one client, several at a time; results as JSON, and failures as files."""
+"""Plays of many histories to one client, several in parallel. Results become JSON, and failures become files."""
 
 import asyncio
 import logging
@@ -131,7 +131,7 @@ class ClientOutcome:
 
     @property
     def verdict(self) -> str:
-        """`differs` if a violation recurs in every replay, `undetermined` if it only recurs sometimes."""
+        """`differs` if a violation recurs in every replay, `undetermined` if it recurs only in some."""
         if any(found.is_steady for items in self.failures.values() for found in items):
             return "differs"
         is_whole = self.complete and self.counted and not self.undone and not self.deaths
@@ -139,10 +139,10 @@ class ClientOutcome:
 
 
 class Pool:
-    """A pool of clients of one kind, all in one process: a driver's, or this one for our own client.
+    """A pool of clients of one kind, all in the same process: a driver's process, or this one for our own client.
 
     If the process crashes, all of its clients are lost. It is replaced, and each interrupted history is played again in
-    a separate process, so that a history that crashes clients does not keep the others from being judged.
+    a separate process, so that a history that crashes clients does not prevent the others from being judged.
     """
 
     def __init__(self, client: Installed, times: Times) -> None:
@@ -212,7 +212,7 @@ async def _again(pool: Pool, found: Failure) -> None:
 
 
 async def _shorter(pool: Pool, found: Failure, most: int) -> Failure:
-    """Return a failure of the same rule with fewer moves, by leaving out moves as long as the violation remains."""
+    """Return a failure of the same rule with fewer moves. A move is removed if the violation remains without it."""
     plays = 0
     size = max(1, len(found.history.moves) // 2)
     while size and plays < most:
@@ -236,7 +236,7 @@ async def _shorter(pool: Pool, found: Failure, most: int) -> Failure:
 
 
 def shorten(client: Installed, found: Failure, times: Times | None = None, most: int = 200) -> Failure:
-    """Return a failure with as few moves as `most` plays can find, after replaying it."""
+    """Replay a failure, and return it with as few moves as `most` plays can find."""
 
     async def work() -> Failure:
         async with Pool(client, times or Times()) as pool:
@@ -274,7 +274,7 @@ PLAYS, WALKS = 10, 100
 
 @dataclass(frozen=True)
 class ClientPlan:
-    """The histories to play: stories, walks, files or a path cover of SMALL, for at most `seconds` with each client."""
+    """Histories to play: stories, walks, files or a path cover of SMALL, for at most `seconds` with each client."""
 
     walks: int = 0
     depth: int = DEPTH
@@ -286,7 +286,7 @@ class ClientPlan:
     protocol: str = PROTOCOL
 
     def histories(self) -> Iterator[History]:
-        """Yield the histories, the same ones on every call."""
+        """Yield the histories, which are the same on every call."""
         if self.files or self.stories:
             yield from map(load, self.files)
             for name in self.stories:
@@ -400,9 +400,8 @@ def _reasons(found: Counter[str]) -> list[dict[str, Any]]:
 
 
 def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[[str], None]) -> list[ClientReport]:
-    """Play the histories with each client in turn. If one of several clients is missing, the others still play.
-
-    For a range NAME==A..B, the first and last release are played, and releases in between if those two differ.
+    """Play the histories with each client in turn. If one of several clients is missing, the others still play. For a
+    range NAME==A..B, the first and last release are played; if they differ, releases in between are played too.
     """
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it names each connection that a client has closed
     ranges = [ends_of(asked) for asked in clients]
@@ -445,7 +444,7 @@ def _steady(outcome: ClientOutcome) -> dict[str, list[History]]:
 
 
 def _bisected(first: ClientOutcome | None, last: ClientOutcome | None, tell: Callable[[str], None]) -> Iterator[Change]:
-    """Bisect, for each rule that only one of two releases always violates, which release changed this."""
+    """For each rule that only one of two releases always violates, find by bisection the release that changed this."""
     if first is None or last is None:
         return
     early, late = _steady(first), _steady(last)

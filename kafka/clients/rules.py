@@ -1,6 +1,6 @@
-"""Judges of clients: rules, most of them from KIPs, and the beliefs of a client that keeps them.
+"""Judgement of clients by rules, most of them from KIPs, and the beliefs of a client that follows the rules.
 
-A belief is what a client takes for a partition's leader, derived with the model's functions.
+A belief says which broker a client considers a partition's leader. It is derived with the model's functions.
 """
 
 from collections import Counter
@@ -31,9 +31,8 @@ class Belief(NamedTuple):
 
 @dataclass
 class Beliefs:
-    """A client's successive beliefs about one partition, information that it must ignore, and optional beliefs.
-
-    A belief is certain some time after the information arrived, or as soon as the client acts on it.
+    """A client's successive beliefs about one partition, information that it must ignore, and optional beliefs. A
+    belief is certain some time after the information arrived, or as soon as the client acts on it.
     """
 
     trail: list[Belief] = field(default_factory=list)
@@ -76,9 +75,8 @@ class Beliefs:
 
 
 def _is_accepted(now: Belief | None, event: Event) -> bool:
-    """Return whether a client must accept this information.
-
-    It must even if a hint lacks the leader's endpoint, since it may know the address.
+    """Return whether a client must accept this information. It must do so even if a hint lacks the leader's endpoint,
+    because the client may know the address.
     """
     if event.kind == "hint":
         return (
@@ -118,7 +116,7 @@ class BrokenRule:
 
 
 class Judge:
-    """The judgement of one play: `exercised` counts opportunities to violate a rule, `broken` lists violations."""
+    """Judgement of one play: `exercised` counts opportunities to violate a rule, `broken` lists violations."""
 
     def __init__(self, play: Play) -> None:
         self.play = play
@@ -256,7 +254,7 @@ def _errors(judge: Judge, partition: int) -> None:
 
 
 def _news(judge: Judge, known: Beliefs, answer: Event) -> list[Belief]:
-    """Return newer leaders of which the client learned after it had sent the refused request."""
+    """Return newer leaders that the client learned of after it had sent the rejected request."""
     refused = [item for item in judge.data() if item.broker == answer.broker and item.at <= answer.at]
     before = known.possible(refused[-1])[:1] if refused else []
     began = refused[-1].at if refused else answer.at
@@ -286,7 +284,7 @@ def _asks(judge: Judge, answer: Event, later: list[Event], is_news: bool) -> Non
 
 
 def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
-    """Check that a consumer fetches from the model's `target` after it has done so once, or has had time to."""
+    """Check that a consumer fetches from the model's `target` after doing so once, or after having had enough time."""
     s: Any = SimpleNamespace(consumer=SimpleNamespace(preferred=NOBODY, epoch=NOBODY), leader={NOBODY: NOBODY})
     since, refusal, last, asked = 0.0, None, NOBODY, NOBODY
     for event in judge.events:
@@ -352,7 +350,7 @@ def _reported(judge: Judge, before: float) -> bool:
 
 
 def _reports(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
-    """Check that reported truncations happened. If brokers do not support epochs, reports are not judged."""
+    """Check that reported truncations are real. If brokers do not support epochs, reports are not judged."""
     if judge.play.role != "consumer" or judge.play.has_old_brokers:
         return
     judge.count("reports-are-true")
@@ -363,7 +361,7 @@ def _reports(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all look
 
 
 def _repeated(events: list[Event]) -> Iterator[Event]:
-    """Yield repeated deliveries. After a restart, records from the committed offset on may be delivered again."""
+    """Yield repeated deliveries. After a restart, records may be delivered again from the committed offset on."""
     read: dict[str, int] = {}
     committed = 0
     for event in events:
@@ -435,7 +433,7 @@ def _recovery(judge: Judge, partition: int) -> None:
 
 
 def _written(judge: Judge, partition: int) -> None:
-    """Check an idempotent producer's log: records once, in order of sending, no acknowledged one missing."""
+    """Check an idempotent producer's log: each record once, in sending order, and no acknowledged record missing."""
     if not judge.play.is_idempotent or (partition, 0) not in judge.play.logs:
         return
     log = judge.play.logs[partition, 0]

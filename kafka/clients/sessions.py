@@ -1,4 +1,4 @@
-"""Clients for plays: many of one kind in a driver process, or our own client and its mutants."""
+"""Clients for plays: many clients of one kind in a driver process, or our own client and its mutants."""
 
 import asyncio
 import json
@@ -350,7 +350,7 @@ class OwnClient:
         self.hear({"event": "committed"})
 
     async def _ask_admin(self, topic: str, partition: int, value: str) -> None:
-        """Ask for the log end offset as an admin client does, and look up the leader again if it has gone."""
+        """Ask for the log end offset like an admin client, and look up the leader again if it has left the cluster."""
         found = self.admin_leader
         while True:
             with suppress(OSError, asyncio.IncompleteReadError):

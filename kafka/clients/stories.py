@@ -1,4 +1,4 @@
-"""Bugs of clients, reported by users or found by us, with histories that show them and the affected versions."""
+"""Client bugs that users reported or we found, with histories that show them and the affected versions."""
 
 from fencepost.kafka.clients.history import Story
 from fencepost.model.language.errors import UsageError, nearest

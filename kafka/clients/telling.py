@@ -69,7 +69,7 @@ def _last(happenings: Iterable[str]) -> tuple[str, ...]:
 
 
 def _in_cluster(events: list[Event], about: int) -> Iterator[str]:
-    """Describe the cluster's changes to this partition; brokers that learn of a change together share a line."""
+    """Describe the cluster's changes to this partition. Brokers that learn of a change together share a line."""
     learning: dict[str, list[str]] = {}
     for event in events:
         name, *args = event.value.replace("-", "_").split() if event.kind == "moved" else [event.kind]

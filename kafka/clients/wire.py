@@ -1,4 +1,4 @@
-"""Encoding of Kafka's messages in all versions with kio, which is generated from Kafka's schemas."""
+"""Encoding of Kafka's messages in all versions, with kio, whose code is generated from Kafka's schemas."""
 
 import datetime as dt
 import io
@@ -130,7 +130,7 @@ def request(api: int, version: int, correlation: int, values: dict[str, Any]) ->
 
 
 def read_request(frame: bytes) -> Message:
-    """Parse a request. If it is an ApiVersions request of an unknown version, only its header is parsed (KIP-511)."""
+    """Parse a request. If it is an ApiVersions request of an unknown version, parse only its header (KIP-511)."""
     api, version, correlation = struct.unpack_from(">hhi", frame)
     low, high = (OFFERED | COMMITS).get(api, (1, 0))
     if not low <= version <= high:

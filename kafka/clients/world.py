@@ -1,8 +1,8 @@
-"""The state of the scripted cluster: what brokers believe, the leaders' logs, and the resulting answers.
+"""State of the scripted cluster: what brokers believe, the leaders' logs, and the resulting answers.
 
-Leaders, brokers and caches are a model state, which the model's actions change; logs and missing leaders are added
+Leaders, brokers and caches are a model state, which the model's actions change. Logs and missing leaders are added
 here. On the wire, leader epochs are twice the model's, so that a partition can be without a leader in an epoch between
-two leaders'.
+two leaders' epochs.
 """
 
 import uuid
@@ -39,7 +39,7 @@ CLUSTER_ACTIONS = (
 
 
 class View(NamedTuple):
-    """A broker's view of a partition: `epoch` is the model's, `wire_epoch` is sent; `leader` is -1 if unknown."""
+    """A broker's view of a partition. `epoch` is the model's, `wire_epoch` is sent; `leader` is -1 if unknown."""
 
     topic: int
     leader: int
@@ -49,7 +49,7 @@ class View(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A record in a log: the leader's wire epoch, the value, and the producer numbers."""
+    """A record in a log: the leader's epoch on the wire, the value, and the producer's id, epoch and sequence."""
 
     epoch: int
     value: str
@@ -178,7 +178,7 @@ class World:
         return found
 
     def _begin_log(self, partition: int) -> list[tuple[int, int]]:
-        """Start the new leader's log as a copy of the previous leader's, possibly truncated."""
+        """Start the new leader's log as a copy of the previous leader's log, which may be truncated."""
         _, topic, epoch = key = self.place(partition)
         self.logs[key] = list(self.logs[partition, topic, epoch - 1]) if epoch else []
         if not epoch:
@@ -231,7 +231,7 @@ class World:
         return View(told.topic, NOBODY, told.epoch, NOBODY)  # Redpanda answers so: without an epoch there is no error
 
     def outcome(self, broker: int, partition: int, epoch: int) -> int:
-        """Return the error for a request with this leader epoch: the model's `outcome_of`, on wire epochs."""
+        """Return the error for a request with this leader epoch, as the model's `outcome_of` does for wire epochs."""
         own = self.view(partition, self.s.broker[broker].replica)
         if NOBODY not in (epoch, own.wire_epoch):
             if epoch < own.wire_epoch:
@@ -262,7 +262,7 @@ class World:
         return self.logs[partition, own.topic, own.epoch]
 
     def is_lost(self, partition: int, topic: int, offset: int, epoch: int) -> bool:
-        """Return whether the latest leader's log lacks a record with this offset and epoch: the model's `departs`."""
+        """Return whether the latest leader's log lacks a record with this offset and epoch (the model's `departs`)."""
         key = self.place(partition)
         log: Any = SimpleNamespace(log=self.logs[key], start=0, end=len(self.logs[key]))
         return topic != key[1] or departs(log, self.view(partition, self.s.newest).wire_epoch, offset + 1, epoch)
@@ -303,12 +303,12 @@ class World:
         return reply_to(self.followers, replica, leads=False, offset=offset)
 
     def _has_led(self, broker: int, partition: int) -> bool:
-        """Return whether a client may take this broker for the leader, so that its errors count as the leader's."""
+        """Return whether a client may believe that this broker is the leader; its errors then count as the leader's."""
         images = (self.s.image[place] for place in range(int(self.s.newest) + 1))
         return any(image.partition[partition].leader == broker for image in images)
 
     def _names(self, copy: Copy, leader: int, partition: int, offset: int) -> bool:
-        """Return whether the leader names this copy, which must be up and, as far as it knows, have the offset."""
+        """Return whether the leader names this copy: it must be up and, as far as the leader knows, have the offset."""
         is_there = (
             copy.broker != leader and self.s.broker[copy.broker].is_up and not self._has_led(copy.broker, partition)
         )
@@ -350,7 +350,7 @@ class World:
 
     @staticmethod
     def end_of(log: list[Record], epoch: int) -> tuple[int, int]:
-        """Return the latest epoch in the log up to this one, and its end offset; -1 and -1 if it has no such epoch."""
+        """Return the latest epoch in the log up to this one, and its end offset; -1 and -1 if there is none."""
         known = [item.epoch for item in log if item.epoch <= epoch]
         if not known:
             return (NOBODY, NOBODY) if log else (epoch, 0)

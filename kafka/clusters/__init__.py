@@ -1,1 +1,1 @@
-"""Reproductions of findings on whole clusters: real controllers and brokers on this machine."""
+"""Reproductions of findings on real clusters of controllers and brokers on this machine."""

@@ -25,9 +25,8 @@ from fencepost.model.language.errors import UsageError
 
 
 class Process:
-    """A process in its own group, so that Ctrl-C reaches only us, and so that we can end the whole group.
-
-    Its standard input is a pipe that we hold open. If we end, even by SIGKILL, the pipe closes, and our programs end.
+    """A process in its own group. Ctrl-C then reaches only us, and we can end the whole group. Its standard input is a
+    pipe that we hold open. If we end, even by SIGKILL, the pipe closes, and our programs end.
     """
 
     def __init__(self, command: Sequence[str], log: Path, *, answers: bool = False) -> None:
@@ -107,7 +106,7 @@ auto.create.topics.enable=false
 
 
 class ClusterError(UsageError):
-    """A node did not start or has died."""
+    """A node that did not start or has died."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +206,7 @@ class Cluster:
         return None
 
     def fail_disk(self, node: int) -> None:
-        """Delete the node's disk that gets new logs first, including everything on it."""
+        """Delete the node's disk on which new logs are created first, including all its contents."""
         shutil.rmtree(self._disks[node][0], ignore_errors=True)
 
     def replace_disk(self, node: int) -> None:
@@ -226,7 +225,7 @@ class Cluster:
             self._keep_disks(node)
 
     def _keep_disks(self, node: int, mark: str = "") -> None:
-        """Copy a node's disks to the output directory, without Kafka's index and lock files."""
+        """Copy a node's disks to the output directory, except Kafka's index and lock files."""
         if self._keep is None:
             return
         for disk in filter(Path.is_dir, self._disks[node]):
@@ -278,9 +277,8 @@ class Cluster:
         self._file(node).write_text(text + more, encoding="utf-8")
 
     def _folders(self, node: int) -> list[Path]:
-        """Return the directories that serve as a node's disks.
-
-        The last one contains the metadata log; a new log goes to the first of those with the fewest logs.
+        """Return the directories that serve as a node's disks. The last one contains the metadata log. A new log goes
+        to the directory with the fewest logs, the first one if several have equally few.
         """
         names = (f"disk-{node}", f"data-{node}") if node in self.shape.disks else (f"data-{node}",)
         return [self.folder / name for name in names]
@@ -303,7 +301,7 @@ PATIENCE = 40.0
 
 
 class Client:
-    """An admin client, producers and a consumer in one process, controlled by JSON lines."""
+    """An admin client, producers and a consumer in one process, controlled by lines of JSON."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         self.topic = topic

@@ -36,9 +36,8 @@ JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData
 
 @dataclass(frozen=True)
 class Kit:
-    """A Kafka release with everything that its cluster needs.
-
-    `first` is a directory with fixed classes, which take precedence over Kafka's own.
+    """A Kafka release with everything that its cluster needs. `first` is a directory with fixed classes, which take
+    precedence over Kafka's own.
     """
 
     version: str
@@ -82,7 +81,7 @@ def kit(version: str | None, jars: Path | None = None) -> Kit:
 
 
 def _more(version: str, jars: Path) -> Path:
-    """Return a directory with the library for fixes, and with the logging library without which Kafka logs nothing."""
+    """Return a directory with the library for fixes and with the logging library, without which Kafka logs nothing."""
     wanted = [("org.javassist", "javassist", JAVASSIST)]
     cores = sorted(jars.glob("log4j-core-*.jar"))
     number = cores[0].stem.removeprefix("log4j-core-") if cores else LOG4J

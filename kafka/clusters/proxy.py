@@ -1,7 +1,7 @@
-"""A TCP proxy that holds back chosen requests or answers until they are released, and changes nothing else.
+"""A TCP proxy that holds selected requests or answers until they are released, and changes nothing else.
 
-Each message of Kafka's protocol starts with its length. In a request, this is followed by the API key, the version, a
-correlation id and the client id. A server answers the requests on a connection in order.
+Each message of Kafka's protocol starts with its length. In a request, the API key, the version, a correlation id and
+the client id follow. A server answers the requests on a connection in order.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ MOST = 1 << 27
 
 @dataclass(frozen=True)
 class Flow:
-    """Requests of one API to `server`, from clients whose ids start with `client`, or the answers to them."""
+    """Requests for one API to `server`, from clients whose ids start with `client`, or the answers to such requests."""
 
     server: int
     client: str
@@ -34,7 +34,7 @@ class Flow:
 
 @dataclass
 class Link:
-    """A connection: the client id once it is known, and the APIs of unanswered requests."""
+    """A connection, with the client id once it is known, and the APIs of unanswered requests."""
 
     server: int
     client: str = ""
@@ -42,7 +42,7 @@ class Link:
 
 
 class Proxy:
-    """A proxy that listens in place of servers, with one thread per direction of each connection."""
+    """A proxy that listens in place of servers, with one thread for each direction of a connection."""
 
     def __init__(self) -> None:
         self._change = threading.Condition()

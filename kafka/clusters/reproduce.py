@@ -92,9 +92,8 @@ class Report:
 
 
 def choose_repairs(scenario: Scenario, kit: Kit, some: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the fixes to apply: those named, or all that the scenario has.
-
-    Raises UsageError for an unknown name, or if the release already contains all fixes.
+    """Return the fixes to apply: the named ones, or all fixes of the scenario. Raises UsageError for an unknown name,
+    or if the release already contains all fixes.
     """
     offered = scenario.repairs(kit.number)
     if not offered:

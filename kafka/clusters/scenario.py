@@ -22,7 +22,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A finding on a cluster. `play` runs the steps; each of the `causes` alone suffices for the harm.
+    """A finding on a cluster. `play` executes the steps; each of the `causes` is sufficient for the harm.
 
     The harm is that an acknowledged record is lost, a broker cannot rejoin the cluster, or a partition has no leader
     although a complete replica is available.

@@ -1,4 +1,4 @@
-"""The steps of scenarios: actions of the operator, delays of the network, and observations.
+"""Steps of scenarios: operator actions, network delays, and observations.
 
 Each step is reported as soon as it happens.
 """
@@ -20,7 +20,7 @@ def fetches(follower: int, of: int) -> Flow:
 
 
 def metadata(broker: int, way: Literal["requests", "answers"] = "requests") -> Flow:
-    """Return the fetches with which a broker gets the metadata log from the controller; heartbeats are not included."""
+    """Return the fetches with which a broker gets the metadata log from the controller, without heartbeats."""
     return Flow(CONTROLLER, f"raft-client-{broker}", FETCH, way)
 
 
@@ -45,7 +45,7 @@ class Line:
 
 @dataclass
 class Story:
-    """The lines so far; each new line is passed to `hear` immediately."""
+    """Lines so far. Each new line is passed to `hear` immediately."""
 
     hear: Callable[[Line], None]
     lines: list[Line] = field(default_factory=list)
@@ -69,12 +69,12 @@ OLD = tuple(f"old-{number}" for number in range(100))
 
 
 class NotReached(Exception):  # noqa: N818 (no error: the verdict says that the scenario did not reach its end)
-    """An event for which the scenario waits did not happen in time."""
+    """An event that the scenario waited for did not happen in time."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A partition as an operator sees it; `leader` is -1 if it has no leader."""
+    """A partition as an operator sees it. `leader` is -1 if the partition has no leader."""
 
     leader: int
     replicas: list[int]
@@ -123,9 +123,8 @@ class Stage:
     def create(
         self, replicas: Sequence[int], min_isr: int | None, isr: Sequence[int] | None = None, **settings: str
     ) -> None:
-        """Create or recreate the topic; the first replica is the leader. `min_isr` defaults to the cluster's.
-
-        `isr` lists the running replicas, if not all are running.
+        """Create or recreate the topic. The first replica is the leader; `min_isr` defaults to the cluster's. `isr`
+        lists the running replicas. It is given only if some replicas are down.
         """
         given = {name.replace("_", "."): value for name, value in settings.items()}
         given |= {"min.insync.replicas": str(min_isr)} if min_isr else {}
@@ -150,7 +149,7 @@ class Stage:
         self._ask("configure", settings=named)
 
     def delete(self) -> None:
-        """Delete the topic. Records sent later belong to the next one."""
+        """Delete the topic. Records sent from now on belong to the next topic."""
         self.story.tell(f"delete topic {self.client.topic}", "operator")
         self._ask("delete")
         self.client.sent.clear()
@@ -191,9 +190,8 @@ class Stage:
         self.wait_stopped(broker)
 
     def fail_disk(self, broker: int) -> None:
-        """Delete the disk of a broker that contains the topic.
-
-        The broker continues with its other disk; if it has only one, it stops.
+        """Delete a broker's disk that contains the topic. The broker continues with its other disk; if it has only one,
+        it stops.
         """
         self.story.tell(f"the disk of broker {broker} that contains the topic fails", "seen")
         self.cluster.fail_disk(broker)
@@ -239,12 +237,12 @@ class Stage:
     # The network
 
     def hold(self, flow: Flow) -> None:
-        """Hold a flow, and wait until a message is held, so that no earlier message is still on its way."""
+        """Hold a flow, and wait until a message is held, so that no earlier message is still in transit."""
         self.hold_next(flow)
         self.wait_held(flow)
 
     def hold_next(self, flow: Flow) -> None:
-        """Hold a flow from its next message on, without waiting for one."""
+        """Hold a flow from its next message on, without waiting for such a message."""
         self.cluster.proxy.hold(flow)
 
     def wait_held(self, flow: Flow) -> None:

@@ -56,7 +56,7 @@ class Binding:
             )
 
     def as_built(self, version: str, constants: Constants) -> Constants:
-        """Return the constants of a trace with this version's rules; sizes and budgets stay."""
+        """Return a trace's constants with the rules of this version; sizes and budgets stay the same."""
         values = {name: int(value) for name, value in constants.values.items()}
         return self.machine.set_constants({**values, **self.rules(version)})
 

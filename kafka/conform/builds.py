@@ -1,7 +1,7 @@
 """Comparison of two builds of Kafka: which methods differ, and the first history that ends differently.
 
-A history that executes none of the differing methods cannot tell the builds apart, so only the others are executed. A
-difference is confirmed by running both builds side by side, and shortened.
+A history that executes none of the differing methods cannot reveal a difference, so only the others are executed. A
+difference is confirmed by running both builds side by side, and then shortened.
 """
 
 import json
@@ -98,7 +98,7 @@ class DepartsError(Exception):
 
 
 class Pair:
-    """Two drivers that get the same commands, A first."""
+    """Two drivers that receive the same commands. A is the first one."""
 
     def __init__(self, a: Driver, b: Driver) -> None:
         self.drivers = a, b
@@ -122,10 +122,12 @@ class Pair:
 
 @dataclass(frozen=True)
 class Departure:
-    """The first answer in which two builds differ, which is to the last of `steps`; the model may refuse that step.
+    """The first answer that differs between two builds.
+
+    It is the answer to the last of `steps`, which the model may reject.
 
     `rows` lists the differences: part of the state, value in A, value in B. `model` says which side agrees with the
-    model, `moved` lists guarantees violated on only one side, and `lines` lists the driver's commands.
+    model, `moved` lists guarantees that only one side violates, and `lines` lists the driver's commands.
     """
 
     constants: Any
@@ -183,7 +185,7 @@ class Side:
         return None
 
     def by_lines(self, history: History) -> Departure | None:
-        """Execute a history's recorded commands on both, which works even if A differs from the model."""
+        """Execute a history's recorded commands on both builds, which works even if A differs from the model."""
         self.pair.lines.clear()
         steps = tuple(map(self.step, history.steps))
         try:
@@ -296,7 +298,7 @@ class BuildsReport:
 
     @property
     def verdict(self) -> str:
-        """`differs`, `not-exercised` if there is no confirmed difference but some changed code never ran, or `same`."""
+        """`differs`, or `not-exercised` if there is no confirmed difference but changed code never ran, or `same`."""
         if self.departure is not None or self.drawn.get("differs"):
             return "differs"
         missing = self.missed or self.unseen or self.one_way or self.unconfirmed
@@ -415,8 +417,7 @@ def compare_builds(
     budget: float | None = None,
     drawn: tuple[int, int] = (0, 1),
 ) -> BuildsReport:
-    """Compare two builds: first which methods differ, then the results of histories that execute them.
-
+    """Compare two builds: find the methods that differ, then compare the results of histories that execute them.
     `drawn` is the number of additional random histories, and the first seed.
     """
     began = time.monotonic()
@@ -445,7 +446,7 @@ def compare_builds(
 
 class Drawer(Fuzzer):
     def drawn(self, seed: int) -> tuple[str, ...]:
-        """Draw one history; return its digest and its last state."""
+        """Choose a random history; return its digest and its last state."""
         try:
             found = list(self.histories(PROFILE, seed, 1))
         except FailedError as error:
@@ -525,9 +526,8 @@ def _lines_of(methods: list[ChangedMethod], side: str) -> dict[str, str]:
 def _look_at_lines(
     report: BuildsReport, histories: list[History], order: list[int], end: float | None, conditions: set[str]
 ) -> None:
-    """Execute histories on A until all its differing lines and both branches of their conditions have run.
-
-    Stores in the report which lines never ran, and which conditions took only one branch, given B's `conditions`.
+    """Execute histories on A until all its differing lines and both branches of their conditions have run. The report
+    then contains the lines that never ran, and the conditions that took only one branch, given B's `conditions`.
     """
     lines = {f"{item.before}:{line}" for item in report.methods if item.key in report.executed for line in item.lines_a}
     seen: set[str] = set()
@@ -549,9 +549,8 @@ def _look_at_lines(
 
 
 def _one_way(report: BuildsReport, sides: dict[str, tuple[set[str], set[str]]]) -> Iterator[dict[str, Any]]:
-    """Yield the conditions that took at most one branch on both sides.
-
-    Conditions on lines that never ran are left out, since those lines are reported.
+    """Yield the conditions that took at most one branch on both sides. Conditions on lines that never ran are omitted,
+    because those lines are reported.
     """
     keys = {item.before: item.key for item in report.methods}
     found: dict[tuple[str, str, str], list[str]] = {}
@@ -576,7 +575,10 @@ def _place_in_code(condition: str) -> tuple[str, int, int]:
 
 
 def _play(report: BuildsReport, histories: list[History], done: Executed, order: list[int], end: float | None) -> None:
-    """Execute histories on B until one ends differently than on A; confirm the difference on both, and shorten it."""
+    """Execute histories on B until one ends differently than on A.
+
+    Then confirm the difference on both, and shorten it.
+    """
     keys = {item.key for item in report.methods}
     with Player(report.b, _lines_of(report.methods, "b").values(), report.a) as player, ExitStack() as stack:
         pair: Pair | None = None
@@ -598,7 +600,7 @@ def _play(report: BuildsReport, histories: list[History], done: Executed, order:
 
 
 def alike(release: Release) -> Release:
-    """Return a release whose driver iterates maps in the same order in every process, which the histories rely on."""
+    """Return a release whose driver iterates over maps in the same order in every process, as the histories require."""
     return replace(release, options=(*release.options, *FLAGS))
 
 
@@ -610,7 +612,7 @@ def confirm(bound: Binding, a: Release, pair: Pair, history: History) -> Departu
 
 
 def write_trace(report: BuildsReport, folder: Path) -> None:
-    """Write the history after which two builds differ as a trace, without a last step that the model refuses."""
+    """Write the history after which two builds differ as a trace, without a last step that the model does not allow."""
     found = report.departure
     if found is None:
         return

@@ -1,10 +1,10 @@
-"""Changes of a partition, computed by the model and by PartitionChangeBuilder and compared on every reachable image.
+"""Changes of a partition, computed both by the model and by PartitionChangeBuilder on every reachable image.
 
 The images are those of a whole state graph; epochs do not distinguish images. Every change that a controller could make
-is applied to each: a broker is fenced, unfenced or registers after a crash; the leader requests any ISR of active
-members; the preferred leader is elected; an operator requests any set of replicas, or cancels. The results must agree
-on the leader, ISR, ELR, last known leader, replicas, both lists of the reassignment, and on how much the two epochs
-rise.
+is applied to each image: a broker is fenced, is unfenced, or registers after a crash; the leader requests any ISR of
+active members; the preferred leader is elected; an operator requests any set of replicas, or cancels. The results must
+agree on the leader, ISR, ELR, last known leader, replicas, and both lists of the reassignment, and on how much the two
+epochs increase.
 """
 
 import time
@@ -80,7 +80,7 @@ class Image(NamedTuple):
 
 
 class RequestedChange(NamedTuple):
-    """A requested change: ISR or replicas (`target`), electable brokers, brokers that may have lost records."""
+    """A requested change: ISR or replicas (`target`), electable brokers, and brokers that may have lost records."""
 
     what: ChangeKind
     target: int = 0
@@ -90,7 +90,7 @@ class RequestedChange(NamedTuple):
 
 @dataclass(frozen=True)
 class ChangeDifference:
-    """A change with different results; a result is None if the change was refused."""
+    """A change with different results. A result is None if the change was rejected."""
 
     image: Image
     change: RequestedChange
@@ -301,6 +301,6 @@ def _compare(driver: Driver, model: ChangeModel, states: int, reached: list[Imag
 
 
 def _is_idle(image: Image, change: RequestedChange, model: Partition | None, kafka: Partition | None) -> bool:
-    """Return whether an operator requests the current replicas, a difference that `mapping.LIMITS` explains."""
+    """Return whether an operator requests the current replicas, for which `mapping.LIMITS` explains the difference."""
     idle = change.what is ChangeKind.REASSIGN and model is None
     return idle and kafka is not None and kafka.replicas == image.partition.replicas

@@ -1,12 +1,12 @@
-"""Tests of the comparison: variants of the model without one of Kafka's checks or with another rule, and refusals.
+"""Tests of the comparison: variants of the model with a check removed or a rule changed, and forbidden steps.
 
-A variant without a check allows a step that Kafka refuses; a variant with another rule ends a step in another state.
-Kafka is brought to the nearest state in which variant and model differ, and executes the step. The result must be the
-model's, not the variant's.
+A variant without a check allows a step that Kafka rejects; in a variant with another rule, a step ends in another
+state. Kafka is brought to the nearest state in which variant and model differ, and executes the step. The result must
+be the model's, not the variant's.
 
-Refusals are tried in states of the model without `normalize`, which would answer requests before they are handled. Only
-steps that nothing but Kafka's checks refuses are tried: no attempt is possible if a process is down, a message does not
-exist, or a budget is spent.
+Forbidden steps are tried in states of the model without `normalize`, which would answer requests before they are
+handled. Only steps that nothing but Kafka's checks blocks are tried: no attempt is possible if a process is down, a
+message does not exist, or a budget is spent.
 """
 
 import random
@@ -49,7 +49,7 @@ class Sight(StrEnum):
 
 @dataclass
 class VariantRow:
-    """A variant and the attempts to detect it. `where` names the place of the check in Kafka, or the rule."""
+    """A variant and the attempts to detect it. `where` names the location of the check in Kafka, or the rule."""
 
     variant: Variant
     where: str
@@ -72,7 +72,7 @@ class VariantRow:
 
     @property
     def is_well(self) -> bool:
-        """Whether the variant was detected, or the stated reason for not detecting it holds."""
+        """Whether the variant was detected, or the stated reason for not detecting it is true."""
         return self.is_noticed or (self.sight is Sight.NOWHERE and bool(self.why))
 
     def data(self) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def ground_of(bound: Binding, base: Constants, sizes: Sizes) -> Ground:
 
 
 def variant_rows(bound: Binding, constants: Constants) -> list[VariantRow]:
-    """Return a row for each guard that is a check of Kafka's, and for each constant that is a rule of Kafka's."""
+    """Return a row for each guard that is a check in Kafka, and for each constant that is a rule of Kafka."""
     rows = []
     ablation, shadowed = bound.ablation, bound.ablation.shadowed(constants)
     kafkas = [guard for guard in guards(bound.machine) if not guard.part and ablation.whose(guard) is Whose.KAFKA]
@@ -205,7 +205,7 @@ def _counted(found: Counter[tuple[str, str]], name: str) -> list[dict[str, Any]]
 
 
 def groups(bound: Binding) -> list[Variant]:
-    """Return for each action the model without Kafka's checks of that action."""
+    """For each action, return the model without Kafka's checks for that action."""
     found: dict[str, Variant] = {}
     for guard in guards(bound.machine):
         if not guard.part and bound.ablation.whose(guard) is Whose.KAFKA:
@@ -225,7 +225,7 @@ def try_refusals(
     tell: Callable[[str], None] = lambda _: None,
     grounds: Iterable[Sizes] | None = None,
 ) -> Refusals:
-    """Try about `number` refusals per set of constants, drawn at random and evenly distributed over the actions."""
+    """Try about `number` forbidden steps per set of constants, chosen at random and evenly among the actions."""
     found = Refusals()
     variants = groups(bound)
     chance = random.Random(seed)  # noqa: S311 (no secret)
@@ -280,7 +280,7 @@ class GuardsReport:
 
     @property
     def verdict(self) -> str:
-        """`conforms` if every variant that could be detected was, and Kafka executed no forbidden step."""
+        """`conforms` if every variant that could be detected was detected, and Kafka executed no forbidden step."""
         forbids = self.refusals is not None and bool(self.refusals.forbidden)
         return "conforms" if all(row.is_well for row in self.rows) and not forbids else "differs"
 

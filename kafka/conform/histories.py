@@ -1,4 +1,4 @@
-"""Histories from the state graph, random walks and traces, executed on Kafka's classes in parallel and compared."""
+"""Histories from the state graph, random walks and traces, executed in parallel on Kafka's classes and compared."""
 
 import tempfile
 import threading
@@ -36,7 +36,7 @@ DEPTH = 40
 
 @dataclass(frozen=True)
 class HistoriesPlan:
-    """The histories to execute for at most `seconds`: a path cover of the state graph, or `walks` random walks."""
+    """Histories to execute for at most `seconds`: a path cover of the state graph, or `walks` random walks."""
 
     constants: Constants
     walks: int = 0
@@ -155,9 +155,8 @@ class HistoriesOutcome:
 
 
 class Run:
-    """Histories of one protocol with the same constants, executed by several drivers in parallel.
-
-    Each driver is a process with its own cluster, which a thread of this process feeds.
+    """Histories of one protocol with the same constants, executed by several drivers in parallel. Each driver is a
+    process with its own cluster. A thread of this process sends it commands.
     """
 
     def __init__(
@@ -244,9 +243,8 @@ class Run:
 
 
 def fewest(found: Found, steps_of: Callable[[Found], Sequence[Any]], attempt: Callable[[Any], Found | None]) -> Found:
-    """Return the finding after removing unneeded steps; the last step stays.
-
-    `attempt` runs steps and returns the finding, or None if the result is another one.
+    """Return the finding without unneeded steps; the last step stays. `attempt` executes steps and returns the finding,
+    or None if the result is another one.
     """
     place, kept = 0, 0
     while kept < (last := len(steps_of(found)) - 1):
@@ -277,7 +275,7 @@ def transitions(plain: Interpreter, initial: Key, steps: Iterable[Step]) -> list
 
 @dataclass
 class HistoriesReport:
-    """The result of a run. `transitions` is the number in the state graph, or 0 without one."""
+    """The result of a run. `transitions` is the number of transitions in the state graph, or 0 without one."""
 
     bound: Binding
     release: Release

@@ -1,4 +1,4 @@
-"""Settles findings on a release by executing the history of each archived trace on Kafka's classes."""
+"""Settles findings on a release: the history of each archived trace is executed on Kafka's classes."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -74,7 +74,7 @@ def _not_driven(driver: Driver, trace: Trace) -> str:
 
 
 def _refused(execution: Execution, history: list[Transition], at: Key, step: Step) -> Settled:
-    """Try on Kafka the first step that the model refuses under this release's rules."""
+    """Try on Kafka the first step that the model does not allow under this release's rules."""
     plain = execution.plain
     told = f"step {len(history) + 1}, {step.action.label}"
     if not can_be_tried(REPLICATION.ablation, plain, at, step):

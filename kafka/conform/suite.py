@@ -1,11 +1,10 @@
-"""The histories with which builds of Kafka are compared, created once per release line, and what a build does with
-them.
+"""Histories for comparing builds of Kafka, created once per release line, and what a build does with them.
 
-They are walks that cover every transition of a small state graph; random walks on each ground of ablation, which
-together use every budget of the model; longer walks with the budgets of brokers, messages and operators combined; and
-steps that Kafka's checks refuse: the nearest ones for each check and rule, and random ones. Histories are stored as the
-driver's commands, so builds execute them without the model. Each reply is a digest, and an agent records which methods
-of Kafka were executed.
+They consist of walks that cover every transition of a small state graph; random walks with each set of constants for
+ablation, which together use every budget of the model; longer walks with the budgets of brokers, messages and operators
+combined; and steps that Kafka's checks reject: the nearest ones for each check and rule, and random ones. Histories are
+stored as the driver's commands, so builds execute them without the model. Each reply is a digest, and an agent records
+which methods of Kafka were executed.
 """
 
 import gzip
@@ -64,7 +63,7 @@ REFUSALS = 5
 
 
 class History(NamedTuple):
-    """Steps of the model by name, and the driver's commands. With `tries`, the model refuses the last step."""
+    """Steps of the model by name, and the driver's commands. With `tries`, the model does not allow the last step."""
 
     ground: int
     tries: bool
@@ -92,9 +91,8 @@ def grounds(bound: Binding, model: str) -> list[Constants]:
 
 
 def suite(bound: Binding, release: Release, tell: Callable[[str], None], until: float | None = None) -> list[History]:
-    """Return the histories of a release line, which are cached. On first use, this release executes them.
-
-    After the time `until`, the remaining sets of constants are left to the next call.
+    """Return the histories of a release line, which are cached. On first use, this release executes them. After the
+    time `until`, the remaining sets of constants are left for the next call.
     """
     known = (EDITION, release.model, release.classes.name, *texts(bound.machine, ()), *ends(bound.machine, ()))
     stem = f"suite-{hashlib.sha256(repr(known).encode()).hexdigest()[:16]}"
@@ -139,7 +137,7 @@ def _tuples(item: Any) -> Any:
 def _made(
     bound: Binding, driver: Driver, constants: Constants, place: int, found: Counter[str], *, wide: bool
 ) -> Iterator[History]:
-    """Yield the histories of one ground; adds to `found` the number per check and rule."""
+    """Yield the histories for one set of constants; `found` counts those for each check and rule."""
     plain = Interpreter(bound.machine, constants)
     graph = state_graph(plain, MOST) if place == 0 else None
     drawn = walks(plain, WIDE_WALKS if wide else WALKS, DEPTH, 1)
@@ -154,7 +152,7 @@ def _made(
 def _tried(
     bound: Binding, ground: Ground, place: int, found: Counter[str]
 ) -> Iterator[tuple[tuple[Transition, ...], Step]]:
-    """Yield steps on which the model and a variant disagree, each with a history that leads there."""
+    """Yield steps on which the model and a variant disagree, each with a history that leads to the step."""
     for row in variant_rows(bound, ground.constants):
         if found[row.variant.name] < TRIES:
             for variant in {replace(row.variant, others=()), row.variant}:
@@ -234,7 +232,7 @@ def javassist() -> Path:
 
 
 def tools(release: Release) -> tuple[Path, Path]:
-    """Return the directories of our programs that inspect classes, and of the library that they need."""
+    """Return the directories of our programs for inspecting classes, and of the library that these programs need."""
     library = javassist()
     return compile_driver(release.version, release.jars, (HERE / "loop", SOURCES), library), library
 

@@ -1,10 +1,11 @@
-"""Conversion of a trace to a test for Kafka's own suite. A leader's steps become calls of `Partition` in the style of
-PartitionTest, or the controller's steps become calls of its managers in the style of ReplicationControlManagerTest.
+"""Conversion of a trace to a test for Kafka's own test suite.
 
-If the history follows the rules of another protocol or a variant, the test checks the first step at which Kafka's rules
-give another result, and expects Kafka's: it passes on a release and fails with the change. If the history follows
-Kafka's rules, the test expects the first result that a fix changes: it fails on a release and passes with the fix. If
-no fix changes anything, the test expects the result of a release.
+A leader's steps become calls of `Partition` in the style of PartitionTest, or the controller's steps become calls of
+its managers in the style of ReplicationControlManagerTest. If the history follows the rules of another protocol or a
+variant, the test checks the first step for which Kafka's rules give another result, and expects Kafka's result: it
+passes on a release and fails with the change. If the history follows Kafka's rules, the test expects the first result
+that a fix changes: it fails on a release and passes with the fix. If no fix changes anything, the test expects the
+result of a release.
 """
 
 import re
@@ -51,7 +52,7 @@ INDENT = " " * 8
 
 @dataclass(frozen=True)
 class Decision:
-    """The check of a test: the number of steps before it, whose state is checked, and the expected model state.
+    """What a test checks: the number of steps before the check, whose state is checked, and the expected model state.
 
     `who` is the broker whose `Partition` is called, or CONTROLLER. `says` states when the test fails. If `is_refused`,
     the last step must leave the partition epoch unchanged.
@@ -66,7 +67,7 @@ class Decision:
 
 
 def kafka_test(trace: Trace, name: str = "", release: tuple[str, Path] | None = None) -> str:
-    """Return a Java class with one test for a release (version and directory of jars), by default the latest."""
+    """Return a Java class with one test for a release (version and directory of jars; default: the latest)."""
     if not _is_ours(trace.protocol.machine):
         raise UsageError(
             f"the trace's protocol is {trace.protocol.name!r}, but only {PROTOCOL!r} and its variants are mapped to "
@@ -105,7 +106,7 @@ def _comment(text: str) -> str:
 
 
 def _is_ours(machine: Machine | None) -> bool:
-    """Return whether this is the machine of the replication protocol or of a variant with the same state."""
+    """Return whether this is the machine of the replication protocol, or of a variant with the same state."""
     ours = REPLICATION.machine
     while machine is not None and machine is not ours:
         machine = machine.base if (machine.state, machine.constants) == (ours.state, ours.constants) else None
@@ -137,7 +138,7 @@ def _path(plain: Interpreter, steps: Iterable[Step]) -> list[Transition]:
 
 
 def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]:
-    """Return the rules for the history, Kafka's or the trace's, and the decision to check."""
+    """Return the rules for the history, either Kafka's or the trace's, and what to check."""
     machine, values = REPLICATION.machine, {name: int(value) for name, value in constants.values.items()}
     plain, theirs = Interpreter(machine, constants, normalize=trace.normalize), trace.interpreter()
     steps = _ours(trace)
@@ -183,7 +184,7 @@ def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]
 
 
 def _decides(kafka: Interpreter, values: dict[str, int], steps: list[Step], taken: list[Transition]) -> bool:
-    """Return whether these values give the history another result than Kafka's own."""
+    """Return whether these values give the history a different result than Kafka's own values."""
     try:
         constants = kafka.machine.set_constants(values)
     except UsageError:
@@ -201,7 +202,7 @@ def _shown(state: Any, who: int) -> tuple[Any, ...]:
 
 
 def _apart(one: Any, two: Any) -> int | None:
-    """Return the leader whose state differs between two states, or CONTROLLER; None if a test sees no difference."""
+    """Return the leader whose state differs between two states, or CONTROLLER; None if no test can see a difference."""
     for broker, (a, b) in enumerate(zip(one.replica, two.replica, strict=True)):
         if (a.isr or b.isr) and _shown(one, broker) != _shown(two, broker):
             return broker
@@ -209,9 +210,8 @@ def _apart(one: Any, two: Any) -> int | None:
 
 
 def _first_apart(plain: Interpreter, path: list[Transition], says: list[Transition]) -> tuple[int, int, Any] | None:
-    """Return (step, who, expected state) for the first step after which `path` differs visibly from `says`.
-
-    If `says` ends earlier, it refuses the step and stays in its state.
+    """Return (step, who, expected state) for the first step after which `path` visibly differs from `says`. If `says`
+    ends earlier, it does not allow the step, and its state stays the same.
     """
     stays = plain.initial_states()[0]
     for length, (one, two) in enumerate(zip_longest(path, says), 1):
@@ -238,14 +238,14 @@ def _last_change(plain: Interpreter, path: list[Transition]) -> tuple[int, int, 
 
 
 class _Calls:
-    """The calls of one leader's `Partition`. The model renumbers epochs after each step, but here they only rise."""
+    """Calls of one leader's `Partition`. The model renumbers epochs after each step, but here they only increase."""
 
     def __init__(self, plain: Interpreter, leader: int) -> None:
         self.plain, self.leader = plain, leader
         self.leader_epoch = self.partition_epoch = 0
 
     def lines(self, path: list[Transition], found: Decision) -> Iterator[str]:
-        """Yield the test's statements: calls for the leader's steps, comments for all others."""
+        """Yield the test's statements: calls for the leader's steps, and comments for all others."""
         at = self.plain.initial_states()[0]
         start = self.plain.schema.restore(at)
         for broker, epoch in enumerate(_image(start, self.leader).broker_epoch):
@@ -305,7 +305,7 @@ class _Calls:
 
 
 class _ControllerCalls:
-    """The calls of the controller's managers. Epochs are relative to the current ones."""
+    """Calls of the controller's managers. Epochs are relative to the current ones."""
 
     def __init__(self, plain: Interpreter) -> None:
         self.plain = plain

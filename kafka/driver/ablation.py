@@ -25,7 +25,7 @@ class Whose(StrEnum):
 
 
 class Check(NamedTuple):
-    """A check in Kafka: where it is, and the error that it returns; an empty error means that nothing happens."""
+    """A check in Kafka: its location, and the error that it returns. An empty error means that nothing happens."""
 
     where: str
     answers: tuple[str, ...] = ()
@@ -73,12 +73,12 @@ class Ablation:
                     yield name, value
 
     def why_unseen(self, name: str, constants: Constants) -> str:
-        """Return why a varied rule, given as `constant=value`, is not visible; empty if it must be."""
+        """Return why varying a rule, given as `constant=value`, has no visible effect; empty if it must have one."""
         known = self.unseen(constants)
         return known.get(name.partition("=")[0]) or known.get(name, "")
 
     def refused(self, at: Key, step: Step) -> tuple[Key, ...]:
-        """Return Kafka's possible states after a refused step: a message without effect may have been consumed."""
+        """Return Kafka's possible states after a rejected step. A message without effect may have been consumed."""
         place = self.answers.get(step.action.name)
         if place is None:
             return (at,)
@@ -115,6 +115,6 @@ def rules_as_built(machine: Machine, version: str, names: tuple[str, ...]) -> di
 
 
 def set_otherwise(c: Constants, rules: Mapping[str, int]) -> str | None:
-    """Return which constant differs from Kafka or the driver; None if none does."""
+    """Return which constant differs from Kafka or the driver, or None."""
     other = next((item for item in rules.items() if int(c.values[item[0]]) != item[1]), None)
     return other and f"{other[0]}={other[1]} differs from Kafka or the driver"

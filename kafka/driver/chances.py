@@ -1,8 +1,8 @@
-"""Opportunities to tell a variant from the model: the nearest states in which a check or rule makes a difference.
+"""Opportunities to distinguish a variant from the model: the nearest states in which a check or rule matters.
 
 The model is searched without `normalize`, which would answer requests before they are handled. A step is tried on Kafka
-only at the end of a history: even a refusal may change the time when a follower was last caught up, or the contents of
-a purgatory.
+only at the end of a history, because even a rejected step may change when a follower was last caught up, or the
+contents of a purgatory.
 """
 
 import random
@@ -52,9 +52,8 @@ class Variant:
 
 @dataclass(frozen=True)
 class Chance:
-    """A step on which the model and a variant disagree, after a history.
-
-    `model` and `variant` are the states after the step; None if it is refused.
+    """A step on which the model and a variant disagree, after a history. `model` and `variant` are the states after the
+    step, or None if the step is not allowed.
     """
 
     history: tuple[Transition, ...]
@@ -96,7 +95,7 @@ class Ground:
         self._order = np.argsort(self.space.depths, kind="stable")
 
     def chances(self, variant: Variant, most: int) -> list[Chance]:
-        """Return the nearest steps on which the variant and the model disagree, preferably of different actions."""
+        """Return the nearest steps on which the variant and the model disagree, from different actions if possible."""
         other = self._other(variant)
         if other is None:
             return []
@@ -246,7 +245,6 @@ class Ground:
 @dataclass(frozen=True)
 class Trial:
     """Kafka's reaction to a step: `did` is done, refused or untried, `why` is the error, and `answer` describes both.
-
     `like_model` says whether the model allows the resulting state, `like_variant` says whether the variant does.
     """
 
@@ -260,7 +258,7 @@ class Trial:
 
 
 def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial | None:
-    """Bring Kafka to a state and execute a step there; None if a named limit prevents this."""
+    """Bring Kafka to a state and execute a step there; return None if a named limit prevents this."""
     plain = execution.plain
     difference = execution.run(plain.initial_states()[0], chance.history)
     steps = tuple(plain.show(item) for item in (*(taken.step for taken in chance.history), chance.step))
@@ -293,9 +291,8 @@ def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial 
 def _as_the_model(
     execution: Execution, chance: Chance, nothing: tuple[Key, ...], same: list[Key], others: list[Key]
 ) -> tuple[bool, str]:
-    """Return whether Kafka did something that the model allows, and what that is.
-
-    If the model refuses the step, Kafka may do nothing, end the same event differently, or execute another step.
+    """Return whether Kafka did something that the model allows, and what Kafka did. If the model does not allow the
+    step, Kafka may do nothing, end the same event differently, or execute another step.
     """
     if chance.model is not None:
         return _fits(execution, chance.model), "done"

@@ -16,9 +16,8 @@ from fencepost.model.language.records import Key
 
 @dataclass(frozen=True)
 class Act:
-    """The effect of a model action on Kafka's classes: `line` returns the driver's command, `does` describes it.
-
-    Actions with the same command are one event, whose outcome Kafka decides.
+    """What a model action does on Kafka's classes: `line` returns the driver's command, `does` describes it. Actions
+    with the same command are one event, and Kafka decides its outcome.
     """
 
     line: Callable[..., str]
@@ -26,14 +25,13 @@ class Act:
 
 
 class SetAsideError(Exception):
-    """Kafka continues in a way that a named limit of the model excludes."""
+    """An error that means that Kafka continues in a way that a named limit of the model excludes."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference between Kafka and the model after the last of `steps`.
-
-    `rows` lists the differences: part of the state, value in the model, value in Kafka.
+    """A difference between Kafka and the model after the last of `steps`. `rows` lists the differences: part of the
+    state, value in the model, value in Kafka.
     """
 
     steps: tuple[Step, ...]
@@ -49,7 +47,7 @@ class Difference:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The action and the differing field of any broker. Differences of the same kind are reported once."""
+        """The action and the field that differs, for any broker. Differences of the same kind are reported once."""
         return self.action, re.sub(r"[0-9]+", "", self.rows[0][0])
 
 
@@ -166,7 +164,7 @@ class Execution(ABC):
         return found
 
     def followed(self) -> None:  # noqa: B027 (nothing, usually)
-        """Hook for subclasses, called after Kafka has reached the state `at`."""
+        """Do nothing; subclasses override this, and it is called after Kafka has reached the state `at`."""
 
     def compare(self, steps: tuple[Step, ...], expected: Key) -> Difference | None:
         told = self.seen.contradictions()
@@ -176,7 +174,7 @@ class Execution(ABC):
         return self.differs(steps, *self.projected(expected))
 
     def projected(self, expected: Key) -> tuple[Key, Key]:
-        """Return a model state and the same fields as read from Kafka, which must be equal."""
+        """Return a model state, and the same fields as read from Kafka. Both must be equal."""
         return expected, self.seen.key(expected)
 
     def differs(self, steps: tuple[Step, ...], expected: Key, found: Key) -> Difference | None:
@@ -225,7 +223,7 @@ UNKNOWN = -1
 
 
 class InFlight(dict["Key", list[int]]):
-    """The numbers of the messages in flight, by their contents in the model."""
+    """Numbers of the messages in flight, by their contents in the model."""
 
     def __init__(self, messages: Iterable[tuple[Key, int]]) -> None:
         super().__init__()

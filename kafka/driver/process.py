@@ -1,4 +1,4 @@
-"""The Java process with Kafka's classes: its start, commands and end, and counts of executed lines."""
+"""The Java process with Kafka's classes: starting and ending it, sending commands, and counting executed lines."""
 
 import json
 import os
@@ -26,7 +26,7 @@ MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 (only the parent of a private fol
 
 
 class DriverError(UsageError):
-    """The process died, hung, or gave an invalid answer."""
+    """An error of the process: it died, hung, or gave an invalid answer."""
 
 
 class FailedError(DriverError):

@@ -88,9 +88,8 @@ def java_version() -> int:
 
 
 def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of jars as `jars=`") -> Path:
-    """Return a folder with the jars of a Maven project, which Maven downloads the first time.
-
-    `instead` says what to do without Maven.
+    """Return a folder with the jars of a Maven project. Maven downloads them the first time. `instead` says what users
+    without Maven can do.
     """
     if jars.is_dir():
         return jars
@@ -186,9 +185,8 @@ MARKED = re.compile(r"// ((?:(?:until|since) \d+\.\d+ ?)+)$")
 
 @dataclass(frozen=True)
 class Harness:
-    """A driver of some of Kafka's classes: supported releases with the model's versions, sources, main class.
-
-    `tests` is the artifact of Kafka whose test jar it needs, if any.
+    """A driver of some of Kafka's classes: supported releases with their model versions, sources, and main class.
+    `tests` is the Kafka artifact whose test jar the driver needs, if any.
     """
 
     releases: Mapping[str, str]
@@ -198,9 +196,8 @@ class Harness:
     patches: Mapping[str, str] = field(default_factory=dict)
 
     def model_of(self, version: str) -> str:
-        """Return the version of the model for a release: its own, that of its line, or that of the line before.
-
-        A build without a number gets the latest, a release older than all lines the earliest.
+        """Return a release's version of the model: its own version, that of its line, or that of the line before. A
+        build without a number gets the latest version, and a release older than all lines gets the earliest one.
         """
         if version in self.patches:
             return self.patches[version]
@@ -212,7 +209,7 @@ class Harness:
 
 
 def line_of(version: str) -> tuple[int, int]:
-    """Return the first two parts of a release number; very large ones for a build without one, such as trunk."""
+    """Return the first two parts of a release number; very large numbers if a build has none, as trunk."""
     numbers = re.match(r"(\d+)\.(\d+)", version)
     return (int(numbers[1]), int(numbers[2])) if numbers else (99, 0)
 
@@ -324,9 +321,8 @@ def fetch_kafka(version: str) -> Path:
 
 
 def compile_driver(version: str, jars: Path, folders: Iterable[Path], *more: Path) -> Path:
-    """Return a folder with the driver's classes for these jars, which are compiled once.
-
-    `folders` contain the sources, `more` are additional folders of jars.
+    """Return a folder with the driver's classes for these jars, which are compiled once. `folders` contain the sources,
+    `more` are additional folders of jars.
     """
     sources = {source.relative_to(folder): source for folder in folders for source in sorted(folder.rglob("*.java"))}
     known, digest = classes_in(jars), hashlib.sha256()

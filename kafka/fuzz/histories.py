@@ -278,9 +278,8 @@ class Repaired:
         return found or self._repaired_in(short.script), short
 
     def _together(self, names: tuple[str, ...], script: Script) -> tuple[str, ...] | None:
-        """Return at most `TOGETHER` of these fixes that only together prevent a violation, or None.
-
-        First all are tried, then they are left out one by one. Trying pairs would need too many processes.
+        """Return at most `TOGETHER` of these fixes that only together prevent a violation, or None. First all are
+        tried, then they are left out one by one. Trying pairs would need too many processes.
         """
         if not self._ends(names, script):
             return None

@@ -163,9 +163,8 @@ AS_BUILT: tuple[str, ...] = (
 
 
 def rules(version: str) -> dict[str, int]:
-    """Return the constants of a version that match Kafka and the driver.
-
-    `check_quorum` and pre-votes are on if the release supports them, even if the version leaves them out.
+    """Return the constants of a version that match Kafka and the driver. `check_quorum` and pre-votes are on if the
+    release supports them, even if the version leaves them out.
     """
     pre_votes = int(version not in BEFORE_PRE_VOTES)
     built = rules_as_built(MACHINE, version, AS_BUILT)
@@ -177,9 +176,8 @@ BEFORE_PRE_VOTES = ("kafka-3.9",)
 
 
 def refuse(c: Constants, version: str) -> str | None:
-    """Return why Kafka cannot be run with these constants; None if it can.
-
-    The switches must have this version's values.
+    """Return why Kafka cannot be run with these constants; None if it can. The switches must have this version's
+    values.
     """
     if other := set_otherwise(c, rules(version)):
         return other

@@ -206,9 +206,8 @@ LIMITS: tuple[str, ...] = (
 
 
 def refuse(c: Constants, version: str) -> str | None:
-    """Return why Kafka cannot be run with these constants; None if it can.
-
-    The switches must have this version's values.
+    """Return why Kafka cannot be run with these constants; None if it can. The switches must have this version's
+    values.
     """
     values: Any = c
     for name, why in AROUND.items():

@@ -1,4 +1,4 @@
-"""Driver of Python clients: reads commands as JSON lines on stdin, writes events to stdout; `start` makes a client.
+"""Driver for Python clients: reads JSON commands from stdin, one a line, and writes events to stdout.
 
 It runs in the client's own Python environment, so it imports only the client and the standard library.
 """
@@ -28,7 +28,7 @@ def tell(**event: Any) -> None:
 
 
 def report_error(number: int, error: Exception) -> bool:
-    """Write an event for a consumer's error, which may lack a partition; return whether it is a truncation."""
+    """Write an event for a consumer's error, which may have no partition; return whether the error is a truncation."""
     name = type(error).__name__
     is_truncation = name in ("LogTruncationError", "OffsetOutOfRangeError", "NoOffsetForPartitionError")
     tell(id=number, event="truncated" if is_truncation else "error", error=f"{name}: {error}")
@@ -350,7 +350,7 @@ def do(session: Any, command: dict[str, Any]) -> None:
 
 
 def serve_commands(kind: Any) -> None:
-    """Serve commands. Those that may block run in a separate thread."""
+    """Serve commands. Commands that may block run in a separate thread."""
     sessions: dict[int, Any] = {}
     queues: dict[int, list[dict[str, Any]]] = {}
     change = threading.Condition()

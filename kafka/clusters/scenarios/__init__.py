@@ -1,1 +1,1 @@
-"""The scenarios that reproduce findings on clusters."""
+"""Scenarios that reproduce findings on clusters."""

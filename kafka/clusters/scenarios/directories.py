@@ -79,7 +79,7 @@ def leader_is_restarted(stage: Stage) -> None:
 
 
 def late_report(stage: Stage) -> None:
-    """The leader's disk fails while it cannot reach the controller, and the other replica's broker is down."""
+    """The leader's disk fails while the leader cannot reach the controller and the other replica's broker is down."""
     stage.create(replicas=[1, 2], min_isr=2)
     stage.write(*OLD)
     stage.tell("Broker 2 is down for maintenance.")

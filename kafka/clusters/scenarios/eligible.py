@@ -46,7 +46,7 @@ def cancel_and_retry(stage: Stage) -> None:
 
 
 def complete_and_return(stage: Stage) -> None:
-    """A reassignment completes, and while a broker is down, the removed replica is added again."""
+    """A reassignment completes. While a broker is down, the removed replica is added again."""
     stage.create(replicas=[1, 2], min_isr=2)
     stage.write(*OLD, size=RECORD_BYTES)
     stage.tell("The operator reassigns t from broker 1 to broker 3, throttled. Broker 2 stops during the reassignment.")
@@ -73,7 +73,7 @@ def complete_and_return(stage: Stage) -> None:
 
 
 def leader_stops(stage: Stage, leader: int, empty: int, records: int) -> None:
-    """The only ISR member shuts down cleanly while the new replica has copied part of the log; then the new replica
+    """The only ISR member shuts down cleanly while the new replica has copied part of the log. Then the new replica
     restarts.
     """
     stage.show_disks()

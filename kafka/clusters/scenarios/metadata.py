@@ -1,8 +1,8 @@
 """Metadata that reaches a leader late: HYP-1, HYP-3 and HYP-11.
 
 HYP-1: a re-elected leader keeps outdated information about its followers. HYP-3: metadata with an equal partition epoch
-erases a pending change of the ISR. HYP-11: min.insync.replicas is raised, and a leader that learns of it late
-acknowledges records alone.
+erases a pending change of the ISR. HYP-11: min.insync.replicas is raised, and a leader that learns of this late
+acknowledges records that no other broker has.
 """
 
 from dataclasses import replace
@@ -51,7 +51,7 @@ def delay_metadata(stage: Stage) -> None:
 
 
 def elected_again(stage: Stage, *, slow_at_the_end: bool = False) -> None:
-    """Broker 1 loses leadership and regains it, and learns of both at the same time."""
+    """Broker 1 loses leadership and regains it, and learns of both events at the same time."""
     stage.create(replicas=[1, 0, 2], min_isr=2)
     stage.reassign([0, 1, 2])
     stage.wait(replicas=[0, 1, 2], leader=1)
@@ -86,7 +86,7 @@ PATIENCE_SECONDS = 2.0
 
 
 def forgotten_request(stage: Stage, lag: int) -> None:
-    """Broker 2 leaves the ISR and catches up, and leader 1 forgets its request to add it."""
+    """Broker 2 leaves the ISR and catches up. Leader 1 forgets its request to add broker 2 again."""
     stage.create(replicas=[1, 2, 0], min_isr=2)
     stage.write("first")
     shrink_with_late_metadata(stage)
@@ -134,7 +134,7 @@ def shrink_with_late_metadata(stage: Stage) -> None:
 
 
 def expand_and_forget(stage: Stage) -> None:
-    """The controller adds broker 2; older metadata reaches the leader, which forgets its request."""
+    """The controller adds broker 2. Older metadata then reaches the leader, which forgets its request."""
     stage.note("leader 1 asks to add broker 2 to the ISR again")
     stage.hold_next(alterations(1, "answers"))
     stage.release(alterations(1))
