@@ -273,8 +273,8 @@ def is_not_refused(s: State, c: C, leader: int) -> bool:
 
 refused_leaders_hear_of_it = leads_to(
     "refused-leaders-hear-of-it",
-    "G-L5, B15: a leader whose AlterPartition is refused because of its epochs eventually gets newer metadata, if "
-    "voters and brokers fetch.",
+    "G-L5, B15: if a leader's AlterPartition is rejected because of its epochs, the leader eventually gets newer "
+    "metadata, provided that voters and brokers fetch.",
     when=is_refused,
     then=is_not_refused,
     fair=(weak(voter_fetches, each=("follower", "leader")), weak(broker_applies_metadata, each="broker")),

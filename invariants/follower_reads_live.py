@@ -162,7 +162,7 @@ resets_end = leads_to(
 
 consumers_get_data = leads_to(
     "consumers-get-data",
-    "K392-L2: a consumer on a replica that stays out of sync eventually gets the next record.",
+    "K392-L2: a consumer whose replica stays out of sync eventually gets the next record.",
     when=lacks_data,
     then=has_data_or_all_are_in_sync,
     fair=(*CONSUMER, weak(metadata_expires), strong(preference_expires)),
@@ -171,8 +171,8 @@ consumers_get_data = leads_to(
 
 consumers_get_data_soon = leads_to(
     "consumers-get-data-soon",
-    "K392-L2: a consumer on a replica that stays out of sync gets the next record without waiting for its preference "
-    "to expire.",
+    "K392-L2: a consumer whose replica stays out of sync gets the next record without waiting for its preference to "
+    "expire.",
     when=lacks_data,
     then=has_data_or_all_are_in_sync,
     fair=(*CONSUMER, weak(metadata_expires)),
@@ -182,7 +182,7 @@ consumers_get_data_soon = leads_to(
 
 errors_are_acted_on = leads_to(
     "errors-are-acted-on",
-    "K392-L2: a consumer leaves a replica that answers with errors, without waiting for any timer or for the replica.",
+    "K392-L2: a consumer leaves a replica that answers with errors, without waiting for a timer or for that replica.",
     when=meets_error,
     then=has_left,
     fair=CONSUMER,
@@ -192,7 +192,7 @@ errors_are_acted_on = leads_to(
 
 fetches_until_known = at_most(
     "fetches-until-known",
-    "K392-Q3: the number of followers' fetches that are answered before a new leader's high watermark is correct.",
+    "K392-Q3: the number of follower fetches that are answered before a new leader's high watermark is correct.",
     when=is_behind,
     then=is_not_behind,
     costs={
@@ -208,7 +208,7 @@ fetches_until_known = at_most(
 
 waits_until_known = at_most(
     "waits-until-known",
-    "K392-Q3: no fetch has to wait for its maximum wait before a new leader's high watermark is correct.",
+    "K392-Q3: no fetch has to be parked for the maximum wait before a new leader's high watermark is correct.",
     when=is_behind,
     then=is_not_behind,
     costs={follower_waits_in_vain: 1},

@@ -106,7 +106,7 @@ def is_right(s: State, c: C) -> bool:
 
 leader_is_found = leads_to(
     "leader-is-found",
-    "K951-L1, with tokens: a client that is wrong about the leader eventually finds it.",
+    "K951-L1, with tokens: a client with a wrong leader eventually finds the right one.",
     when=is_misled,
     then=is_right,
     fair=FAIR,

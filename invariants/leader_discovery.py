@@ -248,7 +248,7 @@ def is_wrong(s: State, c: C, partition: int) -> bool:
 
 clients_find_the_leader = leads_to(
     "clients-find-the-leader",
-    "K951-L1: a client that is wrong about a partition's leader, or about its endpoint, eventually finds it.",
+    "K951-L1: a client with a wrong leader or endpoint for a partition eventually finds the right one.",
     when=is_wrong,
     then=is_right,
     fair=FAIR,
@@ -301,7 +301,7 @@ ROUND_TRIPS = {
 
 immediate_retries = at_most(
     "immediate-retries",
-    "K951-S4: from an error to success a batch is sent again without backoff at most once for each leader epoch.",
+    "K951-S4: between an error and success, a batch is resent without backoff at most once per leader epoch.",
     when=has_failed,
     then=has_succeeded,
     costs=cost_of_retry,
@@ -312,7 +312,7 @@ immediate_retries = at_most(
 
 round_trips = at_most(
     "round-trips-to-success",
-    "K951-Q1: the number of further requests that a batch takes from an error to success.",
+    "K951-Q1: the number of further requests that a batch needs between an error and success.",
     when=has_failed,
     then=has_succeeded,
     costs=ROUND_TRIPS,
@@ -322,7 +322,7 @@ round_trips = at_most(
 
 told_round_trips = at_most(
     "round-trips-once-told",
-    "K951-Q1: once an error has named the new leader, success takes at most two round trips.",
+    "K951-Q1: once an error has named the new leader, a batch succeeds within two round trips.",
     when=is_told,
     then=has_succeeded,
     costs=ROUND_TRIPS,
@@ -333,7 +333,7 @@ told_round_trips = at_most(
 
 backoffs = at_most(
     "backoffs-to-success",
-    "K951-Q1: the number of backoffs that a batch waits for from an error to success.",
+    "K951-Q1: the number of backoffs that a batch waits for between an error and success.",
     when=has_failed,
     then=has_succeeded,
     costs={backoff_ends: 1},
@@ -343,7 +343,7 @@ backoffs = at_most(
 
 refreshes = at_most(
     "refreshes-to-success",
-    "K951-Q1: the number of metadata refreshes that a batch waits for from an error to success.",
+    "K951-Q1: the number of metadata refreshes that a batch waits for between an error and success.",
     when=has_failed,
     then=has_succeeded,
     costs=cost_of_refresh,

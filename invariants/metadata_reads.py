@@ -307,7 +307,7 @@ def is_of_this_cluster(s: State, c: C, client: int) -> bool:
 
 stores_recover = leads_to(
     "stores-recover",
-    "TOK-L1, Q18: a store does not keep the context of another cluster, or of one that no longer exists, forever.",
+    "TOK-L1, Q18: a store does not keep forever the context of another cluster, or of a cluster that no longer exists.",
     when=is_of_other_cluster,
     then=is_of_this_cluster,
     fair=(*SERVERS, weak(client_retries, each="client")),
@@ -337,7 +337,7 @@ def cost_of_lag(before: State, after: State, c: C) -> int:
 
 waits = at_most(
     "waits-for-the-lag",
-    "TOK-Q1: a read with a token waits for no more offsets than its server lags behind the log.",
+    "TOK-Q1: a read with a token waits for at most as many offsets as its server lags behind the log.",
     when=is_client_0_reading,
     then=is_client_0_idle,
     costs=cost_of_lag,

@@ -209,7 +209,7 @@ replicas_learn_the_high_watermark_without_timeouts = leads_to(
 
 leaders_catch_up_with_replicas = leads_to(
     "leaders-catch-up-with-replicas",
-    "K1166-L2: a replica that is ahead of its leader's high watermark does not wait forever: the leader reaches it, "
+    "K1166-L2: a replica that is ahead of its leader's high watermark does not wait forever: the leader catches up, "
     "if its voters fetch.",
     when=is_ahead,
     then=is_not_ahead,
@@ -220,7 +220,7 @@ leaders_catch_up_with_replicas = leads_to(
 
 divergent_replicas_truncate_without_timeouts = leads_to(
     "divergent-replicas-truncate-without-timeouts",
-    "B37: a replica whose log diverges from its leader's eventually truncates it, without any timeout.",
+    "B37: a replica whose log diverges from its leader's log eventually truncates it, without any timeout.",
     when=is_divergent,
     then=is_not_divergent,
     fair=_MESSAGES,
@@ -230,8 +230,8 @@ divergent_replicas_truncate_without_timeouts = leads_to(
 
 replicas_come_to_rest = leads_to(
     "replicas-come-to-rest",
-    "K1166-Q3: a replica's fetch is eventually parked if there is nothing to fetch, so the replica does not keep "
-    "asking.",
+    "K1166-Q3: if there is nothing to fetch, a replica's fetch is eventually parked, so that the replica does not "
+    "keep sending fetches.",
     when=has_nothing_to_fetch,
     then=rests,
     fair=_MESSAGES,
@@ -241,7 +241,8 @@ replicas_come_to_rest = leads_to(
 
 commit_is_known_in_time = at_most(
     "commit-is-known-in-time",
-    "K1166-Q1, K1166-Q2: every replica knows that a record is committed within `longest_delay` ticks of the commit.",
+    "K1166-Q1, K1166-Q2: within `longest_delay` ticks of a record's commit, every replica knows that the record is "
+    "committed.",
     costs={time_passes: 1},
     unit="ticks",
     bound=C.longest_delay,
@@ -252,7 +253,7 @@ commit_is_known_in_time = at_most(
 
 commit_is_visible_in_time = at_most(
     "commit-is-visible-in-time",
-    "Every broker's metadata shows a record within `longest_delay` ticks of its commit.",
+    "Every broker's metadata contains a record within `longest_delay` ticks of the record's commit.",
     costs={time_passes: 1},
     unit="ticks",
     bound=C.longest_delay,
@@ -309,7 +310,7 @@ def need_not_register(s: State, c: C, node: int) -> bool:
 
 controllers_register = leads_to(
     "controllers-register",
-    "KR-L3: every controller is eventually registered, if one is active.",
+    "KR-L3: every controller is eventually registered, if there is an active one.",
     when=may_register,
     then=need_not_register,
     fair=(weak(controller_asks_to_register, each="node"), weak(leader_registers_controller, each=("leader", "node"))),

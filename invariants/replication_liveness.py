@@ -66,7 +66,7 @@ def runs_unfenced(s: State, c: C, broker: int) -> bool:
 
 broker_returns = leads_to(
     "broker-returns",
-    "G-L1: a broker that was down eventually runs again and is unfenced (it starts and registers in one step).",
+    "G-L1: a broker that was down eventually runs again and is unfenced (starting and registering are one step).",
     when=is_down,
     then=runs_unfenced,
     fair=FAIR,
@@ -106,7 +106,7 @@ def waits_no_more(s: State, c: C, leader: int, record: int) -> bool:
 
 writes_are_answered = leads_to(
     "writes-are-answered",
-    "G-L3: every write that a leader has appended is eventually answered, positively or with an error.",
+    "G-L3: every write that a leader has appended is eventually answered, with success or with an error.",
     when=waits,
     then=waits_no_more,
     fair=FAIR,
@@ -115,8 +115,8 @@ writes_are_answered = leads_to(
 )
 writes_wait_for_nobody_who_left = leads_to(
     "writes-wait-for-nobody-who-left",
-    "G-L3 without restarts, fencing, ISR shrinks and lag times: a write is answered although another broker has shut "
-    "down.",
+    "G-L3 without restarts, fencing, ISR shrinks and expired lag times: a write is answered even if another broker "
+    "has shut down.",
     when=waits,
     then=waits_no_more,
     fair=PROGRESS,
@@ -165,7 +165,7 @@ def has_no_pending_change(s: State, c: C, leader: int) -> bool:
 
 pending_change_is_settled = leads_to(
     "pending-change-is-settled",
-    "G-L5: an ISR change that a leader has asked for is eventually settled, or the broker no longer leads.",
+    "G-L5: an ISR change that a leader has requested is eventually settled, or the broker is no longer the leader.",
     when=has_pending_change,
     then=has_no_pending_change,
     fair=FAIR,
@@ -191,7 +191,7 @@ def has_leader(s: State, c: C) -> bool:
 
 offline_partition_is_led = leads_to(
     "offline-partition-is-led",
-    "G-L6: a partition without a leader that has an unfenced member of ISR or ELR eventually gets a leader.",
+    "G-L6: a partition without a leader eventually gets one, if the ISR or the ELR has an unfenced member.",
     when=is_offline,
     then=has_leader,
     fair=FAIR,
@@ -266,8 +266,8 @@ def knows_who_leads(s: State, c: C, broker: int) -> bool:
 
 deposed_leader_steps_down = leads_to(
     "deposed-leader-steps-down",
-    "B18: a leader that was deposed eventually stops leading, even if it is not allowed to shut down, so that clients "
-    "are redirected.",
+    "B18: a deposed leader eventually stops leading, even if it is not allowed to shut down, so that clients are "
+    "redirected.",
     when=leads_no_more,
     then=knows_who_leads,
     fair=FAIR,
@@ -313,7 +313,8 @@ def is_not_left_out(s: State, c: C, broker: int) -> bool:
 
 follower_rejoins = leads_to(
     "follower-rejoins",
-    "G-L8: an active broker outside the ISR eventually joins it, or is no longer active, or there is no leader.",
+    "G-L8: an active broker outside the ISR eventually joins it, unless the broker becomes inactive or there is no "
+    "leader.",
     when=is_left_out,
     then=is_not_left_out,
     fair=FAIR,

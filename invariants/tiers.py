@@ -125,7 +125,7 @@ def has_not_forgotten(s: State, c: C, broker: int) -> bool:
 
 tiered_offsets_are_known = leads_to(
     "tiered-offsets-are-known",
-    "TS-L1: a leader eventually knows what is in the tier of its log, and may delete it from its disk.",
+    "TS-L1: a leader eventually knows which part of its log is in the tier, and may delete that part from its disk.",
     when=has_forgotten,
     then=has_not_forgotten,
     fair=(weak(leader_looks_up_tier, each="leader"), weak(broker_ends_copy, each="broker")),

@@ -45,7 +45,7 @@ def is_not_unassigned(s: State, c: C, topic: int) -> bool:
 
 assignments_end = leads_to(
     "assignments-end",
-    "TD-L1: the directory of each replica is eventually assigned, or its topic is gone and the broker drops it.",
+    "TD-L1: each replica's directory is eventually assigned, or the topic is deleted and the broker drops the replica.",
     when=is_unassigned,
     then=is_not_unassigned,
     fair=(weak(broker_publishes), weak(broker_assigns_directory, each="topic")),

@@ -97,7 +97,7 @@ messages_until_known = at_most(
 
 waits_until_known = at_most(
     "waits-until-known",
-    "K392-Q1: between a commit and the follower's knowledge of it no fetch waits for the maximum wait.",
+    "K392-Q1: no fetch waits for the maximum wait between a commit and the follower's knowledge of the commit.",
     costs={parked_fetch_times_out: 1},
     unit="maximum waits",
     bound=0,
@@ -109,7 +109,7 @@ waits_until_known = at_most(
 
 waits_until_read = at_most(
     "waits-until-read",
-    "K392-Q1: once the follower knows of a commit, a consumer that reads from it does not wait for the maximum wait.",
+    "K392-Q1: once the follower knows of a commit, a consumer that fetches from it does not wait for the maximum wait.",
     costs={consumer_fetch_times_out: 1},
     unit="maximum waits",
     bound=0,
@@ -121,8 +121,8 @@ waits_until_read = at_most(
 
 fetches_in_all = at_most(
     "fetches-in-all",
-    "K392-Q1b: the follower sends at most two fetches for each record, plus one that opens the "
-    "session and one that waits.",
+    "K392-Q1b: the follower sends at most two fetches per record, plus one that opens the session and one that is "
+    "parked.",
     costs={leader_gets_fetch: 1},
     unit="fetches",
     bound=C.records * 2 + C.losses + 2,
@@ -134,7 +134,7 @@ fetches_in_all = at_most(
 
 no_fetch_without_records = at_most(
     "no-fetch-without-records",
-    "B27: the follower sends one fetch for each record, plus one that waits.",
+    "B27: the follower sends one fetch per record, plus one that is parked.",
     costs={leader_gets_fetch: 1},
     unit="fetches",
     bound=C.records + C.losses + 1,

@@ -29,7 +29,7 @@ KAFKAS: dict[tuple[str, str], Check] = {
             "all((log.is_up_to_date(n, s.node[node]) and (not s.node[node].failed) for node in range(c.nodes) if "
             "bits.contains(electors, node)))"
         ),
-    ): Check("QuorumState.canGrantVote: its log is not up to date", NOT_ELECTED),
+    ): Check("QuorumState.canGrantVote: the candidate's log is not up to date", NOT_ELECTED),
     (
         "quorum-elects",
         (
@@ -46,7 +46,9 @@ KAFKAS: dict[tuple[str, str], Check] = {
     (
         "voter-votes",
         "v.epoch < epoch or (v.epoch == epoch and v.voted == NONE and (v.leader == NONE) and log.is_up_to_date(n, v))",
-    ): Check("QuorumState.canGrantVote: it has already voted, has a leader, or its log is more up to date", ("",)),
+    ): Check(
+        "QuorumState.canGrantVote: the voter has already voted, has a leader, or has a more up-to-date log", ("",)
+    ),
     ("candidate-wins", "bits.size(n.granted) >= majority(voters_of(s, c, n))"): Check(
         "EpochElection.isVoteGranted", ("it has not won the election",)
     ),

@@ -27,26 +27,28 @@ RELEASES: dict[str, str] = {
 
 ACTIONS: dict[str, Act] = {
     "quorum_elects": Act(lambda _, candidate, electors: f"elect {candidate} {electors}",
-        "Time passes at the candidate, and from 4.0 on at electors that follow a leader, until their fetch or "
-        "election timeouts expire. Only the electors handle the candidate's requests (Vote, from 4.0 on after "
-        "PreVote), and it receives their answers."),
+        "Time passes at the candidate and, from 4.0 on, at electors that follow a leader, until their fetch or "
+        "election timeouts expire. Only the electors handle the candidate's requests (Vote; from 4.0 on, PreVote "
+        "first), and the candidate receives their answers."),
     "voter_stands": Act(lambda _, node: f"stand {node}", "Time passes at the voter until it becomes a candidate."),
     "voter_votes": Act(lambda _, voter, candidate: f"vote {voter} {candidate}",
         "The voter handles the candidate's Vote request; its answer is held until the candidate wins."),
     "candidate_wins": Act(lambda _, candidate: f"win {candidate}", "The candidate receives the held answers."),
     "voter_hears_nothing": Act(lambda _, node: f"hear-nothing {node}",
-        "The voter's fetch timeout expires, and it becomes prospective; its PreVote requests reach no voter."),
+        "The voter's fetch timeout expires, and the voter becomes prospective; its PreVote requests reach no other "
+        "voter."),
     "observer_hears_nothing": Act(lambda _, node: f"lose-leader {node}",
         "The observer's fetch timeout expires, and its next fetch goes to a bootstrap server."),
     "leader_resigns": Act(lambda _, leader: f"resign {leader}",
         "LeaderState.checkQuorumTimer expires at the leader."),
     "node_learns_leader": Act(lambda _, node, leader: f"learn {node} {leader}",
-        "A voter handles the leader's BeginQuorumEpoch; one that is prospective in the leader's epoch first abandons "
-        "its pre-vote by a timeout. An observer's fetch timeout expires, and this bootstrap server answers its fetch; "
-        "after observer-hears-nothing, a node that knows the leader answers, and the next fetch goes to that leader. "
-        "A restarted node that finds its former leader in the election state file fetches from that leader."),
+        "A voter handles the leader's BeginQuorumEpoch; a voter that is prospective in the leader's epoch first "
+        "abandons its pre-vote because of a timeout. An observer's fetch timeout expires, and this bootstrap server "
+        "answers its fetch; after observer-hears-nothing, a node that knows the leader answers, and the next fetch "
+        "goes to that leader. A restarted node that finds its former leader in the election state file fetches from "
+        "that leader."),
     "node_restarts": Act(lambda _, node, _loses: f"restart {node}",
-        "A new KafkaRaftClient with the same log and election state; MockLog.reopen forgets the high watermark."),
+        "A new KafkaRaftClient with the same log and election state; MockLog.reopen resets the high watermark."),
     "node_loses_disk": Act(lambda _, node: f"wipe {node}", "A KafkaRaftClient with an empty log and election state."),
     "leader_appends": Act(lambda _, leader: f"append {leader}",
         "KafkaRaftClient.prepareAppend and schedulePreparedAppend; the leader polls, appends and flushes."),
@@ -55,7 +57,7 @@ ACTIONS: dict[str, Act] = {
     "leader_handles_fetch": Act(lambda _, leader, follower: f"fetch {leader} {follower}",
         "The leader handles the request that the follower built (KafkaRaftClient.handleFetchRequest)."),
     "leader_handles_late_fetch": Act(lambda seen, m: f"late {seen.flying('late').number(m)}",
-        "The leader handles a request that stayed behind; its answer is dropped."),
+        "The leader handles a delayed request; its answer is dropped."),
     "parked_fetch_times_out": Act(lambda _, follower: f"expire {follower}",
         "The future of ExpirationService.failAfter for this fetch completes with a TimeoutException."),
     "follower_appends": Act(lambda _, follower: f"take {follower}",
@@ -83,8 +85,8 @@ NOT_DRIVEN: dict[str, str] = {
     "time_passes": "in the driver, each node has its own clock",
 }
 FIELDS: dict[str, str] = {
-    "node.role": "QuorumState.isLeader, isCandidate and isResigned; a node that is prospective or unattached is a "
-    "follower without a leader",
+    "node.role": "QuorumState.isLeader, isCandidate and isResigned; a prospective or unattached node is a follower "
+    "without a leader",
     "node.epoch": "QuorumState.epoch",
     "node.leader": "a follower's fetch destination (QuorumState.isFollower) if that node leads the same epoch",
     "node.voted": "the voted key in the election state file of a node without a leader; with `real_votes`",
@@ -131,17 +133,17 @@ ASIDE = (STOPS,)
 """Reasons why Kafka rejects a step that the model allows; `LIMITS` explains them."""
 
 LIMITS: tuple[str, ...] = (
-    ("A node stops with an IllegalStateException if it learns of a leader in its epoch but knows another one, or "
-     "should be that leader itself. In the model it continues. After the loss of a disk, the model therefore "
-     "allows more, and such a history is not followed further."),
-    ("A leader that loses its disk and is elected again in the same epoch still has its earlier followers, which "
-     "do not notice this. In the model, they wait until they hear of it, so Kafka allows more: refusals are not "
-     "tried with lost disks."),
-    ("In the model, a pre-vote is one step. Kafka also counts older answers, and the follower of a leader that "
-     "has resigned grants no pre-vote until its fetch timeout expires: the driver lets that time pass."),
-    ("MockLog answers a fetch with at most two batches: `records_per_answer` is 2."),
-    ("The state of a message is its object: messages are not serialized in any version of Fetch, so all nodes "
-     "have the same release."),
+    ("A node stops with an IllegalStateException if it learns of a leader in its epoch but knows another leader "
+        "of that epoch, or should itself be that leader. In the model, the node continues. After the loss of a disk, "
+        "the model therefore allows more than Kafka, and such a history is not followed further."),
+    ("A leader that loses its disk and is re-elected in the same epoch keeps its earlier followers, because they "
+        "do not notice. In the model, they wait until they hear from the leader. Kafka therefore allows more than "
+        "the model, and forbidden steps are not tried with lost disks."),
+    ("In the model, a pre-vote is one step. Kafka also counts older answers, and a follower of a leader that has "
+        "resigned grants no pre-vote until its fetch timeout expires; the driver lets that time pass."),
+    ("MockLog answers a fetch with at most two batches, so `records_per_answer` is 2."),
+    ("Messages are passed as objects. They are not serialized in any version of Fetch, so all nodes run the same "
+        "release."),
 )  # fmt: skip
 
 AS_DRIVEN: dict[str, int] = {

@@ -236,7 +236,7 @@ BOUNDS: dict[str, tuple[Place | str, ...]] = {
     "a min ISR above the number of brokers changes nothing": (
         ("operator-raises-min-isr", "c.min_isr + newest(s).raised < c.brokers"),
     ),
-    "LogConfig refuses a min ISR of 0 before the controller sees it": (
+    "LogConfig rejects a min ISR of 0 before the controller sees it": (
         ("operator-lowers-min-isr", "c.min_isr + newest(s).raised > 1"),
     ),
     "smaller partitions are not explored": (

@@ -18,52 +18,54 @@ from fencepost.model.language.constants import Constants
 
 ACTIONS: dict[str, Act] = {
     "broker_crashes": Act(lambda _, broker, kept: f"crash {broker} {kept}",
-        "The broker's objects are dropped without closing files; its segment file keeps the first `kept` records. The "
-        "fetch that RemoteLeaderEndPoint.buildFetch has built can still be handled."),
+        "The broker's objects are dropped without closing files; its segment file keeps the first `kept` records. A "
+        "fetch that RemoteLeaderEndPoint.buildFetch has already built can still be handled."),
     "broker_stops": Act(lambda _, broker: f"stop {broker}",
         "ReplicationControlManager.processBrokerHeartbeat with wantShutDown, after heartbeats of the other running "
-        "brokers; if the answer is to stop, the broker's objects are dropped and its epoch is saved."),
+        "brokers. If the answer tells the broker to stop, its objects are dropped and its epoch is saved."),
     "broker_starts": Act(lambda _, broker, checkpoint: f"start {broker} {checkpoint}",
-        "As `broker_registers`, but without the registration: until then, brokerEpochSupplier of the new "
-        "ReplicaManager returns -1, as BrokerLifecycleManager does. BrokerServer, which starts both, is not part of "
-        "the driver."),
+        "Like `broker_registers`, but without the registration. Until the broker registers, brokerEpochSupplier of "
+        "the new ReplicaManager returns -1, as BrokerLifecycleManager does. BrokerServer, which starts both, is not "
+        "part of the driver."),
     "broker_registers": Act(lambda _, broker, checkpoint: f"register {broker} {checkpoint}",
-        "ClusterControlManager.registerBroker for a new incarnation, after the session of the old one has expired. A "
-        "new LogManager recovers the segment file, with `checkpoint` as the high watermark checkpoint, and applies "
-        "the metadata log; a log whose replica is not in it is not kept (LogManager.isStrayReplica). If the process "
-        "is already running, it gets its broker epoch and applies new metadata."),
+        "ClusterControlManager.registerBroker for a new incarnation, after the old one's session has expired. A new "
+        "LogManager recovers the segment file, with `checkpoint` as the high watermark checkpoint, and applies the "
+        "metadata log. A log is dropped if the metadata log does not contain its replica "
+        "(LogManager.isStrayReplica). If the process is already running, it gets its broker epoch and applies new "
+        "metadata."),
     "leader_deletes_records": Act(lambda _, leader, offset: f"delete {leader} {offset}",
         "Partition.deleteRecordsOnLeader."),
     "broker_writes_log_start": Act(lambda _, broker: f"write-start {broker}",
         "LogManager.checkpointLogStartOffsets, which no background thread calls in the driver."),
     "follower_is_out_of_range": Act(lambda _, leader, follower: f"out-of-range {leader} {follower}",
-        "ReplicaManager.fetchMessages answers OFFSET_OUT_OF_RANGE, and AbstractFetcherThread.processFetchRequest "
-        "handles this; RemoteLeaderEndPoint's requests are answered with the leader's log end and log start offsets."),
+        "ReplicaManager.fetchMessages answers OFFSET_OUT_OF_RANGE, which AbstractFetcherThread.processFetchRequest "
+        "handles. RemoteLeaderEndPoint's requests are answered with the leader's log end and log start offsets."),
     "log_directory_fails": Act(lambda _, broker: f"fail {broker}",
-        "ReplicaManager.handleLogDirFailure for the directory with the log; the fetch that was built stays behind."),
+        "ReplicaManager.handleLogDirFailure for the directory that contains the log; a fetch that was already built "
+        "is delayed."),
     "log_directory_returns": Act(lambda _, broker: f"return {broker}",
         "The next process finds the directory's files unchanged, but no broker epoch from a clean shutdown."),
     "disk_is_replaced": Act(lambda _, broker: f"replace {broker}",
         "The next process finds an empty directory with another id, and no broker epoch from a clean shutdown."),
     "log_directory_is_taken_out": Act(lambda _, broker: f"take-out {broker}",
         "The next process has one log directory fewer. It reads the broker epoch of the clean shutdown from the "
-        "others."),
+        "other directories."),
     "controller_marks_directory_offline": Act(lambda _, broker: f"mark-offline {broker}",
         "ReplicationControlManager.handleDirectoriesOffline, called first if a heartbeat reports a failed directory."),
     "controller_assigns_directory": Act(lambda _, broker: f"assign {broker}",
         "ReplicationControlManager.handleAssignReplicasToDirs with the assignment that ReplicaManager passed to "
         "DirectoryEventHandler."),
     "controller_fences_broker": Act(lambda _, broker: f"fence {broker}",
-        "The broker's last heartbeat is backdated by more than a session timeout; "
-        "ReplicationControlManager.maybeFenceOneStaleBroker."),
+        "The broker's last heartbeat is backdated by more than a session timeout, and "
+        "ReplicationControlManager.maybeFenceOneStaleBroker is called."),
     "controller_unfences_broker": Act(lambda _, broker: f"unfence {broker}",
         "ReplicationControlManager.processBrokerHeartbeat, with the metadata offset that the broker has applied."),
     "controller_begins_shutdown": Act(lambda _, broker: f"begin-shutdown {broker}",
         "ReplicationControlManager.processBrokerHeartbeat with wantShutDown. A broker that leads nothing becomes the "
-        "leader of another topic for this call; otherwise it could shut down at once."),
+        "leader of another topic for this call, because it could otherwise shut down at once."),
     "controller_elects_preferred": Act(lambda _, broker: f"elect {broker}", "ReplicationControlManager.electLeaders."),
     "operator_reassigns_replicas": Act(lambda seen, target: f"reassign {target | seen.fixed}",
-        "ReplicationControlManager.alterPartitionReassignments with these brokers in the order of their numbers."),
+        "ReplicationControlManager.alterPartitionReassignments with these brokers, ordered by number."),
     "operator_cancels_reassignment": Act(lambda _: "cancel",
         "ReplicationControlManager.alterPartitionReassignments without replicas."),
     "operator_turns_elr_off": Act(lambda _: "elr-off",
@@ -85,27 +87,26 @@ ACTIONS: dict[str, Act] = {
     "leader_appends": Act(lambda _, leader: f"produce {leader}", "ReplicaManager.appendRecords with acks=all."),
     "leader_handles_fetch": Act(lambda _, leader, follower: f"fetch {leader} {follower}",
         "ReplicaManager.fetchMessages at the leader with the request that RemoteLeaderEndPoint.buildFetch built at "
-        "the follower. An answer without records that does not change the high watermark is handled at once, since "
-        "the leader would delay it."),
+        "the follower. If an answer contains no records and does not change the high watermark, it is handled at "
+        "once, because the leader would delay it."),
     "leader_reports_divergence": Act(lambda _, leader, follower: f"fetch {leader} {follower}", "The same."),
     "leader_handles_late_fetch": Act(lambda seen, m: f"late {seen.flying('late').number(m)}",
-        "ReplicaManager.fetchMessages with the request that stayed behind; its answer is dropped."),
+        "ReplicaManager.fetchMessages with a delayed request; its answer is dropped."),
     "follower_lags_too_long": Act(lambda _, leader, follower: f"lag {leader} {follower}",
         "ReplicaState.lastCaughtUpTimeMs of this follower is backdated by more than replica.lag.time.max.ms."),
     "leader_requests_shrink": Act(lambda _, leader, members: f"shrink {leader} {members}",
-        "Partition.maybeShrinkIsr at a time at which only `members` have exceeded the lag time."),
+        "Partition.maybeShrinkIsr at a time when only `members` have exceeded the lag time."),
     "leader_learns_change_applied": Act(lambda seen, m: f"answer {seen.requests().number(m)}",
         "The controller's answer is passed to the request's callback in DefaultAlterPartitionManager."),
     "leader_learns_change_refused": Act(lambda seen, m: f"answer {seen.requests().number(m)}", "The same."),
     "leader_resends_request": Act(lambda seen, m: f"resend {seen.requests().number(m)}",
-        "The request of DefaultAlterPartitionManager is sent twice, and the first answer counts. The network client "
-        "that resends requests is not part of the driver."),
+        "The request of DefaultAlterPartitionManager is sent twice, and the first answer counts. The network client, "
+        "which resends requests, is not part of the driver."),
     "log_changes_under_answer": Act(lambda _, follower: f"read {follower}",
         "FileRecords.readInto again on an answer of ReplicaManager.fetchMessages, a slice of the leader's file."),
     "follower_takes_late_answer": Act(lambda seen, m: f"take {seen.flying('lateAnswers').number(m)}",
-        "AbstractFetcherThread.processFetchRequest with the answer that stayed behind. With "
-        "`divergence_judged_apart`, this was called before, and only the resulting truncateOnFetchResponse is called "
-        "now."),
+        "AbstractFetcherThread.processFetchRequest with a delayed answer. With `divergence_judged_apart`, it was "
+        "called earlier, and only the resulting truncateOnFetchResponse is called now."),
     "follower_ignores_late_answer": Act(lambda seen, m: f"take {seen.flying('lateAnswers').number(m)}", "The same."),
     "late_answer_is_lost": Act(lambda seen, m: f"forget {seen.flying('lateAnswers').number(m)}",
         "The answer is dropped."),
@@ -117,7 +118,8 @@ ACTIONS: dict[str, Act] = {
 NOT_DRIVEN: dict[str, str] = {
     "broker_expires_records": "logs have only one segment, which the driver never rolls",
     "disk_is_swapped": "Kafka makes no promise about files that vanish while a broker is running",
-    "leader_tells_epoch_end": "Fetch contains the last fetched epoch since IBP 2.7: OffsetForLeaderEpoch is not sent",
+    "leader_tells_epoch_end": "Fetch has contained the last fetched epoch since IBP 2.7, so OffsetForLeaderEpoch is "
+    "not sent",
     "leader_requests_expansion": "check and request have been one step since KAFKA-15221",
     "leader_gives_up_waiting": "no release does this",
     "follower_trusts_diverging_answer": "only before KAFKA-14704",
@@ -138,7 +140,8 @@ FIELDS: dict[str, str] = {
     "replica.raised": "UnifiedLog.config.minInSyncReplicas on brokers with a replica",
     "replica.log": "UnifiedLog.logSegments: record values and batch epochs; if the broker is down, its segment file",
     "replica.end": "the same",
-    "replica.start": "UnifiedLog.logStartOffset; if the broker is down, it follows from its files and checkpoint",
+    "replica.start": "UnifiedLog.logStartOffset; if the broker is down, the offset follows from its files and "
+    "checkpoint",
     "replica.checkpoint": "the file log-start-offset-checkpoint",
     "replica.high_watermark": "UnifiedLog.highWatermark; if the broker is down, its last value",
     "replica.isr": "Partition.partitionState.isr on the leader; maximalIsr must be its union with `proposed_isr`",
@@ -179,27 +182,27 @@ ASIDE = (
     "a follower with an empty log has led an epoch without records",
 )
 LIMITS: tuple[str, ...] = (
-    ("In the model, a log contains no leader epochs without records. A follower that was the leader but wrote "
-     "nothing sends such an epoch in its fetch. If the leader answers that the logs diverge there, the answer is "
-     "handled at once, and the next fetch is compared. If the answer truncates records or the follower has gone "
-     "down since, this is impossible, and the history is not followed further."),
-    ("The controller lets a broker shut down once every active broker has confirmed the change in a heartbeat. "
-     "Kafka also waits for a broker that is down until that broker is fenced; the model does not. Kafka allows "
-     "less, and such a history is not followed further."),
-    ("Kafka also considers a follower caught up as of its previous fetch if it has now reached the leader's log "
-     "end offset of that time. In the driver, time stands still, and the time of a fetch is backdated after the "
-     "fetch was handled."),
-    ("In the model, requesting the current replicas changes nothing. Kafka then re-evaluates the partition: the "
-     "ELR is emptied if the ISR is large enough, a reassignment that can complete does so, a fenced leader is "
-     "replaced, and the order of the list may change. The model's list always contains first the remaining "
-     "replicas, ordered by number, and then those to be removed."),
+    ("In the model, a log contains no leader epochs without records. In Kafka, a follower that was the leader but "
+        "wrote nothing sends such an epoch in its fetch. If the leader answers that the logs diverge there, the "
+        "answer is handled at once, and the next fetch is compared. This is impossible if the answer truncates "
+        "records or the follower has gone down since; the history is then not followed further."),
+    ("The controller lets a broker shut down once every active broker has confirmed the change in a heartbeat. If "
+        "a broker is down, Kafka also waits until that broker is fenced; the model does not. Kafka therefore allows "
+        "less than the model, and such a history is not followed further."),
+    ("If a follower has now reached the log end offset that the leader had at the follower's previous fetch, "
+        "Kafka considers it caught up as of that fetch. In the driver, time stands still, and the time of a fetch is "
+        "backdated after the fetch was handled."),
+    ("In the model, a request for the current replicas changes nothing. Kafka then re-evaluates the partition: it "
+        "empties the ELR if the ISR is large enough, completes a reassignment that can complete, replaces a fenced "
+        "leader, and may change the order of the list. The model's list always contains first the remaining "
+        "replicas, ordered by number, and then those to be removed."),
     ("The controller replays a ClearElrRecord without updating its ELR index "
-     "(ReplicationControlManager.removeTopicElrs). If such a broker is in the ISR again and registers after an "
-     "unclean shutdown, the partition changes twice. The model lacks this index, so the history is not followed "
-     "further."),
-    ("A follower with an empty log accepts no answer from an earlier leader epoch, since it must first find out "
-     "where to truncate. If it was the leader of an epoch in between and wrote nothing, it need not do so; the "
-     "history is not followed further."),
+        "(ReplicationControlManager.removeTopicElrs). If a broker in this index is in the ISR again and registers "
+        "after an unclean shutdown, the partition changes twice. The model has no such index, so the history is not "
+        "followed further."),
+    ("A follower with an empty log accepts no answer from an earlier leader epoch, because it must first find out "
+        "where to truncate. It need not do so if it was the leader of an epoch in between and wrote nothing; the "
+        "history is then not followed further."),
     ("The driver does not include Raft, controller failover, the network client, fetch sessions, quotas, tiered "
      "storage and transactions."),
 )  # fmt: skip
