@@ -150,7 +150,7 @@ def _number(version: str) -> tuple[int, int]:
 
 
 def _cell(it: Settings) -> Json | None:
-    """Return the measured cell of settings; all histories were searched with acks=all."""
+    """Return the measured cell for these settings. All histories were searched with acks=all."""
     found = cell_of(it.replicas, it.min_isr, elr=it.elr, unclean_election=it.unclean_election)
     return found if it.acks == "all" else None
 
@@ -204,7 +204,7 @@ def _crashes(replicas: int, point: Json) -> Json:
 
 
 def _released(settings: Settings) -> Json | None:
-    """Return the losses of the release itself if crashes preserve the disk, or None if that was not searched."""
+    """Return the losses of the release itself if disks survive crashes; None if that was not searched."""
     asked = settings.acks == "all" and settings.elr == _usual_elr(settings.version) and not settings.unclean_election
     row = released(settings.version, settings.min_isr) if asked else None
     if row is None:
@@ -219,8 +219,8 @@ def _released(settings: Settings) -> Json | None:
 
 
 def _changes(settings: Settings, point: Json | None) -> list[Json]:
-    """Return the worthwhile changes of one setting, the best first, with which more crashes are survived. A change that
-    stops writes while any broker is down must survive a crash more than all others.
+    """Return the worthwhile changes of one setting, best first, with which more crashes are survived. A change that
+    stops writes while any broker is down must survive one crash more than all others.
     """
     found = sorted(
         _candidates(settings, point), key=lambda item: (-item[0], -item[1]["writes_go_on_with_brokers_down"])
@@ -237,7 +237,7 @@ def _changes(settings: Settings, point: Json | None) -> list[Json]:
 
 
 def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, Json]]:
-    """Yield each change of one setting that survives more crashes, with the number that then loses a record."""
+    """Yield each change of one setting that survives more crashes, and how many crashes then lose a record."""
     others: list[tuple[str, Any]] = [("acks", "all"), ("unclean_election", False)]
     others += [("elr", True)] if may_have_elr(settings.version) else []
     others += [("min_isr", number) for number in range(1, settings.replicas + 1)]
@@ -259,14 +259,14 @@ def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, J
 
 
 def _rank(point: Json) -> int:
-    """Return the number of crashes that lose a record in a cell: one more than tried if none does, 0 if undecided."""
+    """Return how many crashes lose a record in a cell: one more than tried if none does, 0 if undecided."""
     if point["undetermined"]:
         return 0
     return int(sum(point["most"].values()) + 1 if point["least"] is None else point["least"])
 
 
 def notes(settings: Settings, data: Json) -> Iterator[str]:
-    """Yield the notes on the answer, as sentences."""
+    """Yield notes on the answer, as sentences."""
     crashes = data["crashes"]
     if crashes is not None:
         yield (
@@ -297,7 +297,7 @@ def about(data: Json, operation: str) -> Json:
 
 
 def assumptions(settings: Settings, data: Json) -> Iterator[str]:
-    """Yield the assumptions of the answer: the patch release, findings that no operation covers, and defaults."""
+    """Yield what the answer assumes: the patch release, findings that no operation covers, and defaults."""
     patches = patches_read(settings.version)
     read = " and ".join(patches)
     patch = patch_with_own_rules(settings.release)

@@ -1,4 +1,4 @@
-"""The findings of a release under given settings: their conditions, where they were seen, and how to avoid them."""
+"""Findings of a release with given settings: their conditions, where they were observed, and their workarounds."""
 
 from functools import cache
 
@@ -19,7 +19,7 @@ WITH_ELR = " with ELR"
 
 
 def findings_of(version: str, min_isr: int, *, elr: bool) -> list[Json]:
-    """Return the findings of a release, those that lose records first, then in catalogue order."""
+    """Return the findings of a release. Findings that lose records come first, the others follow in catalogue order."""
     return list(_findings_of(version, min_isr, elr))
 
 
@@ -43,7 +43,7 @@ def _findings_of(version: str, min_isr: int, elr: bool) -> tuple[Json, ...]:  # 
 
 
 def unrepaired(version: str, *, elr: bool) -> list[str]:
-    """Return the findings of a release's model that the model cannot fix."""
+    """Return the findings for which a release's model has no fix."""
     repaired = {item.finding for item in protocol(PROTOCOL).machine.repairs}
     column = measured_on(version, elr=elr)
     return [
@@ -54,7 +54,7 @@ def unrepaired(version: str, *, elr: bool) -> list[str]:
 
 
 def _is_on_kafka(entry: Entry, version: str, *, elr: bool) -> bool:
-    """Return whether a release has a finding that was seen on Kafka itself and whose crashes were not counted."""
+    """Return whether a release has a finding that was observed on Kafka itself and whose crashes were not counted."""
     found = evidence().get(entry.id)
     released = found is not None and version.removeprefix("kafka-") in found.releases
     return released and (elr or "elr" not in entry.depends)
@@ -123,7 +123,7 @@ def _crashes_in(file: str) -> int:
 
 @cache
 def _loss(entry: Entry) -> Json | None:
-    """Return the shortest path of an entry that loses a record, preferring archived paths."""
+    """Return an entry's shortest path that loses a record; archived paths are preferred."""
     lost = [case for case in cases_of(entry) if case.run.protocol == PROTOCOL and case.prop in LOSING and case.length]
     if not lost:
         return None

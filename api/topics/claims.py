@@ -27,7 +27,7 @@ FEW_CELLS = 4
 @dataclass(frozen=True)
 class Stable:
     """The claim that properties have the same verdict in each of these cells, or in the whole box from first to last. A
-    cell maps each bound to a value. A cell of the box that the machine refuses has no verdict.
+    cell maps each bound to a value. A cell of the box that the machine rejects has no verdict.
     """
 
     properties: str
@@ -36,7 +36,7 @@ class Stable:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence on how far the verdicts are stable."""
+        """Return a sentence that says in which cells the verdicts are stable."""
         last, first = self.cells[-1], self.cells[0]
         if self.box:
             return f"{self.properties}, up to {in_values(last)}"
@@ -98,7 +98,7 @@ class Needed:
 
 @dataclass(frozen=True)
 class Unneeded:
-    """The claim that every property still holds without a guard, with the reason: same states or steps."""
+    """The claim that every property still holds without a guard, and why, such as unchanged states."""
 
     guard: str
     purpose: str
@@ -133,7 +133,7 @@ class Same:
 
 @dataclass(frozen=True)
 class Allows:
-    """The claim that a variant allows paths that its base refuses, or which do not violate the property there."""
+    """The claim that a variant allows paths that its base does not allow, or that violate no property there."""
 
     base: str
     properties: tuple[str, ...]
@@ -149,7 +149,7 @@ class Allows:
 
 @dataclass(frozen=True)
 class Cuts:
-    """The claim that only a bound refused a step, or made it lose something, in this many states."""
+    """The claim that a bound, on its own, blocked a step or made it lose something in this many states."""
 
     found: BoundCount
 
@@ -165,7 +165,7 @@ class Cuts:
 
 @dataclass(frozen=True)
 class Prevents:
-    """The claim that under a setting a path is refused, or ends without violating the property."""
+    """The claim that a setting prevents a path: a step is blocked, or the property is not violated at the end."""
 
     setting: str
     history: str
@@ -178,7 +178,7 @@ class Prevents:
 
 @dataclass(frozen=True)
 class Executed:
-    """The claim that steps of a machine under these constants were executed on Kafka's own classes of a release."""
+    """The claim that steps of a machine with these constants were executed on Kafka's own classes of a release."""
 
     steps: int
     release: str
@@ -213,7 +213,7 @@ class NeverMatters:
 
 
 def stable_claims(growth: Growth) -> list[Stable]:
-    """Return the stable verdicts, grouped by equal cells."""
+    """Return the stable verdicts, grouped by their cells."""
     same = [item for item in growth.properties if item.changes is None]
     groups: dict[tuple[int, bool], list[str]] = {}
     cells = {}
@@ -267,7 +267,7 @@ def tolerated(point: Json) -> str:
 
 
 def _all_spent(point: Json) -> bool:
-    """Return whether a history without counted faults is known to contain no fault at all."""
+    """Return whether a history without counted faults is known to contain no faults at all."""
     return any(item.get("free") == {} for item in point["front"] if not any(item["faults"].values()))
 
 

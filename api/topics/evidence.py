@@ -1,4 +1,4 @@
-"""The catalogue as data: entries by group, the runs that settle each, and their standing."""
+"""The catalogue as data: entries by group, the runs that settle each entry, and the status of entries."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def constants_of(run: Run) -> dict[str, Any]:
 
 
 def trace_of_case(case: Case) -> str:
-    """Return the archived trace of a case that must be violated, or an empty string."""
+    """Return the archived trace of a case that is expected to be violated, or an empty string."""
     return archived(case.run, case.prop) if case.expect == "violated" else ""
 
 
@@ -70,13 +70,13 @@ def cases_of(entry: Entry) -> tuple[Case, ...]:
 
 
 def classes_of(entry: Entry) -> list[dict[str, str]]:
-    """Return an entry's measurements on Kafka's classes: releases, verdicts, and observations."""
+    """Return what was measured for an entry on Kafka's classes: releases, verdicts and observations."""
     rows: list[dict[str, str]] = load("schemas").get("rows", [])
     return [{name: row[name] for name in ("kafka", "verdict", "seen")} for row in rows if row["entry"] == entry.id]
 
 
 def answer_of(entry: Entry) -> str:
-    """Return the answer to an entry in words, or why it is unknown."""
+    """Return the answer to an entry in words, or the reason why it is unknown."""
     found = evidence().get(entry.id)
     return " ".join(part for part in (found.answer, found.gap) if part) if found else ""
 
@@ -97,7 +97,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """A hypothesis that violates a guarantee: its fix, the versions that have it, and where real Kafka showed it."""
+    """A hypothesis that violates a guarantee: its fix, its versions, and where it was observed on real Kafka."""
 
     id: str
     repair: str
@@ -109,7 +109,7 @@ class Finding:
 
     @property
     def is_seen(self) -> bool:
-        """Whether it was seen on Kafka's own classes or on clusters."""
+        """Whether it was observed on Kafka's own classes or on clusters."""
         return bool(self.classes or self.clusters)
 
     @property
@@ -131,14 +131,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Standing:
-    """The standing of a guarantee; `word` is a key of WORDS, empty if undecided."""
+    """The status of a guarantee. `word` is a key of WORDS, or empty if undecided."""
 
     word: str
     findings: tuple[Finding, ...]
 
     @property
     def text(self) -> str:
-        """The standing as a sentence; empty if unknown."""
+        """The status as a sentence; empty if unknown."""
         now = "; ".join(item.text for item in self.findings if not item.is_past)
         past = "; ".join(item.text for item in self.findings if item.is_past)
         parts = (WORDS.get(self.word, ""), f": {now}" if now else "", f"; violated before by {past}" if past else "")
@@ -146,7 +146,7 @@ class Standing:
 
 
 def standing_of(entry: Entry) -> Standing:
-    """Return the standing of a guarantee according to its runs and to observations on real Kafka."""
+    """Return the status of a guarantee according to its runs and to observations on real Kafka."""
     is_broken, judged = status(entry) == "broken", {(case.run.protocol, case.prop) for case in cases_of(entry)}
     asked = judged & named_by(entry) or (judged if is_broken else set())
     breaking = (
@@ -171,7 +171,7 @@ def _broken(entry: Entry) -> list[Case]:
 
 
 def seen_on_kafka(entry: Entry) -> str:
-    """Return where a finding was seen on Kafka itself, its fix, and how to avoid it; empty for other entries."""
+    """Return where a finding was observed on Kafka itself, its fix and its workaround; empty for other entries."""
     known = evidence().get(entry.id)
     if known is None or not known.releases:
         return ""
@@ -179,13 +179,13 @@ def seen_on_kafka(entry: Entry) -> str:
 
 
 def outside_models(version: str) -> list[str]:
-    """Return the findings of a version that were seen on Kafka itself but are outside its model."""
+    """Return the findings of a version that were observed on Kafka itself but are not in its model."""
     release = version.removeprefix("kafka-")
     return [name for name, known in evidence().items() if release in known.releases]
 
 
 def _breaks_on_kafka(entry: Entry, other: Entry) -> bool:
-    """Return whether a hypothesis that was seen on Kafka itself violates another entry."""
+    """Return whether a hypothesis that was observed on Kafka itself violates another entry."""
     found = evidence().get(entry.id)
     return found is not None and bool(found.releases) and other.id in entry.depends
 
@@ -213,8 +213,8 @@ def finding_of(entry: Entry) -> Finding:
 
 
 def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
-    """Return what is known about a hypothesis that was observed on Kafka itself. On later releases, a story named after
-    it may do harm because of another hypothesis.
+    """Return what is known about a hypothesis that was observed on Kafka itself. On later releases, a scenario named
+    after it may do harm because of another hypothesis.
     """
     clusters, classes = (
         tuple(name for name in _seen(place, entry) if name.rpartition(".")[0] in known.releases) for place in SEEN
@@ -298,7 +298,7 @@ def guarantees(*ids: str) -> Guarantees:
 
 
 def _named(name: str) -> list[Entry]:
-    """Return the entry with an id, or those whose reference, source or sentence mentions such an issue or proposal."""
+    """Return the entry with an id, or entries whose reference, source or sentence mentions an issue or proposal."""
     known = {item.lower(): entry for item, entry in entries().items()}
     if name.lower() in known:
         return [known[name.lower()]]

@@ -1,4 +1,4 @@
-"""The measured matrices: guards removed one by one and switches flipped, under the constants of small runs."""
+"""Measured matrices: guards removed one by one and switches flipped, with the constants of small runs."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -149,7 +149,7 @@ _READ: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
 
 
 def _whole(base: dict[str, Any]) -> dict[str, Any]:
-    """Return a matrix with the parts that its file omits because they follow from the rest."""
+    """Return a matrix with the parts that its file omits because they can be derived from the rest."""
     return {
         **base,
         "properties": [{"name": name, "verdict": verdict} for name, verdict in base["properties"].items()],
@@ -170,7 +170,7 @@ def _whole_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def best_of(data: dict[str, Any]) -> dict[str, Found]:
-    """Return the entry for each row: the one with the first purpose by rank, with the shortest trace."""
+    """Return the best entry for each row: the first purpose by rank, then the shortest trace."""
     found: dict[str, Found] = {}
     for base in data["bases"]:
         for row in base["rows"]:
@@ -184,7 +184,7 @@ def _rank(row: dict[str, Any]) -> tuple[int, int]:
 
 
 def history(name: str, found: Found) -> Replay:
-    """Replay the path of a row; raise UsageError if the model refuses it or nothing is violated."""
+    """Replay the path of a row; raise UsageError if the model does not allow it or nothing is violated."""
     row, base = found
     prop = next(iter(row["broken"]))
     more, constants = {}, base["constants"]
@@ -228,7 +228,7 @@ def _replay(
 
 
 def histories(data: Mapping[str, Any]) -> Iterator[Found]:
-    """Yield the rows of a protocol with a path, each with the base under whose constants it was measured."""
+    """Yield the rows of a protocol that have a path, each with the base whose constants were used."""
     for base in data["bases"]:
         for row in base["rows"]:
             if "steps" in row:

@@ -1,8 +1,8 @@
 """Measured evidence, with a mark of its machine and the constants that were executed or searched.
 
 Executions on Kafka's classes and tables of crashes apply only to the measured machine and constants, not to variants,
-edited models or other constants. The tables list what loses an acknowledged record: crashes by setting, and faults by
-release.
+edited models or other constants. The tables show how many crashes, by setting, and which faults, by release, lose an
+acknowledged record.
 """
 
 from collections.abc import Iterator, Mapping
@@ -63,7 +63,7 @@ def beyond(question: Question, mark: str) -> list[str]:
 
 
 def are_driven_together(question: Question, mark: str) -> bool:
-    """Return whether one execution had all constants of a question: its rules and sizes, and at least its bounds."""
+    """Return whether a single execution had a question's rules and sizes, and at least its bounds."""
     machine, values = question.protocol.machine, question.constants.values
     declared, bounds = machine.constants.declared(), guards_of(check(machine)).declared
     usual = {name: int(item.default) for name, item in declared.items()}
@@ -115,7 +115,7 @@ def cell_of(replicas: int, min_isr: int, *, elr: bool, unclean_election: bool) -
 
 
 def released(version: str, min_isr: int) -> dict[str, Any] | None:
-    """Return the losses of a release with two brokers if crashes preserve the disk, or None if not searched."""
+    """Return the losses of a release with two brokers if disks survive crashes; None if that was not searched."""
     rows: list[dict[str, Any]] = load("versions").get("losses", {}).get("rows", [])
     return next((row for row in rows if (row["version"], row["min_isr"]) == (version, min_isr)), None)
 

@@ -1,7 +1,7 @@
 """Operations on a cluster and their measured outcomes with given settings, one row each.
 
 A row lists observations with these settings: on clusters, on Kafka's classes or in the model. Observations with other
-settings are listed separately, under their differences. Neither kind is inferred from the other.
+settings are listed separately, with their differences. Neither kind is inferred from the other.
 """
 
 import re
@@ -80,7 +80,7 @@ class Operation:
 
     @property
     def moves(self) -> bool:
-        """Whether it involves brokers without a replica."""
+        """Whether the operation involves brokers without a replica."""
         return "reassignments" in self.constants
 
 
@@ -113,7 +113,7 @@ def repairs(values: Mapping[str, int], findings: Sequence[str]) -> dict[str, int
 
 
 def _own(operation: Operation, replicas: int, min_isr: int, *, also: bool = False) -> Mapping[str, int]:
-    """Return the constants that an operation sets in any release, or those of its second search."""
+    """Return the constants that an operation sets in every release, or those of its second search."""
     sizes = {"replicas": replicas, "fewer": replicas - 1, "more": replicas + 1}
     more = operation.also if also else operation.three if replicas > 2 else ""
     constants = f"{operation.constants} {more}".format(**sizes)
@@ -138,7 +138,7 @@ def operation_named(name: str) -> str:
 
 
 def operations(asked: Settings) -> list[Json]:
-    """Return a row for each operation, the worst first."""
+    """Return a row for each operation, worst first."""
     rows = [_row(item, asked) for item in OPERATIONS if asked.elr or not item.elr]
     return sorted(rows, key=_rank)
 
@@ -193,7 +193,7 @@ def _row(operation: Operation, asked: Settings) -> Json:
 
 
 def _without_bystanders(item: Json) -> Json:
-    """Return an observation without brokers that take no part: additional brokers do not bring a lost record back."""
+    """Return an observation without brokers that take no part, because more brokers do not restore a record."""
     few = item["outcome"] in HARMFUL and item["brokers"] == item["replicas"]
     return {**item, "differs": [name for name in item["differs"] if name != "brokers"]} if few else item
 
@@ -213,13 +213,13 @@ def _unmodelled(operation: Operation, asked: Settings) -> str | None:
 
 
 def _worse(item: Json, asked: Settings) -> tuple[int, bool, bool, int, int]:
-    """Return the sort key of evidence: outcome (worst first), matching releases and settings, then the source."""
+    """Return the sort key of evidence: outcome (worst first), whether release and settings match, then the source."""
     line, differs = _number(item["release"]) != _number(asked.version), item["differs"]
     return OUTCOMES.index(item["outcome"]), line, differs != ["release"], PLACES.index(item["seen"]), len(differs)
 
 
 def _seen(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield the observations of an operation on releases that treat it alike, with these settings or with others."""
+    """Yield an operation's observations, with these settings or with others, on releases that treat it alike."""
     yield from _on_clusters(operation, asked)
     yield from _on_classes(operation, asked)
     yield from _in_model(operation, asked)
@@ -230,7 +230,7 @@ def _seen(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _on_clusters(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield the stories on clusters by release; other releases count only if this one has the same finding."""
+    """Yield the scenarios on clusters by release. Other releases count only if this one has the same finding."""
     number, known = _number(asked.version), _known(asked)
     for scenario in scenarios():
         if scenario.name not in operation.scenarios or (scenario.elr is not None and scenario.elr != asked.elr):
@@ -464,13 +464,13 @@ def _search(version: str, given: Mapping[str, Any]) -> str:
 
 
 def patches_read(version: str) -> list[str]:
-    """Return the patches of a release whose sources or classes were examined, such as `4.1.2`."""
+    """Return the patch releases of a release, such as `4.1.2`, whose sources or classes were examined."""
     sentence = protocol(PROTOCOL).machine.version(version).sentence
     return re.findall(rf"\b{re.escape(version.removeprefix('kafka-'))}\.\d+", sentence)
 
 
 def patch_with_own_rules(release: str) -> Version | None:
-    """Return the version of a patch with its own rules, such as `3.9.0`, or None."""
+    """Return the version of a patch release that has its own rules, such as `3.9.0`, or None."""
     patches = protocol(PROTOCOL).machine.patches()
     return next((item for item in patches if item.name == f"kafka-{release}"), None)
 

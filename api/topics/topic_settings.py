@@ -1,4 +1,4 @@
-"""The settings of topics in a running cluster, read with confluent-kafka; nothing is written."""
+"""Settings of topics in a running cluster, read with confluent-kafka. Nothing is written."""
 
 import importlib.util
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 
 class TopicSettings(NamedTuple):
-    """Settings of a topic: the fewest replicas of a partition, min ISR, unclean elections, brokers in its cluster."""
+    """Settings of a topic: the fewest replicas of any partition, min ISR, unclean elections, number of brokers."""
 
     replicas: int
     min_isr: int
@@ -31,7 +31,7 @@ def look_for_client() -> None:
 
 
 def client_settings(file: Path) -> dict[str, str]:
-    """Return the settings in a file of NAME=VALUE lines; raise UsageError for anything else."""
+    """Return the settings in a file of NAME=VALUE lines; raise UsageError if the file contains anything else."""
     try:
         lines = read_named(file).decode("utf-8").splitlines()
     except (OSError, ValueError) as error:

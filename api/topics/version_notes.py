@@ -102,7 +102,7 @@ def _compared(question: Question, mark: str) -> str:
 
 
 def background_notes(question: Question, result: Result, *, normalize: bool) -> Iterator[str]:
-    """Yield the notes on the version and the machine under these constants, which do not depend on the search."""
+    """Yield the notes on the version and the machine with these constants. They do not depend on the search."""
     machine = question.protocol.machine
     told: tuple[str, ...] = ()
     if question.version:
@@ -141,8 +141,8 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
 
 
 def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[str, list[str]]:
-    """Return the violated properties by the findings whose fix prevents their shortest path: `HYP-1 or HYP-3`.
-    Properties that no fix prevents from being violated have an empty key.
+    """Return the violated properties by the findings whose fix prevents their shortest path: `HYP-1 or HYP-3`. A
+    property has an empty key if no fix prevents its violation.
     """
     machine = question.protocol.machine
     if not question.version or not machine.repairs:
@@ -196,10 +196,10 @@ def placed_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | N
 
 
 def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path, *, normalize: bool) -> bool:
-    """Return whether the machine behind a variant refuses a step of a path, or satisfies the property at its end.
+    """Return whether the machine behind a variant does not allow a path, or satisfies the property at its end.
 
-    `normalize` may remove values that only the variant uses, and without it later steps may be about these values. The
-    result is false if an action has other parameters.
+    `normalize` may remove values that only the variant uses, and without it, later steps may be about these values. The
+    result is false if an action has different parameters.
     """
     known = {item.name: item for item in base.actions}
     known |= {new.name: old for old, new in replaced_in(question.protocol.machine, base) if new is not None}
@@ -233,6 +233,6 @@ def _with_crashes(question: Question) -> Iterator[str]:
 
 
 def is_told(note: str, told: tuple[str, ...]) -> bool:
-    """Return whether a note only repeats findings that were named before."""
+    """Return whether a note only repeats findings that were already named."""
     found = re.findall(r"HYP-\d+\b", note)
     return bool(found) and all(any(re.search(rf"{item}\b", line) for line in told) for item in found)

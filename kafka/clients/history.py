@@ -253,9 +253,8 @@ class Source:
 
 
 def producer_walks(number: int, depth: int, seed: int) -> Iterator[History]:
-    """Yield random walks of the model of idempotent producers, as histories of a partition on two brokers.
-
-    Before a connection ends, its broker stops answering, from the first request on whose answer is lost.
+    """Yield random walks of the model of idempotent producers, as histories of a partition on two brokers. Before a
+    connection ends, its broker stops answering, from the first request on whose answer is lost.
     """
     machine = named_protocol(IDEMPOTENT).machine
     values = {"batches": 4, "log_size": 6, "elections": 2, "disconnects": 2, "restarts": 1}

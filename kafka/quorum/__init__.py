@@ -1,1 +1,1 @@
-"""The binding of the metadata quorum to Kafka's KafkaRaftClient."""
+"""Binding of the metadata quorum to Kafka's KafkaRaftClient."""

@@ -1,4 +1,4 @@
-"""Classification of the guards of `quorum`, the rules that are Kafka's, and the constants to try."""
+"""Classification of the guards of `quorum`, the rules that Kafka implements, and the constants to try."""
 
 from collections.abc import Callable
 
@@ -121,9 +121,9 @@ BOUNDS: dict[str, tuple[Place | str, ...]] = {
 def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bool:
     """Return whether the outcome of this election depends only on the nodes' logs and leaders.
 
-    A node that gets a request with a later epoch enters that epoch even if it refuses.
+    A node that gets a request with a later epoch enters that epoch even if it rejects the request.
 
-    More electors than a majority can also elect, but in the model the others learn of the leader later.
+    A candidate may be elected by more electors than a majority, but in the model the others learn of the leader later.
     """
     n, asked = s.node[candidate], [s.node[node] for node in range(len(s.node)) if bits.contains(electors, node)]
     waits = n.role == Role.FOLLOWER and n.leader == NONE
@@ -133,7 +133,7 @@ def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bo
 
 
 def _waits(s: State, _: Constants, node: int) -> bool:
-    """Return whether a node can only wait for its election timeout."""
+    """Return whether a node can do nothing but wait for its election timeout."""
     n = s.node[node]
     return n.role != Role.LEADER and n.leader == NONE and not n.failed
 
@@ -227,7 +227,7 @@ _STATE_COMPARED = tuple(place for name, place in STATE.items() if name != "node"
 
 
 def _compared(plain: Interpreter, key: Key) -> Key:
-    """Return a model state without uncompared and forgotten fields and those that a parked fetch hides."""
+    """Return a model state without the fields that are not compared, are forgotten, or are hidden by a parked fetch."""
     votes = bool(plain.constants.values["real_votes"])
     state = without_forgotten(plain, key)
     return (*(state[place] for place in _STATE_COMPARED), *(_node(n, votes=votes) for n in state[STATE["node"]]))

@@ -178,7 +178,7 @@ BEFORE_PRE_VOTES = ("kafka-3.9",)
 
 
 def refuse(c: Constants, version: str) -> str | None:
-    """Return why Kafka cannot be run with these constants; None if it can. The switches must have this version's
+    """Return why Kafka cannot be run with these constants, or None if it can. The switches must have this version's
     values.
     """
     if other := set_otherwise(c, rules(version)):

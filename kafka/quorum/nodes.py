@@ -1,4 +1,4 @@
-"""Histories of `quorum` executed by nodes that run Kafka's raft client, and read as model states."""
+"""Histories of `quorum`, executed by nodes that run Kafka's raft client. The nodes' states are read as model states."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -102,6 +102,6 @@ class Nodes(Execution):
         return without_forgotten(self.plain, expected), without_forgotten(self.plain, self.seen.key(expected))
 
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
-        """Drop late fetches that no leader would serve, since states are compared without forgotten parts."""
+        """Drop late fetches that no leader would serve, because the compared states omit forgotten fields."""
         self.lose_late(transition.after)
         return self.compare(steps, transition.after)

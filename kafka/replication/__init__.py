@@ -1,1 +1,1 @@
-"""The binding of the data replication model to Kafka's classes."""
+"""Binding of the data replication model to Kafka's classes."""

@@ -1,4 +1,4 @@
-"""Histories of `replication` executed by a controller and brokers made of Kafka's classes, and read as model states."""
+"""Histories of `replication`, executed by a controller and brokers made of Kafka's classes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ STATUS = {SENT: Status.SENT, STRAY: Status.STRAY, "NONE": Status.APPLIED, "INELI
 
 
 class Frame(NamedTuple):
-    """The values that correspond to 0 in the model: the number of the first image and its partition epoch."""
+    """Values that correspond to 0 in the model: the number of the first image and its partition epoch."""
 
     image: int = 0
     epoch: int = 0
@@ -160,7 +160,7 @@ class Brokers(Execution):
         self.seen.frame = Frame(0, self.seen.images[0][2] - initial[STATE["image"]][0][2])
 
     def ignore(self, transition: Transition) -> None:
-        """Deliver answers with a new leader epoch, which leaders ignore and the model therefore never sends."""
+        """Deliver answers with a new leader epoch. Leaders ignore them, so the model never sends them."""
         if transition.step.action.name == "controller_applies_alter_partition":
             for number in self.seen.requests().beyond(transition.raw[STATE["alter_partitions"]]):
                 if self.seen.answered(number):
@@ -169,9 +169,9 @@ class Brokers(Execution):
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
         """Bring Kafka to the state that `normalize` assumes, and compare again.
 
-        Requests that must be refused are refused, answers that no request waits for arrive, late fetches that no leader
-        serves are refused, and metadata that looks the same to a follower is applied. None of this may change anything
-        else.
+        Requests that must be rejected are rejected, answers that no request waits for arrive, late fetches that no
+        leader serves are rejected, and metadata that looks the same to a follower is applied. None of this may change
+        anything else.
         """
         raw, after = transition.raw, transition.after
         newest = STATE["newest"]

@@ -1,4 +1,4 @@
-"""Classification of the guards of `replication`: as a check in Kafka, a physical condition or a bound of the model.
+"""Classification of the guards of `replication` as checks in Kafka, physical conditions or bounds of the model.
 
 Guards are identified by action and condition, so that a new or changed guard is reported as unclassified.
 """
@@ -393,7 +393,7 @@ def _compared(_: Interpreter, key: Key) -> Key:
 
 
 def _has_room(s: State, constants: Constants) -> bool:
-    """Return whether the controller has capacity for another write and leader epoch, which Kafka always has."""
+    """Return whether the controller has capacity for another write and leader epoch; Kafka always has capacity."""
     c: Any = constants
     return bool(has_room(s, c)) and newest(s).leader_epoch < int(c.max_leader_epoch)
 

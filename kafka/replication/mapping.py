@@ -209,7 +209,7 @@ LIMITS: tuple[str, ...] = (
 
 
 def refuse(c: Constants, version: str) -> str | None:
-    """Return why Kafka cannot be run with these constants; None if it can. The switches must have this version's
+    """Return why Kafka cannot be run with these constants, or None if it can. The switches must have this version's
     values.
     """
     values: Any = c

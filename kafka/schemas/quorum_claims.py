@@ -69,7 +69,7 @@ def parked_for(kafka: Classes) -> Observation:
 
 @if_built
 def carried_value(kafka: Classes) -> Observation:
-    """Find the value that is sent if the high watermark is unknown, and the value read if the field is unset."""
+    """Find which value is sent if the high watermark is unknown, and which value is read if the field is unset."""
     refers = kafka.code(RAFT, "buildFetchRequest")
     sends = in_order(
         refers, "QuorumState.highWatermark", "long -1l", "FetchRequestData$FetchPartition.setHighWatermark"
@@ -81,7 +81,7 @@ def carried_value(kafka: Classes) -> Observation:
 
 @if_built
 def three_states(kafka: Classes) -> Observation:
-    """Find the values that survive serialization. The type also allows others, which are never sent."""
+    """Find the values that survive serialization. The type allows other values too, which are never sent."""
     read = {mark: sent(kafka, FIRST, mark).value("highWatermark") for mark in (-1, 0, 7, 2**63 - 1, -2)}
     what = (
         "-1, 0, 7 and the largest int64 are read as sent; so is -2, which the schema allows but KafkaRaftClient does "
@@ -106,7 +106,7 @@ def tagged_and_ignorable(kafka: Classes) -> Observation:
 
 @if_built
 def response_stays(kafka: Classes) -> Observation:
-    """Check that the response has the same new version with the same fields."""
+    """Check that the response has the same new version, with the same fields as before."""
     fields = kafka.fields("FetchResponseData")
     same = fields[FIRST] == fields[FIRST - 1] and max(fields) == FIRST
     what = "the response has the same fields in versions 17 and 18"
@@ -123,7 +123,7 @@ def in_every_response(kafka: Classes) -> Observation:
 
 @if_built
 def in_every_request(kafka: Classes) -> Observation:
-    """Check that the only method that builds fetches of the quorum sets the field."""
+    """Check that the only method that builds the quorum's fetches sets the field."""
     makers = kafka.callers("org.apache.kafka.raft.RaftUtil", "singletonFetchRequest")
     setters = _setters(kafka)
     what = f"{', '.join(makers)} build fetches; {', '.join(setters)} set the field"
@@ -152,8 +152,8 @@ def not_by_others(kafka: Classes) -> Observation:
 
 
 def older_replica(kafka: Classes) -> Observation:
-    """Check a release without the field, which stops at version 17, and one with it, which reads the largest number
-    there.
+    """Check a release without the field, which stops at version 17, and one with the field. The latter reads the
+    largest number there.
     """
     if newest(kafka) < FIRST:
         return holds_if(
