@@ -209,7 +209,7 @@ def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, 
 
 
 def _kept(question: Question, source: Source, options: Options, checkpoint: str | Path | None, *, resume: bool) -> Kept:
-    """Return the folder of finished rows; raise UsageError if there are none to resume from. The question omits the
+    """Return the folder of finished rows; raise UsageError if it lacks rows to resume from. The question omits the
     limit on states, because it follows from the unmodified machine, and so from the question.
     """
     limits = (options.budget, options.max_states, options.normalize, LEAST_STATES, TIMES)

@@ -77,7 +77,7 @@ def advise(
 ) -> AdviceResult:
     """Return how a topic's settings affect its records; raise UsageError for invalid settings.
 
-    `kafka` defaults to the newest supported release. If `elr` is None, the default for new clusters of the release is
+    `kafka` defaults to the newest supported release. Without `elr`, the default for new clusters of the release is
     used. `brokers` is the number of brokers in the cluster; a replica can be moved only if there are more brokers than
     replicas.
     """

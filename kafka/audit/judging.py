@@ -39,7 +39,7 @@ class Core(NamedTuple):
 
 
 class PartitionChange(NamedTuple):
-    """Changed fields of Core; a field is None if it is unchanged."""
+    """Changed fields of Core; unchanged fields are None."""
 
     replicas: Brokers | None
     isr: Brokers | None

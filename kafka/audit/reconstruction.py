@@ -129,7 +129,7 @@ class Reconstruction:
 
 
 def reconstruct(history: ControllerHistory, most: int = MOST_STATES) -> Reconstruction:
-    """Return a path through the model that matches a recorded history; if there is none, the longest partial path.
+    """Return a path through the model that matches a recorded history; otherwise, return the longest partial path.
     `most` is the maximum number of states examined with the rules of one version.
     """
     versions = protocol(NAME).machine.versions

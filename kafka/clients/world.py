@@ -350,7 +350,7 @@ class World:
 
     @staticmethod
     def end_of(log: list[Record], epoch: int) -> tuple[int, int]:
-        """Return the latest epoch in the log up to this one, and its end offset; -1 and -1 if there is none."""
+        """Return the latest epoch in the log up to this one, and its end offset, or -1 and -1."""
         known = [item.epoch for item in log if item.epoch <= epoch]
         if not known:
             return (NOBODY, NOBODY) if log else (epoch, 0)

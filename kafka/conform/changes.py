@@ -90,7 +90,7 @@ class RequestedChange(NamedTuple):
 
 @dataclass(frozen=True)
 class ChangeDifference:
-    """A change with different results. A result is None if the change was rejected."""
+    """A change with different results. The result of a rejected change is None."""
 
     image: Image
     change: RequestedChange

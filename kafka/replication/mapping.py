@@ -22,7 +22,7 @@ ACTIONS: dict[str, Act] = {
         "fetch that RemoteLeaderEndPoint.buildFetch has already built can still be handled."),
     "broker_stops": Act(lambda _, broker: f"stop {broker}",
         "ReplicationControlManager.processBrokerHeartbeat with wantShutDown, after heartbeats of the other running "
-        "brokers. If the answer tells the broker to stop, its objects are dropped and its epoch is saved."),
+        "brokers. If the answer is to stop, the broker's objects are dropped and its epoch is saved."),
     "broker_starts": Act(lambda _, broker, checkpoint: f"start {broker} {checkpoint}",
         "Like `broker_registers`, but without the registration. Until the broker registers, brokerEpochSupplier of "
         "the new ReplicaManager returns -1, as BrokerLifecycleManager does. BrokerServer, which starts both, is not "
