@@ -56,7 +56,7 @@ def search_on(
 
 @dataclass(frozen=True)
 class Plan:
-    """What all rows of a matrix have in common, in a form that can be sent to executors. `memory` is in bytes per row;
+    """The common parts of all rows of a matrix, in a form that can be sent to executors. `memory` is in bytes per row;
     0 means an equal share of the executor's memory.
     """
 

@@ -52,7 +52,7 @@ INDENT = " " * 8
 
 @dataclass(frozen=True)
 class Decision:
-    """What a test checks: the number of steps before the check, whose state is checked, and the expected model state.
+    """The check of a test: the number of steps before it, whose state is checked, and the expected model state.
 
     `who` is the broker whose `Partition` is called, or CONTROLLER. `says` states when the test fails. If `is_refused`,
     the last step must leave the partition epoch unchanged.

@@ -16,7 +16,7 @@ from fencepost.model.language.records import Key
 
 @dataclass(frozen=True)
 class Act:
-    """What a model action does on Kafka's classes: `line` returns the driver's command, `does` describes it. Actions
+    """A model action on Kafka's classes: `line` returns the driver's command, `does` describes it. Actions
     with the same command are one event, and Kafka decides its outcome.
     """
 
