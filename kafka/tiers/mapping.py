@@ -70,7 +70,7 @@ class LogsView(View):
         segments = [[0, 0] for _ in expected[TIER["segment"]]]
         for _, start, end, begun in filter(lambda one: one[0] == epoch, self.state["tier"]):
             segments[start][begun] = end
-        highest = [*self.state["highest"], *[0] * epoch][epoch]
+        highest = dict(enumerate(self.state["highest"])).get(epoch, 0)
         return with_fields(TIER, expected, {"segment": tuple(map(tuple, segments)), "highest": highest})
 
     def contradictions(self) -> list[str]:
@@ -84,7 +84,8 @@ class Logs(Execution):
         return LogsView()
 
     def reset(self) -> str:
-        return "reset {brokers} {retention}".format(**self.plain.constants.values)
+        c: Any = self.plain.constants
+        return f"reset {c.brokers} {c.retention}"
 
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
         return self.compare(steps, transition.after)
@@ -100,7 +101,10 @@ ABLATION = Ablation(
     bounds={"guards are not classified; only rules are varied": (r"[\s\S]*",)},
     not_driven=NOT_DRIVEN,
     rules=AS_BUILT,
-    unseen=lambda _: {"move_is_noticed": "no log moves", "log_start_is_monotonic": "segments do not overlap"},
+    unseen=lambda _: {
+        "move_is_noticed": NOT_DRIVEN["leader_moves_directory"],
+        "log_start_is_monotonic": "segments of one record do not overlap",
+    },
     grounds=lambda _: read_sizes("log_size=2 retention=1 unclean=1 restarts=1", "log_size=3 retention=1 deletions=1"),
     compared=compared,
 )
