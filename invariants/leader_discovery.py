@@ -178,7 +178,7 @@ def retry_succeeds(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def leader_has_moved_its_endpoint(s: State, c: C) -> bool:
-    """The leader that the client knows is at a different endpoint from the one that the client has."""
+    """The endpoint of the leader known to the client differs from the endpoint that the client has for it."""
     return any(
         s.endpoint[known.leader] != NONE and s.endpoint[known.leader] < newest(s).endpoint[known.leader]
         for known in s.known

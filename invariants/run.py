@@ -45,7 +45,7 @@ class Run:
     trace: Mapping[str, str] = field(default_factory=dict)
     """Archived traces whose names do not follow from protocol and property: file name by property."""
     serves: str = ""
-    """Purpose of the run, if no entry names the run."""
+    """Purpose of the run, used if no entry names the run."""
 
     @property
     def name(self) -> str:

@@ -78,7 +78,7 @@ class Growth:
     """The results of raising the bounds of a check.
 
     `bounds` are the largest for which a search finished. In that search, `settled` bounds are no longer reached, `open`
-    bounds still are, and `switched_off` bounds stayed 0. `why_stopped` is empty if no bound is left to raise. After an
+    bounds still are, and `switched_off` bounds remain 0. `why_stopped` is empty if no bound is left to raise. After an
     unfinished check, `settled` and `properties` are empty.
     """
 

@@ -237,8 +237,8 @@ def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, no
             yield (
                 f"`normalize` runs before {old.label} and calls {places}, which tests a condition that {old.label} of "
                 f"{base.name} tests too, but its replacement does not. So `normalize` may already have removed what "
-                "the new action would accept: `normalize=False` searches without it, and `replacing(normalize=...)` "
-                "replaces it too."
+                "the new action would accept: `normalize=False` with larger capacities searches without it, and "
+                "`replacing(normalize=...)` replaces it too."
             )
         elif times:
             yield (

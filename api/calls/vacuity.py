@@ -220,4 +220,4 @@ TELLS = {
     "dead": "actions that never happen in a matrix",
     "idle": "guards that no property was seen to depend on",
 }
-"""What each suspicion means for all constants."""
+"""What each suspicion means if it holds for all constants."""

@@ -80,7 +80,7 @@ BASES: dict[str, tuple[str, ...]] = {
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
 """Constants other than switches that are varied."""
 LEAST_STATES, TIMES = 300_000, 3
-"""Limits of a row: this many states, or this many times the states of the unmodified machine."""
+"""Limits of a row: this many states, or this multiple of the states of the unmodified machine."""
 
 
 ORDER = (

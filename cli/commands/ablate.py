@@ -146,7 +146,11 @@ def headline(data: Json) -> str:
     words += f"{'is' if needed == 1 else 'are'} needed"
     words += f": a property is violated without {'it' if needed == 1 else 'each of them'}" if needed else ""
     cut = sum(row["purpose"] == "nothing-broke" and row["departure"] is not None for row in rows)
-    left = f", but without {cut} of them some steps left a domain and were not followed" if cut else ""
+    left = (
+        f", but {cut} could not be judged: without {'it' if cut == 1 else 'them'}, some steps left a domain"
+        if cut
+        else ""
+    )
     return f"{words}; nothing was violated without {idle}{left}." if idle else f"{words}."
 
 

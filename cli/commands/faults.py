@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: Any) -> Exit:
     """Find the fewest faults, in total and by kind, that violate a property of PROTOCOL.
 
-    Faults are the budgets in the protocol's state, such as crashes and fences. The constants limit how many faults of
-    each kind are tried. Faults of kinds that are not counted may happen as often as the constants allow.
+    Faults, such as crashes and fences, are limited by budgets in the protocol's state. The constants limit how many
+    faults of each kind are tried. Faults of kinds that are not counted may happen as often as the constants allow.
 
     Exit status: 0 found, or no allowed number of faults violates the property, 2 bad input, 3 a search ended without a
     decision.

@@ -116,7 +116,7 @@ class Book:
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = ("book.js", "past.js", "render.js", "embedded.js")
 MOST_STATES = 2_500_000
-"""Maximum number of characters for states; together with everything else, a page stays below 3 MB."""
+"""Maximum number of characters for states; it keeps the whole page below 3 MB."""
 MODULE = re.compile(r"^import .*;\n|^export ", re.MULTILINE)
 
 

@@ -100,7 +100,7 @@ ACTIONS: dict[str, Act] = {
         "The controller's answer is passed to the request's callback in DefaultAlterPartitionManager."),
     "leader_learns_change_refused": Act(lambda seen, m: f"answer {seen.requests().number(m)}", "The same."),
     "leader_resends_request": Act(lambda seen, m: f"resend {seen.requests().number(m)}",
-        "The request of DefaultAlterPartitionManager is sent twice, and the first answer counts. The network client, "
+        "DefaultAlterPartitionManager's request is sent twice, and the first response is used. The network client, "
         "which resends requests, is not part of the driver."),
     "log_changes_under_answer": Act(lambda _, follower: f"read {follower}",
         "FileRecords.readInto again on an answer of ReplicaManager.fetchMessages, a slice of the leader's file."),

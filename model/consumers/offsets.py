@@ -32,7 +32,7 @@ def may_tell_end(c: C, l: Replica) -> bool:
 
 
 def is_leader_ready(s: State) -> bool:
-    """Return whether the leader known to the consumer does lead, in the epoch known to the consumer."""
+    """Return whether the leader known to the consumer actually leads in the epoch known to the consumer."""
     l = s.replica[believed_leader(s)]
     return l.is_up and l.epoch == s.consumer.epoch
 

@@ -1,6 +1,6 @@
 """A resource allocator: clients request sets of resources, receive some at a time, and return some at any time.
 
-This is Merz's `SimpleAllocator`. A set of resources is a parameter of the actions. Returning everything is a separate
+This is Merz's `SimpleAllocator`. The actions take a set of resources as a parameter. Returning everything is a separate
 action, because fairness is declared only for it.
 """
 
