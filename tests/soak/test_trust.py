@@ -152,7 +152,7 @@ def test_two_processes_keep_no_checkpoint_in_one_folder(tmp_path: Path, monkeypa
     descriptor = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     for command in (["check", *KIP320[1:]], ["ablate", "kip320"], ["faults", VAULT, "--property", "a-copy-is-left"]):
-        assert f"{tmp_path} is in use: another process keeps its checkpoint there." in refused(
+        assert f"{tmp_path} is in use: another process writes its checkpoint there." in refused(
             *command, "--checkpoint", str(tmp_path)
         )
     os.close(descriptor)
