@@ -95,9 +95,9 @@ def test_nothing_of_the_template_is_left_open_and_lines_of_other_releases_are_go
     [
         ("kip320-first-try-weak-isr", "the trace's protocol is"),
         ("replication-hyp-8", "cannot be expressed in a test of one `Partition`"),
-        ("replication-b02", "elects a broker that is not the preferred one"),
+        ("replication-b02", "elects a broker other than the preferred one"),
         ("replication-b51", "needs log directories"),
-        ("replication-b06", "no test is made of this history"),
+        ("replication-b06", "this history cannot become a test"),
     ],
 )
 def test_a_trace_that_no_test_can_be_made_of_is_refused(name: str, said: str) -> None:

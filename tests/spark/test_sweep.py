@@ -250,7 +250,7 @@ def test_walks_that_judged_other_properties_or_began_elsewhere_are_not_added_to(
     sweeping.prepare(folder, of(BEGINS, "one"), resume=True)
     for other in (("two",), ("one", "two"), ()):
         with pytest.raises(
-            UsageError, match=r"has properties \['one'\], and \[.*'two'\] was asked for: ask for the same"
+            UsageError, match=r"has properties \['one'\], and \[.*'two'\] was requested: request the same"
         ):
             sweeping.prepare(folder, of(BEGINS, *other), resume=True)
     with pytest.raises(UsageError, match="were made with a different version of the model"):
@@ -261,7 +261,7 @@ def test_a_folder_that_is_not_empty_is_refused(swept: str, tmp_path: Path) -> No
     with pytest.raises(UsageError, match="is not empty: write `resume=True`"):
         sweeping.prepare(swept, plan(), resume=False)
     (tmp_path / "other.txt").write_text("kept")
-    with pytest.raises(UsageError, match=r"no readable sweep\.json of a sweep in it"):
+    with pytest.raises(UsageError, match=r"contains no readable sweep\.json of a sweep"):
         sweeping.prepare(str(tmp_path), plan(), resume=False)
     with pytest.raises(UsageError, match="is a file: name a folder"):
         sweeping.prepare(str(tmp_path / "other.txt"), plan(), resume=False)
@@ -333,7 +333,7 @@ def test_a_grid_names_what_it_leaves_out_and_refuses_what_it_cannot_mean() -> No
     ):
         with pytest.raises(UsageError, match=why):
             axes_of(machine, (text,))
-    with pytest.raises(UsageError, match="given replicas twice"):
+    with pytest.raises(UsageError, match="has replicas twice"):
         axes_of(machine, ("replicas=2", "replicas=3"))
 
 
@@ -376,7 +376,7 @@ def test_the_reason_is_found_in_what_java_says() -> None:
 def test_java_that_is_missing_or_too_old_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(
-        UsageError, match=r"Spark needs Java 17 or newer, and JAVA_HOME is .* no bin/java in it: install"
+        UsageError, match=r"Spark needs Java 17 or newer, and JAVA_HOME is .* contains no bin/java: install"
     ):
         require_java()
     (tmp_path / "bin").mkdir()
