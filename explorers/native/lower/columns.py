@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import reduce
 
 from fencepost.explorers.native.llvm import checks
-from fencepost.explorers.native.llvm.builder import Builder, counted
+from fencepost.explorers.native.llvm.builder import Builder, Round, counted
 from fencepost.explorers.native.llvm.types import Cell, Sort, Struct, Value, Vector, flag, number
 from fencepost.explorers.native.lower.lanes import (
     ALL,
@@ -351,7 +351,7 @@ class Columns(Lanewise):
 
         if isinstance(clause.source, nodes.Numbers):
             first, last = self.number(clause.source.start), self.number(clause.source.stop)
-            if Lanes in (type(first), type(last)) and last.high - first.low > MOST_ROUNDS:
+            if (isinstance(first, Lanes) or isinstance(last, Lanes)) and last.high - first.low > MOST_ROUNDS:
                 raise Unsuited
             begin = first if isinstance(first, Value) else number(first.low)
             end = last if isinstance(last, Value) else number(last.high)
@@ -364,14 +364,10 @@ class Columns(Lanewise):
         if not isinstance(source, Places):
             raise Unsuited
         if isinstance(clause.source.type, BagRef):
-            items, count = self.field(source, "items"), self.count(source)
-            with counted(self.build, number(0), number(count.high)) as item:
-                there, some = self.compared("<", item.at, count), self.build.label()
-                sent = self.build.bitwise("&", self.bits(there), self.active)
-                self.build.branch(self.build.compared("!=", sent, number(0)), some, item.end)
-                self.build.begin(some)
-                if count.high:
-                    round_(self.element(items, item.at), there)
+            items = self.field(source, "items")
+            if self.count(source).high:  # with room for messages
+                with self.messages(source, self.active) as (item, has_one, _):
+                    round_(self.element(items, item.at), has_one)
             return
         assert isinstance(clause.source.type, Arr)
         size = self.module.shape.size(self.build, self.e, clause.source.type.field.length)
@@ -386,6 +382,23 @@ class Columns(Lanewise):
             self.tests(left[1:], inner)
 
     # -- messages
+
+    @contextmanager
+    def messages(self, bag: Places, active: Value) -> Iterator[tuple[Round, Value | Mask, Value]]:
+        """Run the block's code for each place of a bag, until no active lane has a message there. Yield also the lanes
+        that have one, and the active ones among them as bits.
+        """
+        count = self.count(bag)
+        with counted(self.build, number(0), number(count.high)) as item:
+            has_one = self.compared("<", item.at, count)
+            there = self.build.bitwise("&", active, self.bits(has_one))
+            self.goes_on(there, item.end)
+            yield item, has_one, there
+
+    def goes_on(self, active: Value, otherwise: str) -> None:
+        inside = self.build.label()
+        self.build.branch(self.build.compared("!=", active, number(0)), inside, otherwise)
+        self.build.begin(inside)
 
     def same(self, one: Places, other: Places) -> Mask:
         found: Value | Mask = flag(value=True)

@@ -128,7 +128,7 @@ class Sieve:
         build.keep(kept.states, number(0))
         build.keep(kept.many, number(0))
         active = self.where_there_are_values(active)
-        self.goes_on(active, done)
+        self.columns.goes_on(active, done)
         return self.step(0, active, kept, done)
 
     def where_there_are_values(self, active: Value) -> Value:
@@ -144,11 +144,6 @@ class Sieve:
                 active = build.wrapped("*", active, build.number(some))
         return active
 
-    def goes_on(self, active: Value, otherwise: str) -> None:
-        inside = self.build.label()
-        self.build.branch(self.build.compared("!=", active, number(0)), inside, otherwise)
-        self.build.begin(inside)
-
     def step(self, place: int, active: Value, kept: GroupSpace, following: str) -> bool:
         before = self.mark()
         self.columns.active = active
@@ -163,7 +158,7 @@ class Sieve:
                         return self.step(place + 1, active, kept, following)
                     case Guarded() as guarded:
                         holds = self.guard(guarded, active)
-                        self.goes_on(holds, following)
+                        self.columns.goes_on(holds, following)
                         self.step(place + 1, holds, kept, following)
                         return True
             except Unsuited:
@@ -197,14 +192,12 @@ class Sieve:
         build, columns = self.build, self.columns
         if isinstance(parameter.domain, InFlight):
             bag = columns.field(columns.state(), parameter.domain.bag)
-            items, count = columns.field(bag, "items"), columns.count(bag)
-            with counted(build, number(0), number(count.high)) as item:
-                there = build.bitwise("&", active, columns.bits(columns.compared("<", item.at, count)))
-                self.goes_on(there, item.end)
+            items = columns.field(bag, "items")
+            with columns.messages(bag, active) as (item, _, there):
                 message = columns.element(items, item.at)
                 assert isinstance(message, Places)
                 new = self.new(items, item.at, message, there)
-                self.goes_on(new, item.following)
+                self.columns.goes_on(new, item.following)
                 columns.slots[parameter.slot] = message
                 self.chosen.append((parameter, item.at))
                 found = self.step(place + 1, new, kept, item.following)
