@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import fencepost.kafka.quorum.mapping as quorum
 import fencepost.kafka.replication.mapping as replication
@@ -61,12 +60,6 @@ class Binding:
         return self.machine.set_constants({**values, **self.rules(version)})
 
 
-def _bind(protocol: str, harness: Harness, follow: Any, mapping: Any, ablation: Ablation) -> Binding:
-    names = ("small", "refuse", "rules", "not_compared", "not_driven", "limits")
-    of_it = {name: vars(mapping).get(name.upper()) or vars(mapping)[name] for name in names}
-    return Binding(protocol, harness, follow, ablation=ablation, **of_it)
-
-
 QUORUMS = Harness(
     quorum.RELEASES, "org.apache.kafka.raft.FencepostQuorum", (HERE / "loop", KAFKA / "quorum" / "java"), "kafka-raft"
 )
@@ -75,9 +68,42 @@ LOGS = Harness(
     "org.apache.kafka.server.log.remote.storage.FencepostTiers",
     (HERE / "loop", KAFKA / "tiers" / "java"),
 )
-REPLICATION = _bind("replication", BROKERS, Brokers, replication, ABLATION)
-QUORUM = _bind("quorum", QUORUMS, Nodes, quorum, QUORUM_ABLATION)
-TIERS = _bind("tiers", LOGS, tiers.Logs, tiers, tiers.ABLATION)
+REPLICATION = Binding(
+    protocol="replication",
+    harness=BROKERS,
+    follow=Brokers,
+    small=replication.SMALL,
+    refuse=replication.refuse,
+    rules=replication.rules,
+    not_compared=replication.NOT_COMPARED,
+    not_driven=replication.NOT_DRIVEN,
+    limits=replication.LIMITS,
+    ablation=ABLATION,
+)
+QUORUM = Binding(
+    protocol="quorum",
+    harness=QUORUMS,
+    follow=Nodes,
+    small=quorum.SMALL,
+    refuse=quorum.refuse,
+    rules=quorum.rules,
+    not_compared=quorum.NOT_COMPARED,
+    not_driven=quorum.NOT_DRIVEN,
+    limits=quorum.LIMITS,
+    ablation=QUORUM_ABLATION,
+)
+TIERS = Binding(
+    protocol="tiers",
+    harness=LOGS,
+    follow=tiers.Logs,
+    small=tiers.SMALL,
+    refuse=tiers.refuse,
+    rules=tiers.rules,
+    not_compared=tiers.NOT_COMPARED,
+    not_driven=tiers.NOT_DRIVEN,
+    limits=tiers.LIMITS,
+    ablation=tiers.ABLATION,
+)
 BINDINGS: dict[str, Binding] = {item.protocol: item for item in (REPLICATION, QUORUM, TIERS)}
 
 

@@ -9,7 +9,7 @@ serialized. Messages without an action, such as EndQuorumEpoch, never arrive.
 
 from typing import Any
 
-from fencepost.kafka.driver.ablation import read_sizes, rules_as_built, set_otherwise
+from fencepost.kafka.driver.ablation import rules_as_built, set_otherwise
 from fencepost.kafka.driver.execute import Act
 from fencepost.model.language.constants import Constants
 from fencepost.model.quorum.constants import Applied
@@ -147,11 +147,10 @@ LIMITS: tuple[str, ...] = (
 )  # fmt: skip
 
 AS_DRIVEN: dict[str, int] = {
-    **read_sizes(
-        "records_per_answer=2 resumes_leadership=0 vote_persisted=1 flush_lags=0 removals=0 additions=0 "
-        "updates=0 registration_timeouts=0 auto_join=0 finalizing_record=0 consumer=0 clock=0 "
-        "no_op_interval=0"
-    )[0],
+    "records_per_answer": 2,
+    "vote_persisted": 1,
+    **dict.fromkeys(("resumes_leadership", "flush_lags", "removals", "additions", "updates", "auto_join"), 0),
+    **dict.fromkeys(("registration_timeouts", "finalizing_record", "consumer", "clock", "no_op_interval"), 0),
     "brokers_apply": int(Applied.NONE),
 }
 AS_BUILT: tuple[str, ...] = (
