@@ -39,6 +39,7 @@ from fencepost.model.cluster.state import (
     newest,
 )
 from fencepost.model.language import NONE, action, always, bits, require, sometimes
+from fencepost.model.language.errors import UsageError
 
 
 def eligible(s: State, c: C, isr: int, elr: int, acceptable: int) -> int:
@@ -301,10 +302,12 @@ PROPERTIES = tuple(
 def verdicts_by_order(constants: dict[str, object], *, version: str = "", only: tuple[str, ...] = ()) -> dict[str, str]:
     """Return each property's verdict in the protocol with any leader, and for a violated one the orders.
 
-    Brokers are numbered in the order of the list, so an order is the place of the first leader: the others are alike as
-    long as all are in the ISR.
+    Brokers are numbered in the order of the list, so an order is the place of the first leader: the others are alike
+    because all are in the ISR. Raise UsageError if `initial_isr` leaves one out.
     """
     found = fencepost.check(MACHINE, PROPERTIES, constants=constants, version=version, only=only, symmetry=True)
+    if found.constants["initial_isr"] < found.constants["brokers"]:
+        raise UsageError("orders are compared with all brokers in the ISR: write initial_isr=5.")
     verdicts = {item.name: item.verdict.name.lower() for item in found.properties}
     violated = tuple(name for name, verdict in verdicts.items() if verdict == "violated")
     if violated:
@@ -329,5 +332,9 @@ def verdicts_by_order(constants: dict[str, object], *, version: str = "", only: 
 if __name__ == "__main__":
     given: dict[str, object] = dict(word.split("=", 1) for word in sys.argv[1:])
     of = str(given.pop("version", ""))
-    for name, verdict in verdicts_by_order(given, version=of).items():
-        sys.stdout.write(f"{name:45} {verdict}\n")
+    try:
+        for name, verdict in verdicts_by_order(given, version=of).items():
+            sys.stdout.write(f"{name:45} {verdict}\n")
+    except UsageError as error:
+        sys.stderr.write(f"any_leader: {error}\n")
+        sys.exit(2)
