@@ -20,13 +20,9 @@ class Exit(IntEnum):
 
 
 _STATUS = {
-    Verdict.HOLDS: Exit.AS_EXPECTED,
-    Verdict.PROVED: Exit.AS_EXPECTED,
-    Verdict.VIOLATED: Exit.FAILED,
-    Verdict.UNREACHED: Exit.UNDETERMINED,
-    Verdict.UNDETERMINED: Exit.UNDETERMINED,
-    Verdict.NOT_FOUND: Exit.UNDETERMINED,
-}
+    Verdict.HOLDS: Exit.AS_EXPECTED, Verdict.PROVED: Exit.AS_EXPECTED, Verdict.VIOLATED: Exit.FAILED,
+    Verdict.UNREACHED: Exit.UNDETERMINED, Verdict.UNDETERMINED: Exit.UNDETERMINED, Verdict.NOT_FOUND: Exit.UNDETERMINED,
+}  # fmt: skip
 _WORST_FIRST = (Exit.WRONG, Exit.BAD_INPUT, Exit.FAILED, Exit.UNDETERMINED, Exit.AS_EXPECTED)
 
 

@@ -24,31 +24,15 @@ PYTHON = re.compile(
     r"`(?:fencepost\.(?P<call>[a-z_]+)\((?P<args>[^`\n]*)\)|(?P<alone>[a-z]\w*)=|(?P<given>[a-z]\w*=[^`\n]+))`"
 )
 OPTIONS = {
-    "clients": "client",
-    "cluster": "master",
-    "constants": "set",
-    "costs": "cost",
-    "guards": "guard",
-    "kinds": "kind",
-    "only": "property",
-    "prop": "property",
-    "properties": "property",
-    "shrinks": "shrink",
-    "stories": "story",
-    "traces": "trace",
-    "weights": "weight",
-}
+    "clients": "client", "cluster": "master", "constants": "set", "costs": "cost", "guards": "guard", "kinds": "kind",
+    "only": "property", "prop": "property", "properties": "property", "shrinks": "shrink", "stories": "story",
+    "traces": "trace", "weights": "weight",
+}  # fmt: skip
 COMMANDS = {
-    "build_site": "site",
-    "conform_brokers": "conform brokers",
-    "conform_changes": "conform --changes",
-    "conform_clients": "conform leader-discovery --client",
-    "conform_guards": "conform",
-    "list_findings": "reproduce",
-    "list_protocols": "list",
-    "prove_catalogue": "prove",
-    "replay_text": "replay",
-}
+    "build_site": "site", "conform_brokers": "conform brokers", "conform_changes": "conform --changes",
+    "conform_clients": "conform leader-discovery --client", "conform_guards": "conform", "list_findings": "reproduce",
+    "list_protocols": "list", "prove_catalogue": "prove", "replay_text": "replay",
+}  # fmt: skip
 
 
 def reword(text: str, command: click.Command | None = None, group: click.Group | None = None) -> str:

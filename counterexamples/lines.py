@@ -134,7 +134,6 @@ class Lines:
         for name in NEEDED:
             if name not in found:
                 self.refuse(
-                    lines[-1].number,
-                    f"the header lacks {name!r}, which every trace needs. Write a line `{name}: ...`.",
+                    lines[-1].number, f"the header lacks {name!r}, which every trace needs. Write a line `{name}: ...`."
                 )
         return found

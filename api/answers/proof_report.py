@@ -66,19 +66,13 @@ class ProveResult(Printed):
             return ""
         trace, path = pair_trace(self)
         lines = [
-            "format: induction 1",
-            f"title: {self.found.name}: {self.summary}",
-            f"protocol: {self.found.name}",
-            f"constants: {trace.constants_text}",
-            f"unbounded: {unbounded_of(self.settings)}",
+            "format: induction 1", f"title: {self.found.name}: {self.summary}", f"protocol: {self.found.name}",
+            f"constants: {trace.constants_text}", f"unbounded: {unbounded_of(self.settings)}",
             f"properties: {' '.join(item.name for item in self.properties)}",
-            f"breaks: {' '.join(self.proof.broken[0].broken)}",
-            f"reachable: {self.reachable or 'not checked'}",
-            RULE,
-            trace.interpreter().show(trace.steps[0]),
-            RULE,
+            f"breaks: {' '.join(self.proof.broken[0].broken)}", f"reachable: {self.reachable or 'not checked'}", RULE,
+            trace.interpreter().show(trace.steps[0]), RULE,
             states_text(trace, path, start=ANY_STATE, ending=self.summary),
-        ]
+        ]  # fmt: skip
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:

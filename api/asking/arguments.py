@@ -23,30 +23,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 LEAST = {
-    "brokers": 1,
-    "cross_check": 0,
-    "budget": 0,
-    "depth": 0,
-    "draws": 0,
-    "grow": 0,
-    "histories": 1,
-    "k": 1,
-    "max_depth": 1,
-    "max_pairs": 1,
-    "max_states": 1,
-    "memory": 0,
-    "min_isr": 1,
-    "port": 1024,
-    "reach": 0,
-    "refusals": 1,
-    "replicas": 1,
-    "seed": 0,
-    "timeout": 0,
-    "until": 0,
-    "walks": 1,
-    "within": 0,
-    "workers": 0,
-}
+    "brokers": 1, "cross_check": 0, "budget": 0, "depth": 0, "draws": 0, "grow": 0, "histories": 1, "k": 1,
+    "max_depth": 1, "max_pairs": 1, "max_states": 1, "memory": 0, "min_isr": 1, "port": 1024, "reach": 0, "refusals": 1,
+    "replicas": 1, "seed": 0, "timeout": 0, "until": 0, "walks": 1, "within": 0, "workers": 0,
+}  # fmt: skip
 """Minimum of each numeric argument."""
 FINITE = ("memory", "timeout", "within")
 """Arguments in bytes or milliseconds; a budget may be infinite."""
@@ -181,17 +161,13 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "bool": (lambda value: isinstance(value, bool), "True or False"),
     "str | Path": (lambda value: isinstance(value, str | PathLike), "a path"),
     "Mapping[str, Any]": (_is_by_name, "a dictionary of constants by name"),
-    "Mapping[str, Any] | Constants": (
-        lambda value: isinstance(value, Constants) or _is_by_name(value),
-        "a dictionary of constants by name",
-    ),
+    "Mapping[str, Any] | Constants": (lambda value: isinstance(value, Constants) or _is_by_name(value),
+        "a dictionary of constants by name"),
     "Mapping[str, int]": (_are_numbers, "a dictionary of whole numbers by name"),
     "Mapping[str, Iterable[Any]]": (_are_lists, "a dictionary of lists of values, by the name of a constant"),
-    "Watch | Callable[[Event], None]": (
-        lambda value: isinstance(value, Watch) or callable(value),
-        "a function that takes events",
-    ),
+    "Watch | Callable[[Event], None]": (lambda value: isinstance(value, Watch) or callable(value),
+        "a function that takes events"),
     "Cluster": (lambda value: isinstance(value, Cluster), 'a master such as "local[2]", or Cluster(...)'),
     "Callable[[], bool]": (callable, "a function that returns true when the search should stop"),
-}
+}  # fmt: skip
 """By annotation, a type test for an argument and a hint for the error message."""

@@ -16,14 +16,9 @@ from fencepost.model.language.own_names import at_line
 from fencepost.model.language.trees import USER_MODULE
 
 _OURS = (
-    "fencepost.model.language",
-    "fencepost.explorers",
-    "fencepost.counterexamples",
-    "fencepost.api",
-    "fencepost.testing",
-    "fencepost.cli",
-    "fencepost_native_",
-)
+    "fencepost.model.language", "fencepost.explorers", "fencepost.counterexamples", "fencepost.api",
+    "fencepost.testing", "fencepost.cli", "fencepost_native_",
+)  # fmt: skip
 """Modules that run models but belong to none."""
 
 

@@ -9,11 +9,9 @@ from fencepost.api.topics.operations import patch_with_own_rules, patches_read
 from fencepost.invariants.protocols import protocol
 
 SETTINGS = {
-    "acks": "acks",
-    "unclean_election": "unclean.leader.election.enable",
-    "elr": "eligible leader replicas",
+    "acks": "acks", "unclean_election": "unclean.leader.election.enable", "elr": "eligible leader replicas",
     "min_isr": "min.insync.replicas",
-}
+}  # fmt: skip
 """Kafka's names for the settings that operators may change."""
 KINDS = {
     "crashes": ("broker crash", "broker crashes"),
@@ -26,49 +24,34 @@ KINDS = {
     "directory_failures": ("failure of a log directory", "failures of log directories"),
     "directory_removals": ("log directory taken out of log.dirs", "log directories taken out of log.dirs"),
     "disk_replacements": ("disk replaced by an empty one", "disks replaced by empty ones"),
-    "resends": (
-        "AlterPartition request that is resent after a disconnect",
-        "AlterPartition requests that are resent after a disconnect",
-    ),
+    "resends": ("AlterPartition request that is resent after a disconnect",
+        "AlterPartition requests that are resent after a disconnect"),
     "reassignments": ("reassignment", "reassignments"),
     "cancels": ("cancelled reassignment", "cancelled reassignments"),
     "raises": ("increase of min ISR", "increases of min ISR"),
     "lowers": ("decrease of min ISR", "decreases of min ISR"),
     "elr_disables": ("ELR being turned off", "times that ELR is turned off"),
     "early_starts": ("restart within the broker's old session", "restarts within the broker's old session"),
-}
+}  # fmt: skip
 """Faults and operator actions in Kafka's words, singular and plural."""
 SAID = {
-    "lost": "loses",
-    "leaderless": "no leader",
-    "out": "broker out",
-    "not-measured": "not measured",
-    "kept": "kept",
-    "safe": "safe",
-    "impossible": "no spare broker",
-}
+    "lost": "loses", "leaderless": "no leader", "out": "broker out", "not-measured": "not measured", "kept": "kept",
+    "safe": "safe", "impossible": "no spare broker",
+}  # fmt: skip
 """Outcomes of operations, in one or two words."""
 MAY = {
-    "lost": "{care}it can lose records",
-    "leaderless": "{care}a partition can stay without a leader",
-    "out": "{care}a broker can stay out",
-    "not-measured": "not measured",
-    "kept": "{care}no run on a cluster lost a record",
-    "safe": "yes, a complete search lost nothing",
+    "lost": "{care}it can lose records", "leaderless": "{care}a partition can stay without a leader",
+    "out": "{care}a broker can stay out", "not-measured": "not measured",
+    "kept": "{care}no run on a cluster lost a record", "safe": "yes, a complete search lost nothing",
     "impossible": "no, there is no spare broker",
-}
+}  # fmt: skip
 """Whether an operation may be performed, depending on its outcome."""
 EVENTS = ("fail-a-disk", "lose-power", "slow-metadata")
 """Cluster events that no operator triggers."""
 DIFFERS = {
-    "replicas": "RF {replicas}",
-    "min_isr": "min ISR {min_isr}",
-    "release": "{release}",
-    "elr": "{elr}",
-    "brokers": "{brokers} brokers",
-    "acks": "acks=all",
-    "unclean_election": "if clean",
-}
+    "replicas": "RF {replicas}", "min_isr": "min ISR {min_isr}", "release": "{release}", "elr": "{elr}",
+    "brokers": "{brokers} brokers", "acks": "acks=all", "unclean_election": "if clean",
+}  # fmt: skip
 """Descriptions of differences between the settings of an observation and the requested ones."""
 WIDTH = 80
 """The minimum width of a terminal."""
@@ -120,11 +103,8 @@ def headline(data: Json) -> str:
     sentence = f"{said} ({', '.join([release, *more])})."
     named = sentence.replace(f"({release}", f"(Kafka {release}") if release[0].isdigit() else sentence
     forms = (
-        named,
-        sentence,
-        sentence.replace("records (", "data ("),
-        sentence.replace("can lose records", "lose data"),
-    )
+        named, sentence, sentence.replace("records (", "data ("), sentence.replace("can lose records", "lose data"),
+    )  # fmt: skip
     return next((text for text in forms if len(text) <= WIDTH), sentence)
 
 

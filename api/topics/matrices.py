@@ -17,65 +17,31 @@ from fencepost.model.language import Machine, Property
 
 BASES: dict[str, tuple[str, ...]] = {
     "kip320": ("3/2/2/2",),
-    "replication": (
-        "2 brokers, KIP-903",
-        "2 brokers, one fence",
-        "2 brokers, joining with two fences",
-        "2 brokers, shrink and lag",
-        "2 brokers, two fences",
-        "2 brokers, clean stop",
-        "2 brokers, ELR",
-        "2 brokers, three moves",
-        "2 brokers, one move",
-        "2 brokers, waiting for joining",
-        "3 brokers, two moves",
-        "3 brokers, crash with loss",
-        "3 brokers, crash with loss and early registration",
-        "3 brokers, joining",
-        "3 brokers, crash",
-        "3 brokers, size of KIP-966's specification",
-        "3 brokers, reassignment",
-        "2 brokers, a process starts early",
-        "2 brokers, HYP-11 repaired by heartbeats, in the end",
-        "2 brokers, HYP-12, lowered, repaired",
-        "kafka-4.4 2 brokers, HYP-14 repaired",
-        "2 brokers, late answers",
-    ),
+    "replication": ("2 brokers, KIP-903", "2 brokers, one fence", "2 brokers, joining with two fences",
+        "2 brokers, shrink and lag", "2 brokers, two fences", "2 brokers, clean stop", "2 brokers, ELR",
+        "2 brokers, three moves", "2 brokers, one move", "2 brokers, waiting for joining", "3 brokers, two moves",
+        "3 brokers, crash with loss", "3 brokers, crash with loss and early registration", "3 brokers, joining",
+        "3 brokers, crash", "3 brokers, size of KIP-966's specification", "3 brokers, reassignment",
+        "2 brokers, a process starts early", "2 brokers, HYP-11 repaired by heartbeats, in the end",
+        "2 brokers, HYP-12, lowered, repaired", "kafka-4.4 2 brokers, HYP-14 repaired", "2 brokers, late answers"),
     "quorum": ("2 voters and an observer", "3 voters", "3 voters, restart"),
-    "metadata-reads": (
-        "repaired 2 clients",
-        "repaired 2 clients, writes and a foreign context, to offset 2",
-        "draft-check-first 1 client, one image",
-        "draft-check-first 2 calls in order, one broker",
+    "metadata-reads": ("repaired 2 clients", "repaired 2 clients, writes and a foreign context, to offset 2",
+        "draft-check-first 1 client, one image", "draft-check-first 2 calls in order, one broker",
         "draft-check-first 1 client, an old broker refused, in the end",
         "draft-check-first 1 client, a foreign context and resets, in the end",
         "draft-check-first 1 client, a rebuilt log and resets, in the end",
-        "draft-check-first 1 client, a wrong context and resets, in the end",
-    ),
-    "leader-discovery": (
-        "kip-951 3 brokers",
-        "before-kip-951 3 brokers",
-        "kip-951 3 brokers, consumer",
-        "kip-951 3 brokers, one joins late, leaders keep endpoints",
-        "kip-951 3 brokers, replicas behind their caches",
-        "kip-951 2 brokers, a new topic, topic ids in hints",
-        "kip-951 2 brokers, 2 partitions",
-    ),
-    "hints-and-tokens": (
-        "repaired 2 brokers, in order, a new topic",
-        "draft-check-first 2 brokers, one image, late metadata dropped",
-    ),
-    "follower-reads": (
-        "kafka-4.1 2 replicas",
-        "kafka-4.1 2 replicas, ListOffsets",
-        "kafka-4.1 2 replicas, one stops",
-        "kafka-4.1 2 replicas, late error, sender known",
-        "kip392-newer 2 replicas, no epochs, leader asked first",
-        "kip392-newer 2 replicas, no retention, guarded",
-    ),
+        "draft-check-first 1 client, a wrong context and resets, in the end"),
+    "leader-discovery": ("kip-951 3 brokers", "before-kip-951 3 brokers", "kip-951 3 brokers, consumer",
+        "kip-951 3 brokers, one joins late, leaders keep endpoints", "kip-951 3 brokers, replicas behind their caches",
+        "kip-951 2 brokers, a new topic, topic ids in hints", "kip-951 2 brokers, 2 partitions"),
+    "hints-and-tokens": ("repaired 2 brokers, in order, a new topic",
+        "draft-check-first 2 brokers, one image, late metadata dropped"),
+    "follower-reads": ("kafka-4.1 2 replicas", "kafka-4.1 2 replicas, ListOffsets", "kafka-4.1 2 replicas, one stops",
+        "kafka-4.1 2 replicas, late error, sender known", "kip392-newer 2 replicas, no epochs, leader asked first",
+        "kip392-newer 2 replicas, no retention, guarded"),
     "controller-failover": ("one decision", "one decision, no records", "two decisions, no records", "three epochs"),
     "watermark-propagation": ("kip-392 one follower", "data-only one follower", "reported one follower"),
-}
+}  # fmt: skip
 """By protocol, runs whose constants are used for removing guards. They exercise every part of the protocol."""
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
 """Constants other than switches that are varied."""
@@ -84,16 +50,9 @@ LEAST_STATES, TIMES = 300_000, 3
 
 
 ORDER = (
-    "needed",
-    "nothing-broke",
-    "same-states",
-    "bound",
-    "implied",
-    "not-exercised",
-    "never-fires",
-    "refused",
+    "needed", "nothing-broke", "same-states", "bound", "implied", "not-exercised", "never-fires", "refused",
     "undetermined",
-)
+)  # fmt: skip
 """Purposes by rank: if a row's purpose depends on the constants, the first of these counts."""
 Found = tuple[dict[str, Any], dict[str, Any]]
 """A row, and the base whose constants were used to measure it."""
@@ -214,15 +173,11 @@ def _replay(
     more: Mapping[str, str] | None = None,
 ) -> Replay:
     header = {
-        "format": "1",
-        "title": title,
-        "protocol": name,
-        "constants": " ".join(f"{key}={str(value).lower()}" for key, value in constants.items()),
-        **(more or {}),
-        "property": prop,
-        "verdict": "violated",
+        "format": "1", "title": title, "protocol": name,
+        "constants": " ".join(f"{key}={str(value).lower()}" for key, value in constants.items()), **(more or {}),
+        "property": prop, "verdict": "violated",
         "why": next(item.sentence for item in protocol(name).properties if item.name == prop),
-    }
+    }  # fmt: skip
     lines = [f"{key}: {value}" for key, value in header.items()]
     return replay_text("\n".join([*lines, "----", *steps, "----"]) + "\n")
 

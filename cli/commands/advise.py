@@ -39,21 +39,13 @@ ON_OFF = Choice(["on", "off"])
     metavar="VERSION",
     help="The Kafka release, such as 4.1.  [default: the newest release that Fencepost supports]",
 )
-@option(
-    "--acks",
-    type=Choice(["all", "1", "0"]),
-    default="all",
-    show_default=True,
-    help="The producers' acks setting.",
-)
+@option("--acks", type=Choice(["all", "1", "0"]), default="all", show_default=True, help="The producers' acks setting.")
 @option("--elr", type=ON_OFF, help="Eligible leader replicas.  [default: as in a new cluster of the release]")
 @option("--unclean-election", type=ON_OFF, help="unclean.leader.election.enable.  [default: off]")
 @option("--operation", default="", metavar="NAME", help="Answer only for this operation, such as restart.")
 @option("--brokers", type=options.Count(1), help="Number of brokers in the cluster.  [default: any number]")
 @option(
-    "--bootstrap-server",
-    metavar="HOST:PORT",
-    help="Read replicas, min ISR and unclean elections from this cluster.",
+    "--bootstrap-server", metavar="HOST:PORT", help="Read replicas, min ISR and unclean elections from this cluster."
 )
 @option("--topic", metavar="NAME", help="The topic to read settings of.  [default: every topic]")
 @option("--topics", metavar="FILE", help="Read topics from this file, one per line: NAME REPLICAS MIN_ISR.")

@@ -44,9 +44,7 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
     help="Then raise each bound that was reached, one after the other, for this time in total, such as 10m.",
 )
 @option(
-    "--symmetry",
-    is_flag=True,
-    help="Search only one of the states that differ by swapping interchangeable values.",
+    "--symmetry", is_flag=True, help="Search only one of the states that differ by swapping interchangeable values."
 )
 @options.spill_option
 @options.cross_check_option
@@ -56,17 +54,12 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 @options.expect_option()
 @option("--strict", is_flag=True, help="Treat warnings about the model as errors.")
 @option(
-    "--trace",
-    type=options.Writable(),
-    help="Write the trace of the first violation or of the worst case to this file.",
+    "--trace", type=options.Writable(), help="Write the trace of the first violation or of the worst case to this file."
 )
 @option("--all-traces", is_flag=True, help="Show the trace of every violation in full.")
 @option("--coverage", is_flag=True, help="Show how often each action was taken and how often each guard blocked one.")
 @option(
-    "-v",
-    "--verbose",
-    count=True,
-    help="Show all details, and each run of a catalogue. -vv also shows compilation.",
+    "-v", "--verbose", count=True, help="Show all details, and each run of a catalogue. -vv also shows compilation."
 )
 @option("--dump", metavar="STAGE", help=f"Print this stage of compilation without searching: {', '.join(STAGES)}.")
 @options.build_options

@@ -10,11 +10,7 @@ from fencepost.cli.views.console import Display, print_text
 @command()
 @argument("what", required=False, metavar="[PROTOCOL | TRACE]")
 @option(
-    "--port",
-    type=IntRange(0, 65535),
-    default=0,
-    metavar="PORT",
-    help="The port to listen on. [default: any free port]",
+    "--port", type=IntRange(0, 65535), default=0, metavar="PORT", help="The port to listen on. [default: any free port]"
 )
 @option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 def explore(what: str | None, port: int, no_browser: bool) -> Exit:

@@ -75,11 +75,7 @@ if TYPE_CHECKING:
     help="Time limit for finding a reachable state that breaks the induction; 0s skips this search.",
 )
 @options.expect_option()
-@option(
-    "--trace",
-    type=options.Writable(),
-    help="Write the step that breaks the induction, or the run, to this file.",
-)
+@option("--trace", type=options.Writable(), help="Write the step that breaks the induction, or the run, to this file.")
 @option("--cache/--no-cache", default=True, help="Reuse proofs whose text is identical.  [default: on]")
 @options.verbose_option
 @options.output_options

@@ -40,13 +40,7 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
             help="Maximum number of steps in a walk.",
         ),
         option("--seed", type=options.Count(0), default=0, show_default=True, help="Seed of the random walks."),
-        option(
-            "--weight",
-            "weights",
-            multiple=True,
-            metavar="ACTION=W",
-            help="Choose actions by weight (default 1).",
-        ),
+        option("--weight", "weights", multiple=True, metavar="ACTION=W", help="Choose actions by weight (default 1)."),
     )
 
 

@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 
 @command()
 @argument("names", metavar="[PROTOCOL]...", nargs=-1)
-@option(
-    "--row",
-    metavar="GUARD",
-    help="Show the measurements without this guard, or with a setting such as elr=off.",
-)
+@option("--row", metavar="GUARD", help="Show the measurements without this guard, or with a setting such as elr=off.")
 @option("--trace", metavar="FILE", help="With --row: write the shortest history with a violation to this file.")
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 @option("--quiet", is_flag=True, help="Print only protocols with something to report.")

@@ -36,13 +36,9 @@ NARROWEST = 24
 COLOURS = {"red": "color(160)", "green": "color(28)", "yellow": "color(130)", "cyan": "color(31)"}
 """Colours that look alike on all terminals and are readable on both black and white."""
 _STYLES = {
-    Verdict.HOLDS: "green",
-    Verdict.PROVED: "green",
-    Verdict.VIOLATED: "red",
-    Verdict.UNREACHED: "yellow",
-    Verdict.UNDETERMINED: "yellow",
-    Verdict.NOT_FOUND: "yellow",
-}
+    Verdict.HOLDS: "green", Verdict.PROVED: "green", Verdict.VIOLATED: "red", Verdict.UNREACHED: "yellow",
+    Verdict.UNDETERMINED: "yellow", Verdict.NOT_FOUND: "yellow",
+}  # fmt: skip
 
 
 SCREEN = 80

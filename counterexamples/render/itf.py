@@ -60,17 +60,11 @@ def _text(data: dict[str, Any]) -> str:
 def _meta(made: Replay, plain: Interpreter) -> dict[str, Any]:
     trace = made.trace
     found = {
-        "format": "ITF",
-        "format-description": DESCRIPTION,
-        "description": trace.title,
-        "source": plain.machine.name,
-        "status": trace.verdict,
-        "finding": violated_for(trace, made.path),
-        "property": trace.prop.name if trace.prop else "",
-        "version": trace.version,
-        "why": trace.why,
+        "format": "ITF", "format-description": DESCRIPTION, "description": trace.title, "source": plain.machine.name,
+        "status": trace.verdict, "finding": violated_for(trace, made.path),
+        "property": trace.prop.name if trace.prop else "", "version": trace.version, "why": trace.why,
         "fair": kept(trace, made.path),
-    }
+    }  # fmt: skip
     return {name: value for name, value in found.items() if value}
 
 

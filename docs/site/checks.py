@@ -105,11 +105,9 @@ def _settings(machine: Machine, found: list[Found]) -> Iterator[str]:
 
 def _bases(data: dict[str, Any]) -> Iterator[str]:
     yield from (
-        "## Constants",
+        "## Constants", "", "Guards were removed with the constants of these runs. The table shows numbers of guards.",
         "",
-        "Guards were removed with the constants of these runs. The table shows numbers of guards.",
-        "",
-    )
+    )  # fmt: skip
     rows = []
     for base in data["bases"]:
         count = Counter(item["purpose"] for item in base["rows"] if item["kind"] == "guard")
@@ -146,23 +144,14 @@ Best = dict[str, dict[str, tuple[dict[str, Any], dict[str, Any]]]]
 
 ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "KIP-320": {
-        "kip320": {
-            "follower-fetch 1": "",
+        "kip320": {"follower-fetch 1": "",
             "become-follower-and-truncate 1": "the next check passes only if that replica leads in the epoch",
-            "become-follower-and-truncate 3": "",
-            "leader-expand-isr 3": "",
-            "leader-expand-isr 4": "",
-            "leader-expand-isr 5": "",
-            "leader-increase-high-watermark 2a": "",
-            "leader-shrink-isr 4": "it keeps members that are caught up; too small an ISR violates no guarantee",
-        },
-        "replication": {
-            "fetch_leader_epoch_check=off": "",
-            "leader-handles-fetch 1": "",
-            "leader-reports-divergence 1": "",
-            "leader-tells-epoch-end 1": "",
-            "leader-handles-late-fetch 2": "`normalize` has already dropped fetches of older epochs",
-        },
+            "become-follower-and-truncate 3": "", "leader-expand-isr 3": "", "leader-expand-isr 4": "",
+            "leader-expand-isr 5": "", "leader-increase-high-watermark 2a": "",
+            "leader-shrink-isr 4": "it keeps members that are caught up; too small an ISR violates no guarantee"},
+        "replication": {"fetch_leader_epoch_check=off": "", "leader-handles-fetch 1": "",
+            "leader-reports-divergence 1": "", "leader-tells-epoch-end 1": "",
+            "leader-handles-late-fetch 2": "`normalize` has already dropped fetches of older epochs"},
     },
     "KIP-841": {
         "replication": {
@@ -192,7 +181,7 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
             "last_known_leader_check=off": "",
         }
     },
-}
+}  # fmt: skip
 """Guards and switches of each KIP by protocol; if no matrix shows that one is needed, with a reason that is read from
 the model.
 """

@@ -24,23 +24,12 @@ def gigabytes(value: float) -> str:
 
 MEASURED: dict[str, tuple[str, str, dict[str, Column]]] = {
     "audit-runs": (
-        "audit",
-        "rows",
-        {
-            "records": "{records:,}",
-            "master": "{master}",
-            "partitions": "{partitions:,}",
-            "changes of one partition": lambda row: f"{row['hot']:,}" if row["hot"] else "",
-            "seconds": "{seconds:.0f}",
-            "reading": "{reading_seconds:.0f}",
-            "memory": "{peak_gb:.1f} GB",
-            "planted": "{planted}",
-            "found": "{found}",
-            "false findings": "{false}",
-            "exposures planted, found": "{exposed}, {exposed_found}",
-            "digest": "{digest:.8}",
-            "load": "{load:.0f}",
-        },
+        "audit", "rows",
+        {"records": "{records:,}", "master": "{master}", "partitions": "{partitions:,}",
+            "changes of one partition": lambda row: f"{row['hot']:,}" if row["hot"] else "", "seconds": "{seconds:.0f}",
+            "reading": "{reading_seconds:.0f}", "memory": "{peak_gb:.1f} GB", "planted": "{planted}",
+            "found": "{found}", "false findings": "{false}", "exposures planted, found": "{exposed}, {exposed_found}",
+            "digest": "{digest:.8}", "load": "{load:.0f}"},
     ),
     "builds": (
         "builds",
@@ -86,7 +75,7 @@ MEASURED: dict[str, tuple[str, str, dict[str, Column]]] = {
             "peak": lambda row: gigabytes(row["peak_bytes"]),
         },
     ),
-}
+}  # fmt: skip
 """Tables whose rows come from a single figure: its file, the key of the rows, and the columns."""
 
 
@@ -112,13 +101,10 @@ def releases_compared() -> Table:
 
 def searches() -> Table:
     columns: dict[str, Column] = {
-        "search": "{name}",
-        "distinct": "{distinct:,}",
-        "CPU s": "{processor:.2f}",
-        "wall s": "{wall:.2f}",
+        "search": "{name}", "distinct": "{distinct:,}", "CPU s": "{processor:.2f}", "wall s": "{wall:.2f}",
         "CPU ns per state": lambda row: f"{row['processor'] / row['distinct'] * 1e9:,.0f}",
         "bytes per state": lambda row: f"{row['store_bytes'] / row['distinct']:.1f}",
-    }
+    }  # fmt: skip
     return table_of(({"name": name, **row} for name, row in load("speed")["searches"].items()), columns)
 
 
@@ -147,13 +133,9 @@ def largest_search() -> Table:
 def switches_off() -> Table:
     rows = load("switches").get("off", ())
     columns: dict[str, Column] = {
-        "model of": "{commit}",
-        "distinct": "{distinct:,}",
-        "depth": "{depth}",
-        "states per CPU second": "{rate:,}",
-        "relative rate": lambda row: f"{row['rate'] / rows[-1]['rate']:.2f}",
-        "bytes per state": "{bytes_a_state}",
-    }
+        "model of": "{commit}", "distinct": "{distinct:,}", "depth": "{depth}", "states per CPU second": "{rate:,}",
+        "relative rate": lambda row: f"{row['rate'] / rows[-1]['rate']:.2f}", "bytes per state": "{bytes_a_state}",
+    }  # fmt: skip
     return table_of(rows, columns)
 
 
@@ -204,14 +186,10 @@ def spark_levels() -> Table:
     levels = load("spark")["search"]["spark"]["levels"]
     visited = accumulate(item["fresh"] for item in levels)
     columns: dict[str, Column] = {
-        "level": "{level}",
-        "visited by Spark": "{visited:,}",
-        "new": "{fresh:,}",
-        "moved": "{received:,}",
+        "level": "{level}", "visited by Spark": "{visited:,}", "new": "{fresh:,}", "moved": "{received:,}",
         "shuffle written": lambda row: f"{row['shuffle_written'] / 1e6:,.1f} MB",
-        "bytes each": lambda row: f"{row['shuffle_written'] / max(1, row['received']):.1f}",
-        "seconds": "{seconds:.1f}",
-    }
+        "bytes each": lambda row: f"{row['shuffle_written'] / max(1, row['received']):.1f}", "seconds": "{seconds:.1f}",
+    }  # fmt: skip
     return table_of(({**item, "visited": count} for item, count in zip(levels, visited, strict=True)), columns)
 
 
@@ -394,12 +372,9 @@ def finding_faults(which: str = "") -> Table:
         for point in data["grid"]
     )
     columns: dict[str, Column] = {
-        "finding": "{name}",
-        "brokers": "{constants[brokers]}",
-        "min ISR": "{setting[min_isr]}",
-        "fewest faults that lose an acknowledged record": "{fewest}",
-        "states searched": "{states:,}",
-    }
+        "finding": "{name}", "brokers": "{constants[brokers]}", "min ISR": "{setting[min_isr]}",
+        "fewest faults that lose an acknowledged record": "{fewest}", "states searched": "{states:,}",
+    }  # fmt: skip
     return table_of(points, columns)
 
 

@@ -107,18 +107,12 @@ def client_releases() -> Table:
 def client_runs() -> Table:
     flaky = Counter(row["client"] for row in _played("flaky"))
     columns: dict[str, Column] = {
-        "client": "{client}",
-        "histories": "{histories:,}",
-        "judged": "{counted:,}",
-        "restarted": lambda row: _counts(row["begun_again"]),
-        "not played": lambda row: _counts(row["not_played"]),
-        "histories per second": "{rate:.0f}",
-        "load": "{load:.0f}",
-        "in time": lambda row: f"{100 * row['in_time'] / max(1, row['waited_for']):.0f}%",
-        "played twice": "{again:,}",
-        "judged otherwise": "{changed:,}",
-        "flaky": lambda row: f"{flaky[row['client']]:,}",
-    }
+        "client": "{client}", "histories": "{histories:,}", "judged": "{counted:,}",
+        "restarted": lambda row: _counts(row["begun_again"]), "not played": lambda row: _counts(row["not_played"]),
+        "histories per second": "{rate:.0f}", "load": "{load:.0f}",
+        "in time": lambda row: f"{100 * row['in_time'] / max(1, row['waited_for']):.0f}%", "played twice": "{again:,}",
+        "judged otherwise": "{changed:,}", "flaky": lambda row: f"{flaky[row['client']]:,}",
+    }  # fmt: skip
     return table_of(_played("runs"), columns)
 
 
@@ -163,12 +157,10 @@ def client_duties() -> Table:
 
 def client_mutants() -> Table:
     columns: dict[str, Column] = {
-        "mutant": "{mutant}",
-        "rule": lambda row: f"`{row['rule']}`" if row["rule"] else "",
-        "histories": "{histories:,}",
-        "broken": "{broken:,}",
+        "mutant": "{mutant}", "rule": lambda row: f"`{row['rule']}`" if row["rule"] else "",
+        "histories": "{histories:,}", "broken": "{broken:,}",
         "also broken": lambda row: ", ".join(f"`{name}`" for name in row["others"]),
-    }
+    }  # fmt: skip
     return table_of(_played("mutants"), columns)
 
 

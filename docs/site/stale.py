@@ -75,14 +75,9 @@ class Question(NamedTuple):
 
 
 _REPAIRED = {
-    "max_records": "1",
-    "max_leader_epoch": "8",
-    "elr": "on",
-    "equal_partition_epoch_overwrites": "off",
-    "reset_followers_on_reelection": "on",
-    "fenced_epoch_check": "on",
-    "fenced_before_registration": "on",
-}
+    "max_records": "1", "max_leader_epoch": "8", "elr": "on", "equal_partition_epoch_overwrites": "off",
+    "reset_followers_on_reelection": "on", "fenced_epoch_check": "on", "fenced_before_registration": "on",
+}  # fmt: skip
 
 
 def _alone(given: str) -> str:

@@ -273,16 +273,7 @@ class Walk(Walking):
 
 
 _STATEMENTS: dict[type[nodes.Statement], Callable[[Walk, Frame, Any], None]] = {
-    nodes.Break: Walk.jump,
-    nodes.Continue: Walk.jump,
-    nodes.Return: Walk.give_back,
-    nodes.Require: Walk.require,
-    nodes.Evaluate: Walk.evaluate,
-    nodes.Assign: Walk.assign,
-    nodes.Store: Walk.store,
-    nodes.Copy: Walk.copy,
-    nodes.If: Walk.branch,
-    nodes.For: Walk.loop,
-    nodes.Add: Walk.add,
-    nodes.Remove: Walk.remove,
-}
+    nodes.Break: Walk.jump, nodes.Continue: Walk.jump, nodes.Return: Walk.give_back, nodes.Require: Walk.require,
+    nodes.Evaluate: Walk.evaluate, nodes.Assign: Walk.assign, nodes.Store: Walk.store, nodes.Copy: Walk.copy,
+    nodes.If: Walk.branch, nodes.For: Walk.loop, nodes.Add: Walk.add, nodes.Remove: Walk.remove,
+}  # fmt: skip

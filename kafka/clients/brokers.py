@@ -232,18 +232,11 @@ def _data(world: World, broker: int, message: wire.Message, base: dict[str, Any]
     rows, events = [], []
     for item in found:
         row: dict[str, Any] = {
-            "index": item.partition,
-            "partition_index": item.partition,
-            "error_code": item.error,
-            "base_offset": item.base,
-            "log_start_offset": item.start,
-            "record_errors": [],
-            "high_watermark": item.end,
-            "last_stable_offset": item.end,
-            "aborted_transactions": None,
-            "preferred_read_replica": item.preferred,
+            "index": item.partition, "partition_index": item.partition, "error_code": item.error,
+            "base_offset": item.base, "log_start_offset": item.start, "record_errors": [], "high_watermark": item.end,
+            "last_stable_offset": item.end, "aborted_transactions": None, "preferred_read_replica": item.preferred,
             "records": b"".join(wire.batch(offset, one.epoch, one.value) for offset, one in item.records),
-        }
+        }  # fmt: skip
         about = api, broker, item.partition, item.topic
         shown = "" if item.error == wire.NONE else str(item.error)
         offset, epoch = (item.records[0][0], item.records[0][1].epoch) if item.records else (item.base, NOBODY)

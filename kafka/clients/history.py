@@ -312,14 +312,10 @@ FORMAT = 1
 HOPELESS = ("leader-discovery-all-endpoints-lost",)
 """Traces in which every broker has changed the address that the client knows."""
 ERROR_NAMES = {
-    "1": "OFFSET_OUT_OF_RANGE",
-    "6": "NOT_LEADER_OR_FOLLOWER",
-    "45": "OUT_OF_ORDER_SEQUENCE_NUMBER",
-    "47": "INVALID_PRODUCER_EPOCH",
-    "74": "FENCED_LEADER_EPOCH",
-    "75": "UNKNOWN_LEADER_EPOCH",
+    "1": "OFFSET_OUT_OF_RANGE", "6": "NOT_LEADER_OR_FOLLOWER", "45": "OUT_OF_ORDER_SEQUENCE_NUMBER",
+    "47": "INVALID_PRODUCER_EPOCH", "74": "FENCED_LEADER_EPOCH", "75": "UNKNOWN_LEADER_EPOCH",
     "100": "UNKNOWN_TOPIC_ID",
-}
+}  # fmt: skip
 
 
 def text_of(history: History, **more: str) -> str:
@@ -397,13 +393,10 @@ def _line(event: Event) -> str:
         error = f" (error {event.error})" if event.error else ""
         return f"b{event.broker}-->>client: {event.kind}: {leader} is the leader of {part}{known}{error}"
     told = {
-        "delivered": f"delivers {event.value} at offset {event.offset}",
-        "acked": f"{event.value} is acknowledged",
-        "failed": f"{event.value} fails",
-        "reported": "reports an error",
-        "truncated": "reports a truncation",
+        "delivered": f"delivers {event.value} at offset {event.offset}", "acked": f"{event.value} is acknowledged",
+        "failed": f"{event.value} fails", "reported": "reports an error", "truncated": "reports a truncation",
         "died": event.error,
-    }
+    }  # fmt: skip
     if event.kind in told:
         return f"Note over client: {told[event.kind]}"
     if event.kind == "moved":

@@ -249,10 +249,7 @@ def questions(cluster: Brokers) -> Iterator[Question]:
         )
     for asked, error in [(epoch - 1, wire.FENCED_EPOCH)] * (epoch > 0) + [(epoch + 1, wire.UNKNOWN_EPOCH)]:
         yield Question(
-            "epochs-are-compared",
-            f"an end offset in epoch {asked}",
-            Said(error),
-            cluster.end_of(leader, asked, epoch),
+            "epochs-are-compared", f"an end offset in epoch {asked}", Said(error), cluster.end_of(leader, asked, epoch)
         )
         told = cluster.fetch(leader, 0, asked)
         yield Question("epochs-are-compared", f"a fetch in epoch {asked}", Said(error), Said(int(told.error_code)))

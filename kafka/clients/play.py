@@ -115,18 +115,13 @@ class Player:
     async def _begin(self) -> None:
         """Start the client and let it run freely until its next request, which waits for the history."""
         self.command = command = {
-            "role": self.play.role,
-            "bootstrap": [f"127.0.0.1:{port}" for port in self.world.ports.values()],
-            "topic": TOPIC,
-            "partitions": self.partitions,
-            "backoff": round(self.times.backoff * 1000),
+            "role": self.play.role, "bootstrap": [f"127.0.0.1:{port}" for port in self.world.ports.values()],
+            "topic": TOPIC, "partitions": self.partitions, "backoff": round(self.times.backoff * 1000),
             "timeout": round(max(15.0, self.times.recover) * 1000),
             "rack": "r" if self.history.has("follower_serves") else "",
-            "reset": "latest" if self.play.resets else "none",
-            "group": "g" if self.world.has_groups else "",
-            "resume": 0,
-            "idempotent": int(self.play.is_idempotent),
-        }
+            "reset": "latest" if self.play.resets else "none", "group": "g" if self.world.has_groups else "",
+            "resume": 0, "idempotent": int(self.play.is_idempotent),
+        }  # fmt: skip
         if self.play.role == "consumer":
             for _ in range(WARM):
                 self._more()
@@ -239,10 +234,8 @@ class Player:
             self.play.followed += self.held[is_data] is not None
         elif move.name not in SILENT:
             is_data = move.name in (
-                "broker_answers_request",
-                "broker_answers_after_reassignment",
-                "client_receives_response",
-            )
+                "broker_answers_request", "broker_answers_after_reassignment", "client_receives_response",
+            )  # fmt: skip
             request = self.held[is_data]
             if request is not None and move.name.startswith("client"):
                 self._release(is_data=is_data)
@@ -299,10 +292,7 @@ class Player:
     async def _change(self, move: Move) -> None:
         try:
             lost = self.world.apply(move)
-        except (
-            DisabledError,
-            DomainError,
-        ):  # a broker that learned less than in the model has no leader to follow
+        except (DisabledError, DomainError):  # a broker that learned less than in the model has no leader to follow
             return
         self.note(Event("moved", self.now(), value=str(move)))
         self._note_lost(lost)

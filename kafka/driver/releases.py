@@ -98,13 +98,8 @@ def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of
     with tempfile.TemporaryDirectory(dir=jars.parent) as work:
         (Path(work) / "pom.xml").write_text(pom, encoding="utf-8")
         command = [
-            maven,
-            "-q",
-            "-B",
-            "dependency:copy-dependencies",
-            "-DoutputDirectory=jars",
-            "-DincludeScope=runtime",
-        ]
+            maven, "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars", "-DincludeScope=runtime",
+        ]  # fmt: skip
         done = run(command, MAVEN_SECONDS, "Maven", Path(work))
         if done.returncode != 0:
             lines = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).splitlines()  # Maven always colours its output
@@ -164,13 +159,9 @@ def run(command: list[str], seconds: float, what: str, folder: Path | None = Non
 
 
 RELEASES: dict[str, str] = {
-    "3.9.2": "kafka-3.9",
-    "4.0.2": "kafka-4.0",
-    "4.1.2": "kafka-4.1",
-    "4.2.1": "kafka-4.2",
-    "4.3.1": "kafka-4.3",
+    "3.9.2": "kafka-3.9", "4.0.2": "kafka-4.0", "4.1.2": "kafka-4.1", "4.2.1": "kafka-4.2", "4.3.1": "kafka-4.3",
     "4.4.0": "kafka-4.4",
-}
+}  # fmt: skip
 """Supported releases, each with its version of the model. Other patch releases of these lines work too."""
 PATCHES = {item.name.removeprefix("kafka-"): item.name for item in MACHINE.patches()}
 """Releases whose rules differ from those of their release line."""

@@ -45,13 +45,9 @@ TOGETHER = 2
 FLAGS = ("-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2")
 """A JVM option that makes identity hashes, and so the iteration order of maps, the same in every process."""
 REPAIRED_IN = {
-    "3.7.1": "KAFKA-16814",
-    "3.8.0": "KAFKA-15665",
-    "4.0.1": "KAFKA-19383",
-    "4.0.2": "KAFKA-19571",
-    "4.1.0": "KAFKA-18106",
-    "4.1.2": "KAFKA-19571",
-}
+    "3.7.1": "KAFKA-16814", "3.8.0": "KAFKA-15665", "4.0.1": "KAFKA-19383", "4.0.2": "KAFKA-19571",
+    "4.1.0": "KAFKA-18106", "4.1.2": "KAFKA-19571",
+}  # fmt: skip
 HEAD = "fencepost fuzz 1"
 
 
@@ -140,17 +136,13 @@ class Alarm:
 
 WORDS = {
     "produce": "a client writes to partition {1} on broker {0}, with acks=all",
-    "fetch": "broker {0} fetches from broker {1}",
-    "send": "broker {0} sends a fetch to broker {1}",
+    "fetch": "broker {0} fetches from broker {1}", "send": "broker {0} sends a fetch to broker {1}",
     "reread": "broker {1} sends the bytes of its answer to broker {0} after a delay",
     "retry": "a client resends its last write to partition {1}, to broker {0}, with the same sequence",
     "move": "an operator moves the replica of partition {1} on broker {0} to directory d{2}",
-    "copy": "broker {0} copies replicas between its directories",
-    "fail-over": "another controller becomes active",
-    "serve": "a pending fetch reaches its leader",
-    "follow": "broker {0} handles the answer of broker {1}",
-    "publish": "broker {0} reads the metadata log",
-    "alter": "the controller handles an AlterPartition of broker {0}",
+    "copy": "broker {0} copies replicas between its directories", "fail-over": "another controller becomes active",
+    "serve": "a pending fetch reaches its leader", "follow": "broker {0} handles the answer of broker {1}",
+    "publish": "broker {0} reads the metadata log", "alter": "the controller handles an AlterPartition of broker {0}",
     "answer": "broker {0} handles the answer to its AlterPartition",
     "resend": "broker {0} sends its AlterPartition again",
     "assign": "broker {0} assigns a replica to a directory (AssignReplicasToDirs)",
@@ -159,16 +151,12 @@ WORDS = {
     "checkpoint": "broker {0} writes its checkpoints",
     "roll": "the log of partition {1} on broker {0} starts a new segment",
     "retain": "broker {0} deletes all segments of partition {1} except the last (retention)",
-    "fence": "the session of broker {0} expires: it is fenced",
-    "stop": "broker {0} requests a controlled shutdown",
+    "fence": "the session of broker {0} expires: it is fenced", "stop": "broker {0} requests a controlled shutdown",
     "kill": "broker {0} is killed; its disks keep everything",
     "crash": "broker {0} crashes and loses the last {1} records of each log, which were not flushed",
-    "boot": "broker {0} starts but does not register yet",
-    "register": "broker {0} registers",
-    "start": "broker {0} starts and registers",
-    "lag": "follower {2} of partition {1} is too slow for leader {0}",
-    "work": "background tasks of broker {0} run",
-    "shrink": "broker {0} removes slow followers from its ISRs",
+    "boot": "broker {0} starts but does not register yet", "register": "broker {0} registers",
+    "start": "broker {0} starts and registers", "lag": "follower {2} of partition {1} is too slow for leader {0}",
+    "work": "background tasks of broker {0} run", "shrink": "broker {0} removes slow followers from its ISRs",
     "fail": "directory d{1} of broker {0} fails",
     "take": "the operator removes directory d{1} from log.dirs of broker {0}",
     "replace": "the operator replaces directory d{1} of broker {0} with an empty one",
@@ -177,12 +165,10 @@ WORDS = {
     "elect-unclean": "an operator requests an unclean election for partition {0}",
     "balance": "the controller makes preferred replicas leaders again",
     "reassign": "an operator reassigns partition {0} to replicas from broker {1} on, in strides of {2}",
-    "cancel": "an operator cancels the reassignment of partition {0}",
-    "recreate": "the topic is deleted and recreated",
+    "cancel": "an operator cancels the reassignment of partition {0}", "recreate": "the topic is deleted and recreated",
     "min-isr": "an operator sets min.insync.replicas to {0}",
-    "elr-off": "an operator turns eligible leader replicas off",
-    "unregister": "an operator unregisters broker {0}",
-}
+    "elr-off": "an operator turns eligible leader replicas off", "unregister": "an operator unregisters broker {0}",
+}  # fmt: skip
 
 
 def words(step: str) -> str:

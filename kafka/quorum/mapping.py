@@ -17,12 +17,8 @@ from fencepost.model.quorum.leader import no_op
 from fencepost.model.quorum.machine import MACHINE
 
 RELEASES: dict[str, str] = {
-    "3.9.2": "kafka-3.9",
-    "4.0.2": "kafka-4.0",
-    "4.1.2": "kafka-4.1",
-    "4.2.1": "kafka-4.2",
-    "4.3.1": "kafka-4.2",
-}
+    "3.9.2": "kafka-3.9", "4.0.2": "kafka-4.0", "4.1.2": "kafka-4.1", "4.2.1": "kafka-4.2", "4.3.1": "kafka-4.2",
+}  # fmt: skip
 """Releases with a test jar of kafka-raft, each with its version of the model."""
 
 ACTIONS: dict[str, Act] = {
@@ -86,7 +82,7 @@ NOT_DRIVEN: dict[str, str] = {
 }
 FIELDS: dict[str, str] = {
     "node.role": "QuorumState.isLeader, isCandidate and isResigned; a prospective or unattached node is a follower "
-    "without a leader",
+        "without a leader",
     "node.epoch": "QuorumState.epoch",
     "node.leader": "a follower's fetch destination (QuorumState.isFollower) if that node leads the same epoch",
     "node.voted": "the voted key in the election state file of a node without a leader; with `real_votes`",
@@ -95,39 +91,30 @@ FIELDS: dict[str, str] = {
     "node.lost": "FollowerState.hasFetchTimeoutExpired of an observer that is looking for its leader",
     "node.active": "whether the last RaftClient.Listener.handleLeaderChange named the node itself; with `listeners`",
     "node.failed": "whether an answer caused the error that the log must not be truncated below the high watermark",
-    "node.log": "the batches of MockLog: each record's value and its batch's epoch",
-    "node.end": "the same",
-    "node.high_watermark": "QuorumState.highWatermark",
-    "node.epoch_start": "LeaderState.epochStartOffset",
+    "node.log": "the batches of MockLog: each record's value and its batch's epoch", "node.end": "the same",
+    "node.high_watermark": "QuorumState.highWatermark", "node.epoch_start": "LeaderState.epochStartOffset",
     "node.known_end": "LeaderState.ReplicaState.endOffset of each voter",
     "node.fetch.phase": "whether the request was handled, and whether its completion has an answer",
-    "node.fetch.diverging": "divergingEpoch of the answer",
-    "node.start": "MockLog.startOffset",
+    "node.fetch.diverging": "divergingEpoch of the answer", "node.start": "MockLog.startOffset",
     "node.fetch.snapshot": "endOffset of the answer's snapshotId",
     "node.fetch.end": "endOffset of divergingEpoch, or the last offset of the answer's records",
-    "node.fetch.high_watermark": "highWatermark of the answer",
-    "written": "appended records",
+    "node.fetch.high_watermark": "highWatermark of the answer", "written": "appended records",
     "late_fetches": "requests whose sender has left the epoch or has restarted",
-}
+}  # fmt: skip
 
 NOT_COMPARED: dict[str, str] = {
     "node.flushed": "LeaderState appends and flushes in one step",
-    "node.received": "no release reports what it has received",
-    "node.sent": "no release remembers what it has sent",
+    "node.received": "no release reports what it has received", "node.sent": "no release remembers what it has sent",
     "node.applied": NOT_DRIVEN["broker_applies_metadata"],
     "node.log below its start": "contained in a snapshot, which has no records in the driver",
     "node.fetch of a parked fetch": "the answer computed on arrival is in a closure, compared when the fetch times out",
-    "node.fetch.remaining": NOT_DRIVEN["time_passes"],
-    "removed": NOT_DRIVEN["leader_removes_itself"],
-    "added": NOT_DRIVEN["leader_adds_voter"],
-    "unreached": NOT_DRIVEN["leader_updates_voter"],
-    "node.registration": NOT_DRIVEN["registration_times_out"],
-    "no_op_due": NOT_DRIVEN["time_passes"],
+    "node.fetch.remaining": NOT_DRIVEN["time_passes"], "removed": NOT_DRIVEN["leader_removes_itself"],
+    "added": NOT_DRIVEN["leader_adds_voter"], "unreached": NOT_DRIVEN["leader_updates_voter"],
+    "node.registration": NOT_DRIVEN["registration_times_out"], "no_op_due": NOT_DRIVEN["time_passes"],
     "budget": "counts the model's remaining budget, which Kafka does not have",
     "ghost_committed": "follows from logs and high watermarks, which are compared",
-    "ghost_committed_end": "follows from high watermarks, which are compared",
-    "ghost_credit": "a count of the model",
-}
+    "ghost_committed_end": "follows from high watermarks, which are compared", "ghost_credit": "a count of the model",
+}  # fmt: skip
 STOPS = "a node stops because it hears of another leader of its epoch"
 ASIDE = (STOPS,)
 """Reasons why Kafka rejects a step that the model allows; `LIMITS` explains them."""

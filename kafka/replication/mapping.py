@@ -126,14 +126,12 @@ NOT_DRIVEN: dict[str, str] = {
 }
 FIELDS: dict[str, str] = {
     "image": "ReplicationControlManager.getPartition, ClusterControlManager.brokerRegistrations and "
-    "ConfigurationControlManager.getConfigs after each action of the controller; the MetadataImage of each "
-    "running broker must equal the image that it has applied",
-    "newest": "the number of the controller's writes",
-    "elr": "PartitionRegistration.elr",
+        "ConfigurationControlManager.getConfigs after each action of the controller; the MetadataImage of each "
+        "running broker must equal the image that it has applied",
+    "newest": "the number of the controller's writes", "elr": "PartitionRegistration.elr",
     "last_known_leader": "PartitionRegistration.lastKnownElr",
     "offline": "BrokerRegistration.hasOnlineDir of PartitionRegistration.directory",
-    "adding": "PartitionRegistration.addingReplicas",
-    "removing": "PartitionRegistration.removingReplicas",
+    "adding": "PartitionRegistration.addingReplicas", "removing": "PartitionRegistration.removingReplicas",
     "replica.life": "whether the broker's objects exist, and whether a clean shutdown has saved its epoch",
     "replica.early": "whether the broker's objects exist but have no broker epoch yet",
     "replica.applied": "the position up to which the broker has applied the metadata log",
@@ -141,7 +139,7 @@ FIELDS: dict[str, str] = {
     "replica.log": "UnifiedLog.logSegments: record values and batch epochs; if the broker is down, its segment file",
     "replica.end": "the same",
     "replica.start": "UnifiedLog.logStartOffset; if the broker is down, the offset follows from its files and "
-    "checkpoint",
+        "checkpoint",
     "replica.checkpoint": "the file log-start-offset-checkpoint",
     "replica.high_watermark": "UnifiedLog.highWatermark; if the broker is down, its last value",
     "replica.isr": "Partition.partitionState.isr on the leader; maximalIsr must be its union with `proposed_isr`",
@@ -157,9 +155,8 @@ FIELDS: dict[str, str] = {
     "alter_partitions": "requests of DefaultAlterPartitionManager, answers with error codes; `raised` is the sender's",
     "late_fetches": "FetchRequests whose sender is down",
     "late_answers": "answers of ReplicaManager.fetchMessages to fetches from an earlier leader epoch",
-    "written": "appended writes",
-    "ghost_acknowledged": "writes whose callback was called without an error",
-}
+    "written": "appended writes", "ghost_acknowledged": "writes whose callback was called without an error",
+}  # fmt: skip
 
 NOT_COMPARED: dict[str, str] = {
     "elr_disabled": "the driver turns the feature off when the model does, and the result is compared",
@@ -224,13 +221,10 @@ def refuse(c: Constants, version: str) -> str | None:
 
 
 AS_DRIVEN: dict[str, int] = {
-    "truncation": int(constants.Truncation.FETCH),
-    "fenced_answers": int(constants.FencedAnswers.IGNORED),
-    "fetches_report": int(constants.Field.ABSENT),
-    "any_preferred": 0,
-    "waits_for_joining": 1,
+    "truncation": int(constants.Truncation.FETCH), "fenced_answers": int(constants.FencedAnswers.IGNORED),
+    "fetches_report": int(constants.Field.ABSENT), "any_preferred": 0, "waits_for_joining": 1,
     "alter_partition_version": 3,
-}
+}  # fmt: skip
 """Constants that have these values in every release since 4.0, or in the driver."""
 
 AS_BUILT: tuple[str, ...] = (
@@ -266,15 +260,9 @@ AROUND: dict[str, str] = {
 }
 
 SMALL: dict[str, int] = {
-    "brokers": 2,
-    "max_records": 1,
-    "metadata_lag": 1,
-    "crashes": 1,
-    "fences": 1,
-    "shrinks": 1,
-    "late_fetches": 0,
+    "brokers": 2, "max_records": 1, "metadata_lag": 1, "crashes": 1, "fences": 1, "shrinks": 1, "late_fetches": 0,
     "max_leader_epoch": 1,
-}
+}  # fmt: skip
 LOSSES = (constants.Loss.NONE, constants.Loss.OUTSIDE_ISR, constants.Loss.ANY)
 
 

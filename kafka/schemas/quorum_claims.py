@@ -156,11 +156,7 @@ def older_replica(kafka: Classes) -> Observation:
     largest number there.
     """
     if newest(kafka) < FIRST:
-        return holds_if(
-            newest(kafka) == FIRST - 1,
-            "its latest fetch version is 17",
-            f"it is {newest(kafka)}",
-        )
+        return holds_if(newest(kafka) == FIRST - 1, "its latest fetch version is 17", f"it is {newest(kafka)}")
     read = sent(kafka, FIRST - 1, None).value("highWatermark")
     return holds_if(read == LARGEST, "a fetch of version 17 reads as the largest int64", f"it reads as {read}")
 

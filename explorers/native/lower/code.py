@@ -72,7 +72,7 @@ class Code:
             case nodes.Literal():
                 return number(node.value)
             case nodes.Constant():
-                return self.module.shape.constant(build, self.c, node.name)
+                return build.named(self.c, node.name)
             case nodes.Local():
                 return self.local(node)
             case nodes.Field() | nodes.Element():

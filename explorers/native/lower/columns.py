@@ -68,7 +68,7 @@ class Columns(Lanewise):
             case nodes.Literal():
                 return number(node.value)
             case nodes.Constant():
-                return self.module.shape.constant(self.build, self.c, node.name)
+                return self.build.named(self.c, node.name)
             case nodes.Local():
                 if node.slot not in self.slots:
                     raise Unsuited

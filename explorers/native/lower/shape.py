@@ -25,7 +25,6 @@ class Shape:
         self.layout = layout
         self.rooms, self.lows = layout.rooms, layout.lows
         self.declared = machine.constants.declared()
-        self.exact: dict[str, int] = {}
         self.records = Records()
         self._slots: dict[object, int] = {}
         self.depends: list[Depending] = []
@@ -43,9 +42,6 @@ class Shape:
 
     # -- numbers of the run
 
-    def constant(self, build: Builder, c: Value, name: str) -> Value:
-        return number(self.exact[name]) if name in self.exact else build.named(c, name)
-
     def bound(self, build: Builder, e: Value, domain: Domain, *, high: bool) -> Value:
         least, most = ends_of(domain, self.rooms, self.lows)[high]
         if least == most:
@@ -54,8 +50,8 @@ class Shape:
 
     def size(self, build: Builder, e: Value, value: Linear | int) -> Value:
         total = linear(value)
-        if all(name in self.exact for name in total.names):
-            return number(total.value(self.exact))
+        if not total.names:
+            return number(total.offset)
         least, most = extent(total, self.rooms, self.lows)
         return self.read(build, e, (tuple(total.terms.items()), total.offset), total, least, most)
 

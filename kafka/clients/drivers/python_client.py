@@ -43,16 +43,11 @@ class Librdkafka:
         self.is_over = False
         backoff = command["backoff"]
         common = {
-            "bootstrap.servers": command["bootstrap"],
-            "retry.backoff.ms": backoff,
-            "reconnect.backoff.ms": 5,
-            "reconnect.backoff.max.ms": backoff,
-            "topic.metadata.refresh.fast.interval.ms": backoff,
-            "topic.metadata.refresh.interval.ms": 60000,
-            "topic.metadata.propagation.max.ms": 500,
-            "socket.timeout.ms": 5000,
-            "log_level": 0,
-        }
+            "bootstrap.servers": command["bootstrap"], "retry.backoff.ms": backoff, "reconnect.backoff.ms": 5,
+            "reconnect.backoff.max.ms": backoff, "topic.metadata.refresh.fast.interval.ms": backoff,
+            "topic.metadata.refresh.interval.ms": 60000, "topic.metadata.propagation.max.ms": 500,
+            "socket.timeout.ms": 5000, "log_level": 0,
+        }  # fmt: skip
         if confluent_kafka.libversion()[1] >= 0x02040000:
             common["retry.backoff.max.ms"] = backoff
         if command["role"] == "producer":
@@ -69,13 +64,11 @@ class Librdkafka:
             work = self._poll_producer
         else:
             more = {
-                "group.id": "g",
-                "client.rack": command["rack"],
-                "enable.auto.commit": False,
+                "group.id": "g", "client.rack": command["rack"], "enable.auto.commit": False,
                 "enable.auto.offset.store": False,
                 "auto.offset.reset": "error" if command["reset"] == "none" else command["reset"],
                 "fetch.wait.max.ms": FETCH_WAIT,
-            }
+            }  # fmt: skip
             more |= {"fetch.error.backoff.ms": backoff, "enable.partition.eof": False}
             self.client = confluent_kafka.Consumer({**common, **more})
             topic, partitions = command["topic"], range(command["partitions"])
@@ -146,21 +139,15 @@ class KafkaPython:
         self.commits: list[dict[str, Any]] = []
         backoff = command["backoff"]
         common = {
-            "bootstrap_servers": command["bootstrap"].split(","),
-            "retry_backoff_ms": backoff,
-            "reconnect_backoff_ms": 5,
-            "reconnect_backoff_max_ms": backoff,
-            "metadata_max_age_ms": 60000,
-        }
+            "bootstrap_servers": command["bootstrap"].split(","), "retry_backoff_ms": backoff,
+            "reconnect_backoff_ms": 5, "reconnect_backoff_max_ms": backoff, "metadata_max_age_ms": 60000,
+        }  # fmt: skip
         if command["role"] == "producer":
             more = {
-                "acks": "all",
-                "retries": 10000,
+                "acks": "all", "retries": 10000,
                 "max_in_flight_requests_per_connection": 5 if command["idempotent"] else 1,
-                "batch_size": 1 if command["idempotent"] else 16384,
-                "linger_ms": 0,
-                "max_block_ms": 5000,
-            }
+                "batch_size": 1 if command["idempotent"] else 16384, "linger_ms": 0, "max_block_ms": 5000,
+            }  # fmt: skip
             wanted = {
                 "enable_idempotence": bool(command["idempotent"]),
                 "delivery_timeout_ms": command["timeout"],
@@ -171,11 +158,9 @@ class KafkaPython:
             self.client = kafka.KafkaProducer(**common, **more)
             return
         more = {
-            "group_id": command["group"] or None,
-            "enable_auto_commit": False,
-            "auto_offset_reset": command["reset"],
+            "group_id": command["group"] or None, "enable_auto_commit": False, "auto_offset_reset": command["reset"],
             "fetch_max_wait_ms": FETCH_WAIT,
-        }
+        }  # fmt: skip
         if command["rack"]:
             more["client_rack"] = command["rack"]
         self.client = kafka.KafkaConsumer(**common, **more)
