@@ -47,7 +47,6 @@ def files_of(block: Block) -> dict[str, str]:
 
 
 def write(block: Block) -> None:
-    """Write the files of a block."""
     for name, text in files_of(block).items():
         file = Path(name)
         if file.suffix:
@@ -56,7 +55,6 @@ def write(block: Block) -> None:
 
 
 def play(block: Block, engine: str) -> None:
-    """Run the commands of a block in order, in this process."""
     output = ""
     for line in block.answer.splitlines():
         edit = re.fullmatch(r"edit (\S+): (.+) -> (.+)", line)

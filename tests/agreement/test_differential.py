@@ -87,7 +87,6 @@ PLANTED: dict[str, tuple[str, Change]] = {
 
 
 def planted(name: str, change: Change) -> Kernels:
-    """Return the kernels of a machine with a changed typed program."""
     machine, properties = machine_of(name)
     program = translate(machine, properties)
     changed = 0

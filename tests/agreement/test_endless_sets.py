@@ -44,25 +44,21 @@ def test_the_size_of_such_a_set_is_refused_with_its_line() -> None:
 
 @action(bill=Bill)
 def pay_the_one_before(s: State, c: C, bill: int) -> None:
-    """The bill before one is paid; bill 0 is the first."""
     s.paid = bits.with_member(s.paid, bill - 1)
 
 
 @action(bill=Bill)
 def refund_the_one_before(s: State, c: C, bill: int) -> None:
-    """The bill before one is refunded; bill 0 is the first."""
     s.paid = bits.without(s.paid, bill - 1)
 
 
 @always
 def nothing_changes_without_it(s: State, c: C) -> bool:
-    """Says nothing: no set is without a negative member."""
     return bits.without(s.paid, -1) == s.paid
 
 
 @always
 def anything(s: State, c: C) -> bool:
-    """Anything holds."""
     return True
 
 

@@ -47,7 +47,6 @@ def masks(patch: pytest.MonkeyPatch) -> None:
 
 
 def checks(patch: pytest.MonkeyPatch) -> None:
-    """Do not check stored values."""
     true = ranges.Ranges.left
     patch.setattr(
         ranges.Ranges, "left", lambda self, node: ranges.NEVER if isinstance(node, nodes.Store) else true(self, node)

@@ -30,7 +30,6 @@ WAYS: tuple[dict[str, Any], ...] = ({"depth": 5}, {"k": 4}, {})
 
 
 def machine(*actions: Action, start: Action = stumbles.initial, normalize: Any = None) -> Machine:
-    """Return a machine with these actions."""
     return Machine("errors", "errors of a model", stumbles.State, stumbles.C, start, actions, normalize=normalize)
 
 

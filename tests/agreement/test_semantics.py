@@ -30,7 +30,6 @@ WANTED: dict[str, int | str] = {
 
 
 def action_of(block: Block) -> str:
-    """Return the action of a case, which happens once."""
     name, _, parameters = block.title.partition(" for ")
     guards = [f"require(c.case == Case.{name.upper()})"]
     if not block.body.startswith("require(s.pc"):

@@ -23,12 +23,10 @@ def test_a_protocol_means_the_same_in_its_first_states(name: str) -> None:
 
 
 def function(program: Program, name: str) -> Function:
-    """Return a function by its name in Python."""
     return next(item for item in program.functions if item.name == name)
 
 
 def checks(found: Function) -> list[str]:
-    """Return the checks that a function may fail, in order."""
     return [check.name for item in inside(found.body) for check in sorted(item.checks)]
 
 

@@ -30,8 +30,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 class Opened(Tab):
-    """The explorer, open."""
-
     def __init__(self, browser: Any, address: str, mark: str = "", **options: Any) -> None:
         self.address = address
         super().__init__(browser, f"{address}{mark}", **options)

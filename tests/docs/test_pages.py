@@ -121,7 +121,6 @@ def test_what_python_and_claims_say_of_pages_exists() -> None:
 
 
 def _command_of(name: str) -> str:
-    """Return the command that prints the table of a name."""
     shown = f"'{name}'" if " " in name else name
     if name.split(maxsplit=1)[0] in entries():
         return f"fencepost guarantees {name}"

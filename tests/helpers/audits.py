@@ -18,7 +18,6 @@ LOGS = ROOT / "tests" / "metadata_logs"
 
 
 def unpack(name: str, folder: Path) -> Path:
-    """Unpack a log of a real cluster; return its folder."""
     into = folder / name
     with tarfile.open(LOGS / f"{name}.tar.gz") as packed:
         packed.extractall(into, filter="data")
@@ -37,7 +36,6 @@ def followed(reading: Reading, rows: Iterable[dict[str, Any]]) -> list[Row]:
 
 
 def around_and_histories(reading: Reading, rows: Iterable[dict[str, Any]]) -> tuple[ClusterContext, list[Row]]:
-    """Return the context of the partitions, and their histories."""
     ends = {item.number: item.end for item in reading.files if item.kind == "snapshot"}
     known = [
         (ends[row["file"]] - 1 if row["file"] in ends else row["offset"], row["file"] in ends, row) for row in rows

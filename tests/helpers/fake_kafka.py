@@ -13,7 +13,6 @@ def say(text: str) -> None:
 
 
 def node(behaviour: str) -> None:
-    """Act as a node that starts, unless its behaviour is to fail."""
     if behaviour == "node-dies":
         sys.exit("ERROR the disk is full")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -44,7 +43,6 @@ def client(behaviour: str) -> None:
 
 
 def main() -> None:
-    """Act as requested; record that in a file if wanted."""
     behaviour, what = sys.argv[1], sys.argv[2].rpartition(".")[2]
     if what == "Node":
         node(behaviour)

@@ -35,7 +35,6 @@ COLUMNS = 120
 
 
 def mark_of(said: re.Match[str]) -> str:
-    """Return the mark for the line of a message."""
     _, reason, _, indent, carets, instead = said.groups()
     mark = f"{indent}{carets} {reason}"
     if instead is None:
@@ -44,14 +43,11 @@ def mark_of(said: re.Match[str]) -> str:
 
 
 def message_of(mark: re.Match[str], file: str, number: int, line: str) -> str:
-    """Return the message of a mark below this line of a file."""
     indent, carets, reason, instead = mark.groups()
     return f"{file}:{number}: {reason}\n  {line}\n  {indent}{carets}" + (f"\n{instead}" if instead else "")
 
 
 class Refusal(NamedTuple):
-    """One refused model and the message it gets."""
-
     title: str
     model: str
     message: str

@@ -33,7 +33,6 @@ class Replica:
         self.known = min(self.known, end)  # Kafka writes it within five seconds, and copies are taken later
 
     def end_of(self, epoch: int) -> tuple[int, int]:
-        """Return the newest epoch up to this one, and where it ends."""
         newest = max((mine for mine, _ in self.epochs if mine <= epoch), default=-1)
         return newest, min((start for mine, start in self.epochs if mine > newest), default=len(self.log))
 
@@ -68,12 +67,10 @@ class Played:
                 self.copy(number)
 
     def note(self, election: str = "") -> None:
-        """Record the state of the partition, as the controller does."""
         row = {"leader": self.leader, "leader_epoch": self.epoch, "isr": list(self.isr), "elr": [], "time": 0}
         self.history.append({**row, "offset": len(self.history), "election": election})
 
     def elect(self, among: list[int], election: str) -> None:
-        """Elect one of the running replicas, if any."""
         able = [number for number in among if self.brokers[number].up]
         if not able and self.leader == -1:
             return

@@ -21,7 +21,6 @@ CASES = [(*block.title.split(" | "), f"{block.body}\n") for block in blocks(MODE
 
 
 def written(text: str, folder: Path, header: str = HEADER) -> Path:
-    """Write the model file of a case, and return its path."""
     actions = ", ".join(re.findall(r"^@action.*\ndef (\w+)", text, flags=re.MULTILINE))
     properties = ", ".join(re.findall(r"^@always\ndef (\w+)", text, flags=re.MULTILINE))
     file = folder / "model.py"
@@ -45,5 +44,4 @@ def outcome_of(search: Callable[[], Result]) -> tuple[str, dict[str, Any]]:
 
 
 def found(file: Path, **options: Any) -> tuple[str, dict[str, Any]]:
-    """Return the outcome of a check of a file."""
     return outcome_of(lambda: f.check(file, **options))

@@ -35,7 +35,6 @@ class Search:
         *,
         normalize: bool = True,
     ) -> None:
-        """Prepare to search a machine, and to judge properties on the way."""
         self.interpreter = Interpreter(machine, machine.set_constants(constants), normalize=normalize)
         self.of_states = [item for item in properties if not item.over_steps]
         self.of_steps = [item for item in properties if item.over_steps]
@@ -87,7 +86,6 @@ class Search:
 def explore(
     machine: Machine, constants: Mapping[str, int], properties: tuple[Property, ...] = (), *, normalize: bool = True
 ) -> Found:
-    """Search all reachable states of a machine with these constants, the others at their defaults."""
     search = Search(machine, constants, properties, normalize=normalize)
     for _ in search.levels():
         pass
@@ -95,10 +93,6 @@ def explore(
 
 
 def walk(starts: list[Key], visit: Callable[[Key, int], list[Key]], steps: int, seed: int, longest: int) -> int:
-    """Walk at random, and visit every state once: `visit` gets its number and returns its successors.
-
-    Return the number of different states.
-    """
     draw = random.Random(seed)  # noqa: S311 (no secret)
     known: dict[Key, list[Key]] = {}
     key, length = draw.choice(starts), 0

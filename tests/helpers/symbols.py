@@ -66,7 +66,6 @@ class Symbols:
     # -- the definition
 
     def ask_plain(self, key: Key, step: Step) -> Outcome:
-        """Return the result of a step on the plain semantics."""
         try:
             found = self.plain.apply(key, step)
         except DisabledError as error:
@@ -119,7 +118,6 @@ class Symbols:
         return solver.model()
 
     def outcome(self, found: Happening, before: Rec, holds: Callable[[Any], bool], model: Any = None) -> Outcome:
-        """Return the result of a move in one state."""
         assert holds(found.present)
         refused = [holds(item) for item in self.system.refusals(found)]
         assert sum(refused) <= 1
@@ -141,7 +139,6 @@ class Symbols:
         return Outcome(None, False, after, tuple(judged))
 
     def choices(self, key: Key, step: Step) -> tuple[int, ...]:
-        """Return the arguments of a step, a message as its slot."""
         found = []
         state = self.plain.schema.restore(key)
         for (_, domain), value in zip(step.action.params, step.args, strict=True):
@@ -181,7 +178,6 @@ class Symbols:
         return reached
 
     def normalized(self, key: Key) -> Key | None:
-        """Return a state after `normalize`; None if that raises an error."""
         state = self.plain.schema.restore(key)
         assert self.machine.normalize is not None
         try:

@@ -38,7 +38,6 @@ def lamps_trace(prop: Any = lamps.some_lamp_is_dark, *actions: tuple[int, int], 
 
 
 def mailbox_trace(prop: str | None, *, normalize: bool = True, version: str = "", **values: int) -> Trace:
-    """Return the shortest trace for a property of the mailbox."""
     constants = mailbox.MACHINE.set_constants(values)
     chosen = tuple(item for item in mailbox.PROPERTIES if item.name == prop)
     options = Options(normalize=normalize, stop_on_violation=prop is not None, deadlock=prop is None)
@@ -53,7 +52,6 @@ def rooms_trace(prop: Any) -> Trace:
 
 
 def message(file: Path, text: str, take: Callable[..., object] = replay) -> str:
-    """Return what is said of a file with this text."""
     file.write_text(text)
     with pytest.raises(UsageError) as caught:
         take(file, lookup)

@@ -248,8 +248,6 @@ class Machinery:
             frame[item.slot.number] = row
 
     def zero(self, record: type[Record]) -> Key:
-        """Return the content of a record that is all zero."""
-
         def zero_of(kind: FieldType) -> Any:
             if isinstance(kind, ArrayOf):
                 return (zero_of(kind.element),) * kind.length.value(self.constants.values)
@@ -280,7 +278,6 @@ class Machinery:
         return found
 
     def evaluated(self, frame: list[Any], node: nodes.Expression) -> Any:
-        """Evaluate an expression, whatever its value."""
         match node:
             case nodes.Literal():
                 return node.value
@@ -397,7 +394,6 @@ KEPT = 8
 
 
 def translated(machine: Machine, properties: tuple[Property, ...]) -> Program:
-    """Return the typed program of a machine, translated once."""
     asked = (id(machine), *map(id, properties))
     if asked not in _TRANSLATED:
         if len(_TRANSLATED) == KEPT:
@@ -448,7 +444,6 @@ class Typed:
         ]
 
     def take(self, action: Action, before: Key, step: Step) -> tuple[Key, Key] | None:
-        """Take a step by the whole function; return the state before and after normalize, None if a guard refuses."""
         function = self.program.functions[action.function]
         state = row_of(self.machine.state, before, ("p0", ""))
         try:
@@ -486,12 +481,10 @@ class Typed:
                 assert done <= known, f"{function.name}: {sorted(done - known)} is left out of its effects"
 
     def sort(self, state: Row, function: Function) -> None:
-        """Sort the bags that a function may leave out of order."""
         for _, bag in function.effects.disorders:
             state.values[bag].items.sort(key=key_of)
 
     def seen(self, before: Key) -> Seen:
-        """Return the program's answers about a state, combination by combination like the plain semantics."""
         found = Seen([], {})
         try:
             for action, item in zip(self.program.actions, self.machine.actions, strict=True):
@@ -540,7 +533,6 @@ class Typed:
         return self.ask(prop, self.program.properties[prop.name], [*states, *extra])
 
     def says(self, prop: Property, number: int, state: Key, args: tuple[int, ...]) -> bool:
-        """Evaluate a predicate of a property of behaviours."""
         return self.ask(prop, number, [row_of(self.machine.state, state, ("p0", "")), *args])
 
     def ask(self, prop: Property, number: int, arguments: list[Any]) -> bool:

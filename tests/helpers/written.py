@@ -39,7 +39,6 @@ def file_of(text: str, name: str) -> Path:
 
 
 def machine_of(text: str) -> tuple[Machine, tuple[Property, ...]]:
-    """Return the machine and the properties of a text with the shared head."""
     return load(HEAD + whole(text), _FOLDER)
 
 

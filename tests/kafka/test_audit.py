@@ -80,7 +80,6 @@ def followed_alone(reading: Reading, name: str) -> tuple[ClusterContext, list[Ro
 
 
 def story(reading: Reading, name: str) -> list[tuple[str, int]]:
-    """Return the high and critical findings in a log, with their offsets."""
     _, rows = followed_alone(reading, name)
     return [(item.sort, item.offset) for item in findings(rows) if item.severity in WORST]
 
@@ -193,7 +192,6 @@ def test_reading_goes_on_where_it_ended(logs: dict[str, list[Path]], tmp_path: P
 
 
 def dump_of(first: int, last: int) -> str:
-    """Return the output of Kafka's tool for some records."""
     head = (
         "baseOffset: {0} lastOffset: {0} count: 1 baseSequence: -1 "
         "partitionLeaderEpoch: 1 isTransactional: false isControl: false isvalid: true\n"

@@ -23,7 +23,6 @@ def initial(s: State, c: C) -> None:
 
 @action(bill=Bill)
 def pay(s: State, c: C, bill: int) -> None:
-    """A bill is paid, but bill 0 never is."""
     require(bill > 0)
     require(not bits.contains(s.paid, bill))
     s.paid = bits.with_member(s.paid, bill)
@@ -38,13 +37,11 @@ def refund(s: State, c: C, bill: int) -> None:
 
 @always
 def bill_0_is_not_paid(s: State, c: C) -> bool:
-    """Bill 0 is never paid."""
     return not bits.contains(s.paid, 0)
 
 
 @always
 def bill_3_is_not_paid(s: State, c: C) -> bool:
-    """Bill 3 is never paid: by default there is none."""
     return not bits.contains(s.paid, 3)
 
 

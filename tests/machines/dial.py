@@ -21,13 +21,11 @@ def initial(s: Dial, c: C) -> None:
 
 @action(to=Annotated[int, Range(-3, 3)])
 def turn(s: Dial, c: C, to: int) -> None:
-    """It is turned to this number."""
     s.at = to
 
 
 @action(to=Annotated[int, Range(-1, 3)])
 def turn_up(s: Dial, c: C, to: int) -> None:
-    """It is turned to this number: NONE is no parameter."""
     s.at = to
     s.last = to
 
@@ -40,7 +38,6 @@ def stays_near(before: Dial, after: Dial, c: C) -> bool:
 
 @step()
 def remembers_numbers(before: Dial, after: Dial, c: C) -> bool:
-    """None is never remembered."""
     return after.last >= 0
 
 

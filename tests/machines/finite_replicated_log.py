@@ -70,13 +70,11 @@ def replicate(s: State, c: C, source: int, target: int) -> None:
 
 @always
 def logs_have_no_holes(s: State, c: C) -> bool:
-    """Slots below the end hold a record, the others hold none."""
     return all((log.slot[offset] != NONE) == (offset < log.end) for log in s.log for offset in range(c.log_size))
 
 
 @step(on=truncate)
 def truncation_keeps_what_is_below(before: State, after: State, c: C, replica: int, offset: int) -> bool:
-    """A truncation changes one log, and there only what is at the offset or after it."""
     return all(
         after.log[r].slot[o] == before.log[r].slot[o]
         for r in range(c.replicas)
@@ -87,7 +85,6 @@ def truncation_keeps_what_is_below(before: State, after: State, c: C, replica: i
 
 @sometimes
 def full_logs_differ(s: State, c: C) -> bool:
-    """Two full logs end in different records; this needs two replicas and two values."""
     last = c.log_size - 1
     return any(
         a.end == c.log_size and b.end == c.log_size and a.slot[last] != b.slot[last] for a in s.log for b in s.log

@@ -27,13 +27,11 @@ class State(Record):
 
 @action(start=Range(0, C.starts - 1))
 def initial(s: State, c: C, start: int) -> None:
-    """The walk starts on the top row."""
     s.x = start
 
 
 @action()
 def right(s: State, c: C) -> None:
-    """A step to the right."""
     require(s.x + 1 < c.width)
     s.x += 1
     s.noise = c.noisy
@@ -41,7 +39,6 @@ def right(s: State, c: C) -> None:
 
 @action()
 def down(s: State, c: C) -> None:
-    """A step down."""
     require(s.y + 1 < c.width)
     s.y += 1
     s.noise = False
@@ -49,14 +46,12 @@ def down(s: State, c: C) -> None:
 
 @action()
 def rest(s: State, c: C) -> None:
-    """A step that leads nowhere."""
     require(c.resting)
     s.noise = s.noise == 1
 
 
 @action()
 def go_back(s: State, c: C) -> None:
-    """A step back to the first start, where the walk has been."""
     require(c.returning)
     require(s.y == 2)
     s.x = 0
@@ -71,25 +66,21 @@ def hush(s: State, c: C) -> None:
 
 @always
 def is_near(s: State, c: C) -> bool:
-    """No place is more than three steps from the corner of the start."""
     return s.x + s.y <= 3
 
 
 @always
 def is_left_of_the_last_column(s: State, c: C) -> bool:
-    """The last column is never reached."""
     return s.x + 1 < c.width
 
 
 @always
 def is_on_the_grid(s: State, c: C) -> bool:
-    """Every place is on the grid."""
     return 0 <= s.x < c.width and 0 <= s.y < c.width
 
 
 @step()
 def never_rests(before: State, after: State, c: C) -> bool:
-    """Every step leads to another place."""
     return before.x != after.x or before.y != after.y
 
 
@@ -107,13 +98,11 @@ def is_quiet(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def reaches_the_corner(s: State, c: C) -> bool:
-    """The corner without an exit is reached."""
     return s.x + 1 == c.width and s.y + 1 == c.width
 
 
 @sometimes
 def turns(before: State, after: State, c: C) -> bool:
-    """A step back to the top row."""
     return after.y < before.y
 
 

@@ -22,7 +22,6 @@ def initial(s: State, c: C) -> None:
 
 @action(id=Range(0, C.max_id))
 def give_out(s: State, c: C, id: int) -> None:  # noqa: A002 (the word of the specification)
-    """The next id is given out."""
     require(id == s.next_id)
     s.next_id = id + 1
 
@@ -41,7 +40,6 @@ def ids_are_not_repeated(before: State, after: State, c: C, id: int) -> bool:  #
 
 @sometimes
 def ids_run_out(s: State, c: C) -> bool:
-    """All ids are given out."""
     return s.next_id > c.max_id
 
 

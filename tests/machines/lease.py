@@ -39,7 +39,6 @@ def initial(s: State, c: C) -> None:
 
 @action(who=Client)
 def wants(s: State, c: C, who: int) -> None:
-    """A client asks for the lease."""
     require(all(m.by != who for m in s.asks))
     require(not s.leased[who])
     s.asks.add(by=who)
@@ -47,7 +46,6 @@ def wants(s: State, c: C, who: int) -> None:
 
 @action(m=InFlight("asks"))
 def give(s: State, c: C, m: Ask) -> None:
-    """The lease is given to whoever asked, once and for all."""
     require(s.holder == -1)
     s.granted += 1
     s.holder = m.by
@@ -58,14 +56,12 @@ def give(s: State, c: C, m: Ask) -> None:
 
 @action(m=InFlight("asks"))
 def refuse(s: State, c: C, m: Ask) -> None:
-    """Somebody asks too late."""
     require(s.holder != -1)
     s.asks.remove(m)
 
 
 @action(m=InFlight("grants"))
 def take(s: State, c: C, m: Grant) -> None:
-    """The lease arrives, and makes other questions void."""
     s.leased[m.to] = True
     s.grants.remove(m)
     for other in s.asks:
@@ -75,7 +71,6 @@ def take(s: State, c: C, m: Grant) -> None:
 
 @action(m=InFlight("asks"))
 def lose(s: State, c: C, m: Ask) -> None:
-    """The network loses a question."""
     s.asks.remove(m)
 
 

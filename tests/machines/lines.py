@@ -45,7 +45,6 @@ def normalize(s: State, c: C) -> None:
 
 
 def ascends(s: State) -> bool:
-    """Return whether the messages of a state are in order."""
     last = 3
     for m in s.box:
         if m.number > last:

@@ -90,13 +90,11 @@ class State(Record):
 
 
 def is_awaited(s: State, m: Response) -> bool:
-    """Return whether the client of this response still waits for it."""
     client = s.client[m.client]
     return client.phase == Phase.WAITING and client.number == m.number
 
 
 def on_its_way(s: State, client: int) -> bool:
-    """Return whether the client's latest request, or the answer to it, is in flight."""
     number = s.client[client].number
     return any(m.client == client and m.number == number for m in s.requests) or any(
         m.client == client and m.number == number for m in s.responses
@@ -112,7 +110,6 @@ def initial(s: State, c: C) -> None:
 
 @action(client=Client)
 def send(s: State, c: C, client: int) -> None:
-    """An idle client sends its next request."""
     me = s.client[client]
     require(me.phase == Phase.IDLE)
     require(me.number < c.requests)
@@ -123,7 +120,6 @@ def send(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def send_again(s: State, c: C, client: int) -> None:
-    """A client that waits sends its request again."""
     me = s.client[client]
     require(me.phase == Phase.WAITING)
     require(s.resends_left > 0)
@@ -152,7 +148,6 @@ def serve(s: State, c: C, request: Request) -> None:
 
 @action(response=InFlight("responses"))
 def receive(s: State, c: C, response: Response) -> None:
-    """A client takes the answer that it waits for."""
     me = s.client[response.client]
     require(is_awaited(s, response))
     me.phase = Phase.DONE if me.number == c.requests else Phase.IDLE
@@ -162,7 +157,6 @@ def receive(s: State, c: C, response: Response) -> None:
 
 @action(request=InFlight("requests"))
 def lose_request(s: State, c: C, request: Request) -> None:
-    """The network loses a request."""
     require(s.losses_left > 0)
     s.losses_left -= 1
     s.requests.remove(request)
@@ -170,7 +164,6 @@ def lose_request(s: State, c: C, request: Request) -> None:
 
 @action(response=InFlight("responses"))
 def lose_response(s: State, c: C, response: Response) -> None:
-    """The network loses an answer."""
     require(s.losses_left > 0)
     s.losses_left -= 1
     s.responses.remove(response)
@@ -191,7 +184,6 @@ def requests_run_once(s: State, c: C) -> bool:
 
 @always
 def answered_requests_have_run(s: State, c: C) -> bool:
-    """A client that waits for nothing has had all its requests run."""
     return all(
         s.server.progress[client].number == s.client[client].number
         for client in range(c.clients)
@@ -241,7 +233,6 @@ def clients_never_forget(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def everyone_is_done(s: State, c: C) -> bool:
-    """All clients have all their answers."""
     return all(client.phase == Phase.DONE for client in s.client)
 
 

@@ -42,23 +42,19 @@ class State(Record):
 
 
 def edges_a(c: C, node: int) -> int:
-    """Return the nodes that steps a lead to."""
     return c.a0 if node == 0 else c.a1 if node == 1 else c.a2 if node == 2 else c.a3 if node == 3 else c.a4
 
 
 def edges_b(c: C, node: int) -> int:
-    """Return the nodes that steps b lead to."""
     return c.b0 if node == 0 else c.b1 if node == 1 else c.b2 if node == 2 else c.b3 if node == 3 else c.b4
 
 
 def edges_d(c: C, node: int) -> int:
-    """Return the nodes that steps d lead to."""
     return c.d0 if node == 0 else c.d1 if node == 1 else c.d2 if node == 2 else c.d3 if node == 3 else c.d4
 
 
 @action(node=Node)
 def initial(s: State, c: C, node: int) -> None:
-    """The walk begins at one of the initial nodes."""
     require(bits.contains(c.starts, node))
     s.at = node
     s.tokens.add(at=node)
@@ -66,7 +62,6 @@ def initial(s: State, c: C, node: int) -> None:
 
 @action(to=Node)
 def a(s: State, c: C, to: int) -> None:
-    """A step of kind a."""
     require(bits.contains(edges_a(c, s.at), to))
     s.at = to
     for m in s.tokens:
@@ -76,7 +71,6 @@ def a(s: State, c: C, to: int) -> None:
 
 @action(to=Node)
 def b(s: State, c: C, to: int) -> None:
-    """A step of kind b."""
     require(bits.contains(edges_b(c, s.at), to))
     s.at = to
     for m in s.tokens:
@@ -86,7 +80,6 @@ def b(s: State, c: C, to: int) -> None:
 
 @action(m=InFlight("tokens"), to=Node)
 def d(s: State, c: C, m: Token, to: int) -> None:
-    """A step of kind d, told by the message."""
     require(bits.contains(edges_d(c, m.at), to))
     s.at = to
     s.tokens.remove(m)
@@ -109,7 +102,6 @@ def sets_out(s: State, c: C, node: int) -> bool:
 
 
 def is_at(s: State, c: C, node: int) -> bool:
-    """The walk is at this node."""
     return s.at == node
 
 

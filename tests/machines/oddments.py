@@ -78,7 +78,6 @@ class Office(Record):
 
 @action(größe=Small, names=BitSet(2), where=Index(C.plätze))
 def open_it(s: Office, c: C, größe: int, names: int, where: int) -> None:
-    """The office is open."""
     require(größe != 1)
     s.shelf.inner.größe = größe
     s.shelf.names = names
@@ -88,7 +87,6 @@ def open_it(s: Office, c: C, größe: int, names: int, where: int) -> None:
 
 @action(mood=Mood, größe=Small, names=BitSet(2), ja=bool)
 def send(s: Office, c: C, mood: Mood, größe: int, names: int, ja: bool) -> None:
-    """A parcel is sent."""
     require(len(s.post) < 3)
     require(s.budget_übrig > 0)
     s.budget_übrig -= 1
@@ -100,7 +98,6 @@ def send(s: Office, c: C, mood: Mood, größe: int, names: int, ja: bool) -> Non
 
 @action(parcel=InFlight("post"))
 def lay_aside(s: Office, c: C, parcel: Parcel) -> None:
-    """A parcel is put on a shelf."""
     require(s.shelf != parcel)
     s.post.remove(parcel)
     s.shelves[c.plätze - 1] = s.shelf
@@ -120,7 +117,6 @@ def übergeben(s: Office, c: C, parcel: Parcel) -> None:
 
 @action()
 def serve(s: Office, c: C) -> None:
-    """The first of the line is served."""
     require(len(s.line) > 0)
     s.line.popleft()
 
@@ -133,7 +129,6 @@ def loop(s: Office, c: C) -> None:
 
 @always
 def nobody_is_low(s: Office, c: C) -> bool:
-    """Nothing on the shelf is low."""
     return s.shelf.inner.mood >= 0
 
 

@@ -14,8 +14,6 @@ class Box(Record):
 
 
 class Parcel(Record):
-    """A parcel and where it goes: 0 or 1."""
-
     boxes: Annotated[Array[Box], Size(C.items)]
     depths: Annotated[Array[Annotated[int, Range(-2, 0)]], Size(C.items)]
     to: Annotated[int, Range(0, 1)]
@@ -37,28 +35,23 @@ def initial(s: State, c: C) -> None:
 
 @action(parcel=InFlight("belt"))
 def send(s: State, c: C, parcel: Parcel) -> None:
-    """A parcel is seen, and where it goes."""
     s.last = parcel.to + 1
 
 
 @action()
 def rest(s: State, c: C) -> None:
-    """Where the last parcel went is forgotten."""
     s.last = 0
 
 
 def forgotten(s: State, c: C) -> bool:
-    """Nothing was sent."""
     return s.last == 0
 
 
 def sent(s: State, c: C) -> bool:
-    """The last parcel went to place 1."""
     return s.last == 2
 
 
 def stopped(s: State, c: C) -> bool:
-    """The belt is empty."""
     return len(s.belt) == 0
 
 

@@ -14,8 +14,6 @@ class C(Constants):
 
 
 class Hall(Record):
-    """Tickets that were sold, guests inside, whether the door is open, and the budget of openings."""
-
     sold: Annotated[int, Range(0, C.tickets)]
     inside: Annotated[int, Range(0, C.tickets)]
     door: bool
@@ -31,7 +29,6 @@ def initial(s: Hall, c: C) -> None:
 
 @action()
 def sell(s: Hall, c: C) -> None:
-    """A ticket is sold, while there are any."""
     require(s.sold < c.tickets)
     require(s.sold <= c.tickets)
     s.sold += 1
@@ -39,7 +36,6 @@ def sell(s: Hall, c: C) -> None:
 
 @action()
 def open_door(s: Hall, c: C) -> None:
-    """The door is opened."""
     require(s.openings > 0)
     require(not s.door)
     s.door = True
@@ -48,14 +44,12 @@ def open_door(s: Hall, c: C) -> None:
 
 @action()
 def shut_door(s: Hall, c: C) -> None:
-    """The door is shut; to shut it twice is no harm."""
     require(s.door)
     s.door = False
 
 
 @action(guest=Range(1, C.tickets))
 def enter(s: Hall, c: C, guest: int) -> None:
-    """The next guest with a ticket enters through the open door, while there are seats."""
     require(s.door and guest <= s.sold)
     require(guest == s.inside + 1)
     require(guest > s.inside)
@@ -65,7 +59,6 @@ def enter(s: Hall, c: C, guest: int) -> None:
 
 @action()
 def switch_lamp(s: Hall, c: C) -> None:
-    """Somebody switches the lamp, which nobody does while the door is shut."""
     require(s.door)
     s.lamp = not s.lamp
 
@@ -80,13 +73,11 @@ def burn_down(s: Hall, c: C) -> None:
 
 @always
 def guests_have_seats(s: Hall, c: C) -> bool:
-    """Nobody stands."""
     return s.inside <= c.seats
 
 
 @always
 def guests_have_tickets(s: Hall, c: C) -> bool:
-    """Nobody is inside without a ticket."""
     return s.inside <= s.sold
 
 
@@ -104,7 +95,6 @@ def tickets_are_counted(s: Hall, c: C) -> bool:
 
 @sometimes
 def hall_is_full(s: Hall, c: C) -> bool:
-    """All seats are taken."""
     return s.inside == c.seats
 
 

@@ -17,7 +17,6 @@ def sell(s: Hall, c: C) -> None:
 
 @action()
 def open_door(s: Hall, c: C) -> None:
-    """The door is opened."""
     require(not s.door and s.openings != 0)
     s.openings -= 1
     s.door = True
@@ -30,7 +29,6 @@ MACHINE = planted.MACHINE.replacing(
 
 @action()
 def open_door_again(s: Hall, c: C) -> None:
-    """The door is opened, and whoever opens it switches the lamp on."""
     require(s.openings > 0)
     require(not s.door)
     s.door = True
@@ -40,7 +38,6 @@ def open_door_again(s: Hall, c: C) -> None:
 
 @action()
 def shut_door(s: Hall, c: C) -> None:
-    """The door is shut once somebody is inside."""
     require(s.door)
     require(s.inside > 0)
     s.door = False

@@ -23,7 +23,6 @@ def initial(s: State, c: C) -> None:
 
 @action(room=Room)
 def light(s: State, c: C, room: int) -> None:
-    """Somebody lights a room."""
     require(not s.lit[room])
     s.lit[room] = True
 
@@ -36,12 +35,10 @@ def darken(s: State, c: C, room: int) -> None:
 
 
 def is_dark(s: State, c: C, room: int) -> bool:
-    """Return whether a room is dark."""
     return not s.lit[room]
 
 
 def is_lit(s: State, c: C, room: int) -> bool:
-    """Return whether a room is lit."""
     return s.lit[room]
 
 

@@ -41,7 +41,6 @@ def initial(s: State, c: C) -> None:
 
 @action()
 def put(s: State, c: C) -> None:
-    """Two books, no more, are put on it."""
     require(s.books < 2)
     require(s.books < c.books, bound=C.books)
     require(s.books < c.layers, bound=C.layers)
@@ -58,7 +57,6 @@ def put(s: State, c: C) -> None:
 
 @action()
 def dust_falls(s: State, c: C) -> None:
-    """Dust falls on an empty shelf."""
     require(s.books == 0)
     require(s.dust < c.layers)
     s.dust += 1
@@ -66,7 +64,6 @@ def dust_falls(s: State, c: C) -> None:
 
 @action()
 def relabel(s: State, c: C) -> None:
-    """A label is chosen for an empty shelf."""
     require(s.books == 0)
     label = choose(Range(0, C.labels))
     s.label = label
@@ -74,7 +71,6 @@ def relabel(s: State, c: C) -> None:
 
 @action()
 def count(s: State, c: C) -> None:
-    """The places of an empty shelf are counted."""
     require(s.books == 0)
     require(s.counted < sum(1 for _ in s.shelf))
     s.counted += 1
@@ -82,7 +78,6 @@ def count(s: State, c: C) -> None:
 
 @always
 def visitors_see_books(s: State, c: C) -> bool:
-    """There are no more books than visitors."""
     return s.books <= c.visitors
 
 

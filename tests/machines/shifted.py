@@ -29,7 +29,6 @@ def turn(s: Counter, c: C) -> None:
 
 @always
 def turns_are_few(s: Counter, c: C) -> bool:
-    """It is not turned more often than it may be."""
     return s.turns <= c.n
 
 

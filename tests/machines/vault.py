@@ -30,7 +30,6 @@ class Vault(Record):
 
 @action()
 def initial(s: Vault, c: C) -> None:
-    """All copies are there."""
     s.copies = bits.everyone(c.copies)
     s.budget.crashes = c.crashes
     s.budget.floods = c.floods
@@ -39,7 +38,6 @@ def initial(s: Vault, c: C) -> None:
 
 @action(place=Place)
 def crash(s: Vault, c: C, place: int) -> None:
-    """A copy is lost."""
     require(s.budget.crashes > 0)
     require(bits.contains(s.copies, place))
     s.copies = bits.without(s.copies, place)
@@ -58,14 +56,12 @@ def flood(s: Vault, c: C, place: int, other: int) -> None:
 
 @action()
 def drill(s: Vault, c: C) -> None:
-    """An alarm without a cause."""
     require(s.budget.drills > 0)
     s.budget.drills -= 1
 
 
 @action(place=Place)
 def repair(s: Vault, c: C, place: int) -> None:
-    """A single copy is copied again."""
     require(c.repairs)
     require(bits.size(s.copies) == 1)
     require(not bits.contains(s.copies, place))
@@ -74,19 +70,16 @@ def repair(s: Vault, c: C, place: int) -> None:
 
 @always
 def a_copy_is_left(s: Vault, c: C) -> bool:
-    """The treasure is not lost."""
     return s.copies != 0
 
 
 @step()
 def no_two_are_lost_at_once(before: Vault, after: Vault, c: C) -> bool:
-    """One step loses one copy at most."""
     return bits.size(after.copies) >= bits.size(before.copies) - 1
 
 
 @sometimes
 def one_copy_is_left(s: Vault, c: C) -> bool:
-    """A single copy is left."""
     return bits.size(s.copies) == 1
 
 

@@ -65,7 +65,6 @@ def go(s: State, c: C) -> None:
 
 @always
 def is_small(s: State, c: C) -> bool:
-    """A sum is small."""
     return s.done == 0 or c.fault != Fault.IN_PROPERTY or s.wide + s.wide + s.wide < 0
 
 

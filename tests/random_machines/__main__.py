@@ -25,7 +25,6 @@ from tests.random_machines.run import ENGINES, rows_in, run, sources, summary
 
 
 def small(seed: int, name: str) -> str:
-    """Return a small machine that differs in the same way as the one of this seed."""
     asked = (
         ALWAYS
         | {name: ask for name, (_, ask) in SOMETIMES.items()}
@@ -49,7 +48,6 @@ def small(seed: int, name: str) -> str:
 
 
 def on_spark(seed: int, count: int) -> int:
-    """Compare machines on Spark; return 1 if something differs."""
     from tests.random_machines import spark
 
     found = spark.run(seed, count)

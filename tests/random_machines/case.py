@@ -38,7 +38,6 @@ class Recorded(PlainSearch):
         self.successors: dict[Key, list[Key]] = {}
 
     def transitions(self, state: Key) -> Iterator[Transition]:
-        """Yield the transitions from a state, and record their successors."""
         found = []
         for transition in super().transitions(state):
             found.append(transition.after)
@@ -59,8 +58,6 @@ class Recorded(PlainSearch):
 
 @dataclass
 class Case:
-    """A machine with its properties under constants, and the plain search of it."""
-
     machine: Machine
     properties: tuple[Property, ...]
     constants: Constants

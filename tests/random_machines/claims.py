@@ -85,7 +85,6 @@ class Draw:
         return self.chosen.randrange(100) < percent
 
     def number(self, strange: int = 18) -> str:
-        """Return a number: of the state, or sometimes a constant or what is left of a budget."""
         if self.chance(strange):
             left = [f"s.budget.{name}" for name in self.budgets] if self.chance(50) else []
             return self.chosen.choice([*left, *(f"c.{name}" for name in self.bounds + self.budgets)])
@@ -136,7 +135,6 @@ class Draw:
         )
 
     def spending(self, name: str) -> list[str]:
-        """Return an action that spends from a budget."""
         left = f"s.budget.{name}"
         asked = self.chosen.choice([f"{left} > 0"] * 4 + [f"0 < {left}", f"{left} >= 1", f"{left} != 0", f"{left} > 1"])
         asked += f" and {self.condition(5)}" if self.chance(15) else ""
@@ -203,8 +201,6 @@ class Seen(NamedTuple):
 
 @dataclass
 class Drawn:
-    """A machine with what searches by the definition have found of it."""
-
     machine: Machine
     properties: tuple[Property, ...]
     seed: int = 0
@@ -419,7 +415,6 @@ def refute_never_matters(case: Drawn, claim: NeverMatters) -> str:
 
 
 def needed(case: Drawn) -> Iterator[Outcome]:
-    """Ask which guards are needed."""
     must, found = without_each(case)
     rows = [row for row in found.data["rows"] if row["kind"] == "guard"]
     for claim in found.needed:
@@ -673,7 +668,6 @@ def a_fault_more(point: Any) -> Tolerates | None:
 
 
 def in_every_cell(self: growing.Growing, name: str, verdict: str, boxes: Mapping[str, bool]) -> Any:
-    """Say of a verdict that it is the same in every cell."""
     found = TRUE_STABLE(self, name, verdict, boxes)
     declared = self.question.constants.declared()
     lowest, highest = ({one: int(getattr(declared[one], end)) for one in self.bounds()} for end in ("low", "high"))

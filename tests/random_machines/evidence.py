@@ -26,7 +26,6 @@ from fencepost.model.language.errors import ModelError, UsageError
 
 
 def codes(machine: Machine) -> set[CodeType]:
-    """Return the code of a machine, that of all functions that it names included."""
     waiting: list[Any] = [machine.normalize, *(item.function for item in (machine.initial, *machine.actions))]
     found = set()
     while waiting:
@@ -61,7 +60,6 @@ def altered(draw: random.Random) -> tuple[Machine, str]:
 
 
 def ask(seed: int) -> list[tuple[Executed, str]]:
-    """Return what is said to have been executed, and how it is refuted."""
     assert codes(MACHINE) == CODES, "an earlier question has left its helper in the model"
     draw = random.Random(seed)  # noqa: S311 (no secret)
     machine, helper = altered(draw)

@@ -170,7 +170,6 @@ class Expressions:
         return self.choices.pick(more)(scope, depth)
 
     def literal(self, _: Scope, __: int) -> str:
-        """Return a literal, or a number of the module."""
         return self.choices.pick(
             ["255", "-129", "65536", "2147483647", "-4611686018427387903"]
             if self.choices.chance(4)

@@ -149,7 +149,6 @@ class Author:
         return domain
 
     def scope(self, *, effects: bool) -> Scope:
-        """Return the scope of a function of the state."""
         return Scope(records={"s": self.state}, fixed={"s", "c"}, effects=effects, ghosts=effects)
 
     def helper(self, number: int, what: int) -> str:
@@ -342,7 +341,6 @@ class Author:
         return "\n".join(["@action()", "def turns(s, c):", *indented(lines)])
 
     def spends(self) -> str:
-        """Return an action that spends from a budget."""
         lines = ['"""Spend."""', "require(s.moves_left > 0, bound=C.b)", "s.moves_left -= 1"]
         lines += self.statements.store(self.scope(effects=True), 0)
         return "\n".join(["@action()", "def spends(s, c):", *indented(lines)])
@@ -426,7 +424,6 @@ class Author:
         return name, "\n".join([word, head, *indented(lines)])
 
     def decided(self, scope: Scope) -> list[str]:
-        """Return statements of a property, which may decide it."""
         condition = self.expressions.condition
         what = self.choices.below(4)
         if what == 0:
@@ -440,7 +437,6 @@ class Author:
         return self.decided_in_loop(scope, what - 1)
 
     def decided_in_loop(self, scope: Scope, deep: int) -> list[str]:
-        """Return loops in each other that may be left early, or decide a property."""
         source, kind, below = self.expressions.source(scope, 1)
         inner = scope.inner()
         name = f"e{deep}"

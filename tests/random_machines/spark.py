@@ -19,7 +19,6 @@ from tests.random_machines.engines import load
 
 
 def differs(context: SparkContext, text: str, case: Case) -> str:
-    """Return how a search on Spark differs from the plain one, or an empty string."""
     if goes_wrong_in_behaviours(case):
         return ""
     origin = Origin("random", (("random_machine.py", text),), (), (), normalize=True)

@@ -70,7 +70,6 @@ class Statements:
         return f"max(-1000000000, min(1000000000, {values[0]} * 1000 + {values[1]}))"
 
     def fitting(self, scope: Scope, domain: Domain) -> str:
-        """Return a number that is mostly in a domain."""
         value = self.number(scope)
         return value if self.expressions.dares(9) else f"max({domain.low}, min({domain.high}, {value}))"
 
@@ -195,7 +194,6 @@ class Statements:
         return [f"{target} = {source}"]
 
     def stores(self, scope: Scope, target: str) -> bool:
-        """Return whether a record may be stored in a place."""
         return (
             "(" not in target.split("[", maxsplit=1)[0]
             and not target.isidentifier()
@@ -356,7 +354,6 @@ class Statements:
         return lines if self.expressions.dares(percent) else [f"if {condition}:", *indented(lines)]
 
     def fields(self) -> list[tuple[str, Domain]]:
-        """Return the fields of messages that are numbers."""
         return [(name, kind.domain) for name, kind in self.classes["M"].fields if kind.domain is not None]
 
     def given(self, scope: Scope) -> str:

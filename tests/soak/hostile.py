@@ -188,13 +188,11 @@ class Hostile:
         replay_text(edited(self.draw, self.draw.choice(self.traces)).decode("utf-8", "replace"))
 
     def trace_file(self) -> None:
-        """Replay a trace file."""
         path = self.folder / "a.trace"
         path.write_bytes(edited(self.draw, self.draw.choice(self.traces)))
         replay(str(path))
 
     def checkpoint(self) -> None:
-        """Resume a search from a checkpoint."""
         copy = self.folder / "copy"
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.kept, copy)
@@ -235,7 +233,6 @@ class Hostile:
                 when(row.time)
 
     def records(self) -> bytes:
-        """Return the dump with another record in it."""
         lines = DUMP.splitlines(keepends=True)
         at = self.draw.randrange(1, len(lines))
         start, _, payload = lines[at].partition("payload: ")
@@ -253,14 +250,12 @@ class Hostile:
         read([self.folder / "dump.txt"], copy, None, None, resume=True)
 
     def sweep(self) -> None:
-        """Read the manifest of a sweep."""
         folder = self.folder / "sweep"
         folder.mkdir(exist_ok=True)
         (folder / sweeping.MANIFEST).write_bytes(edited(self.draw, sealed.seal(self.swept)))
         sweeping._manifest(str(folder))
 
     def cached_object(self) -> None:
-        """Read an object of the cache, which is loaded only if it is whole."""
         made = libraries.Object({"f": (("Checks",), "I64")}, b"\x7fELF" + bytes(200))
         folder = self.folder / "objects"
         libraries.write(folder, "ab" * 32, made)

@@ -108,12 +108,10 @@ def machines(folder: Path) -> Any:
 
 
 def measured_matrix(folder: Path) -> Any:
-    """Measure a matrix as for the figures."""
     return fixed(matrices._base(protocol("kip320"), "2/2/2/1", str(folder), 1))
 
 
 def searched_on_spark(folder: Path) -> Any:
-    """Search on Spark, level by level."""
     there = ["--resume"] if (folder / "spark.json").exists() else []
     where = ["--engine", "spark", "--master", "local[2]", "--handover", "50", "--partitions", "4"]
     return said("check", "kip320", "--set", "replicas=2", *where, "--checkpoint", str(folder), *there)

@@ -42,7 +42,6 @@ def by_default(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def known_survivors() -> dict[tuple[str, ...], dict[str, Any]]:
-    """Return the known surviving mutants."""
     return {names_of(item): item for item in json.loads(SURVIVORS.read_text())}
 
 

@@ -129,7 +129,6 @@ def tree_of(file: str) -> ast.Module:
 
 
 def every(name: str) -> dict[tuple[Any, ...], Mutant]:
-    """Return the mutants of a pass by identity."""
     found = {}
     for file in FILES[name]:
         tree = tree_of(file)

@@ -84,7 +84,6 @@ def test_the_page_names_steps_that_left_a_domain_and_are_not_followed(tmp_path: 
 
 
 def interrupt(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """End a matrix by a signal after this many rows."""
     whole, begun = Ablation.explore, []
 
     def cut(self: Ablation, row: Row) -> RowOutcome:

@@ -56,7 +56,6 @@ def opened(name: str) -> tuple[Any, Any]:
 
 
 def ways_end(data: Any, steps: Any) -> Any:
-    """Return the arrival at the end of these steps of a book."""
     last = data["arrivals"][0]
     for step in steps:
         last = data["arrivals"][data["states"][last["state"]]["leads"][step]]

@@ -128,7 +128,6 @@ def changed(text: str, machine: Machine) -> str:
 
 @action(lamps=Lamps, noise=bool)
 def switch_quietly(s: Room, c: C, lamps: int, noise: int) -> None:
-    """Somebody lights these lamps, without noise."""
     require(noise == 0)
     s.lit = lamps
 
@@ -142,7 +141,6 @@ def switch_one(s: Room, c: C, lamps: int, noise: int) -> None:
 
 @action(lamps=Lamps, noise=bool)
 def switch_one_of_five(s: Room, c: C, lamps: int, noise: int) -> None:
-    """Somebody lights the lamps in one of five ways."""
     require(noise == 0 and lamps < 5)
     s.lit = lamps
 

@@ -78,7 +78,6 @@ def judged(prop: Property) -> ViolatingBinding:
 
 
 def is_odd(s: Any, lamp: int) -> bool:
-    """Return whether a lamp was lit an odd number of times."""
     for other in range(len(s.count)):
         if other == lamp:
             return s.count[other] & 1 == 1

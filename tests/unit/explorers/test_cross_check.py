@@ -55,7 +55,6 @@ PLANTED = {
 def searched(
     found: Machine, options: Options | None = None, properties: tuple[object, ...] = (inside,)
 ) -> tuple[Search, Result]:
-    """Search with the code of one machine in place of the right one's."""
     constants = TRUE.set_constants({})
     kernels = begin(generate(found, constants, properties, normalize=True))  # type: ignore[arg-type]
     made = Search(TRUE, constants, (inside,), options or Options(workers=1), kernels=kernels)

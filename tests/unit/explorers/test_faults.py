@@ -331,7 +331,6 @@ def test_what_cannot_be_meant_is_refused(asked: str, says: str) -> None:
 
 
 def end_after(searches: int, monkeypatch: pytest.MonkeyPatch, why: Reason = BY_KEYBOARD) -> None:
-    """Make all but the first searches end at once for this reason."""
     from fencepost.explorers.evidence import faults
 
     whole, seen = faults.search, []

@@ -74,7 +74,6 @@ def searched(large: int, **options: Any) -> Search:
 
 @pytest.fixture(scope="module")
 def rows() -> Search:
-    """Return a search with rows."""
     return searched(1 << 40)
 
 

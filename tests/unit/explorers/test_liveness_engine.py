@@ -31,22 +31,18 @@ from tests.machines.mailbox import Client, Phase
 
 
 def is_waiting(s: mailbox.State, c: mailbox.C, client: int) -> bool:
-    """The client waits for an answer."""
     return s.client[client].phase == Phase.WAITING
 
 
 def is_answered(s: mailbox.State, c: mailbox.C, client: int) -> bool:
-    """The client does not wait."""
     return s.client[client].phase != Phase.WAITING
 
 
 def all_done(s: mailbox.State, c: mailbox.C) -> bool:
-    """Every client has everything."""
     return all(client.phase == Phase.DONE for client in s.client)
 
 
 def surplus(before: mailbox.State, after: mailbox.State, c: mailbox.C) -> int:
-    """Return how many resends a step spends."""
     return before.resends_left - after.resends_left
 
 
@@ -113,12 +109,10 @@ def told(item: Any) -> tuple[Any, ...]:
 
 
 def leads_alone(s: Any, c: Any) -> bool:
-    """The ISR has one member."""
     return s.quorum.isr in (1, 2, 4)
 
 
 def is_complete(s: Any, c: Any) -> bool:
-    """The ISR has more members than one."""
     return s.quorum.isr not in (0, 1, 2, 4)
 
 
@@ -196,13 +190,11 @@ def test_fingerprints_are_refused() -> None:
 
 
 def nowhere(s: mailbox.State, c: mailbox.C) -> bool:
-    """Count too far."""
     return 1 << (s.losses_left - 2) == 1
 
 
 @always
 def loses_nothing(s: mailbox.State, c: mailbox.C) -> bool:
-    """No loss is taken."""
     return s.losses_left == c.losses
 
 

@@ -21,17 +21,14 @@ def made(**more: Any) -> Any:
 
 @always
 def anything(s: State, c: C) -> bool:
-    """True."""
     return True
 
 
 def at(s: State, c: C, node: int) -> bool:
-    """The walk is there."""
     return s.at == node
 
 
 def moves(s: State, c: C) -> bool:
-    """Change the state, which a property must not."""
     s.at = 0
     return True
 

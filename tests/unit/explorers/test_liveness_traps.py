@@ -24,12 +24,10 @@ HOLDS, VIOLATED = Verdict.HOLDS, Verdict.VIOLATED
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> Engine:
-    """Return a search of each engine."""
     return ENGINES[request.param]
 
 
 def constants(graph: str, when: Iterable[int], then: Iterable[int], starts: Iterable[int] = (0,)) -> Any:
-    """Return the constants that draw a graph."""
     values: dict[str, int] = {
         name: sum(1 << n for n in nodes) for name, nodes in (("when", when), ("then", then), ("starts", starts))
     }
@@ -42,24 +40,20 @@ def constants(graph: str, when: Iterable[int], then: Iterable[int], starts: Iter
 def ask(
     engine: Engine, graph: str, prop: Property, *, when: Iterable[int] = (0,), then: Iterable[int] = (4,), **more: Any
 ) -> PropertyResult:
-    """Return an engine's result for a property on a graph."""
     return engine(MACHINE, constants(graph, when, then, **more), (prop,), Options(workers=1)).of(prop.name)
 
 
 def comes(*fair: Fairness, without: tuple[Any, ...] = ()) -> Property:
-    """Return the property that a node with `when` is followed by one with `then`."""
     return leads_to("comes", "It comes there.", when=maze.when, then=maze.then, fair=fair, without=without)
 
 
 def costs(*fair: Fairness, bound: int | None = None, without: tuple[Any, ...] = (), **each: int) -> Property:
-    """Return the property that the way from `when` to `then` costs at most `bound`."""
     charged = {{"a": a, "b": b, "d": d}[kind]: cost for kind, cost in each.items()}
     about: dict[str, Any] = {"when": maze.when, "then": maze.then, "fair": fair, "without": without}
     return at_most("costs", "It comes there in time.", costs=charged, bound=bound, unit="ms", **about)
 
 
 def nodes(found: PropertyResult) -> list[int]:
-    """Return the nodes of a path."""
     assert found.path is not None
     return [state[0] for state in found.path.states]
 

@@ -19,12 +19,10 @@ NUMBERS = [
 
 
 def kernels_of(text: str, level: int = 1) -> dict[str, Any]:
-    """Return the compiled kernels of a text."""
     return dict(Library(compiled(Unit(text), level=level)).kernels())
 
 
 def asked(kernel: Any, *args: int) -> int:
-    """Return what a kernel answers."""
     return int(kernel(*args))
 
 

@@ -151,12 +151,10 @@ def test_proofs_are_kept_by_the_text_of_what_they_are_about(tmp_path: Path, monk
 
 
 def is_below_seven(s: shift_register.State, c: shift_register.C, more: int) -> bool:
-    """Moves and some more are below 7."""
     return s.moves + more < 7
 
 
 def kinds(count: int) -> type[IntEnum]:
-    """Return an enum of this many members, always with the same name."""
     return IntEnum("Kind", [(f"KIND_{number}", number) for number in range(count)])
 
 
@@ -235,7 +233,6 @@ def put_from_afar(s: shift_register.State, c: shift_register.C) -> None:
 
 @always
 def far_bits_are_on(s: shift_register.State, c: shift_register.C) -> bool:
-    """Of a large number, some bit is on."""
     return 1 << 9000 + s.moves > 0
 
 

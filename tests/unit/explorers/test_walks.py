@@ -38,7 +38,6 @@ FAIR = 45.0
 
 
 def walker(name: str, **values: int) -> Walker:
-    """Return the walker of a machine."""
     found = SMALL.get(name)
     machine, properties = (
         (found.MACHINE, found.PROPERTIES) if found else (PROTOCOLS[name].machine, PROTOCOLS[name].properties)

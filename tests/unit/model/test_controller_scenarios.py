@@ -14,17 +14,14 @@ ALONE_NO_MORE, BY_FIRST_TWO = 0b110, 0b011
 
 
 def story(**constants: int) -> Story:
-    """Return the start under these constants."""
     return Story(NAME, **constants)
 
 
 def broken(told: Story) -> set[str]:
-    """Return the safety properties that the state violates."""
     return {item.name for item in SAFETY if not told.plain.holds(item, told.key)}
 
 
 def elect(told: Story, candidate: int, electors: int = ALONE_NO_MORE) -> Story:
-    """Elect a controller, and commit the start of its epoch."""
     told.do("quorum-elects-controller", candidate=candidate, electors=electors)
     return commit(told, leader=candidate)
 

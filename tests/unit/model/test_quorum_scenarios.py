@@ -27,7 +27,6 @@ class Story(stories.Story):
         return self.do("leader-handles-fetch", 0, follower).do("follower-appends", follower)
 
     def phase(self, node: int) -> Phase:
-        """Return the phase of the node's fetch."""
         return Phase(self.state.node[node].fetch.phase)
 
 
