@@ -3,7 +3,6 @@
 import random
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,9 +27,64 @@ from tests.agreement.test_differential import machine_of
 from tests.agreement.test_proofs_of_errors import proved
 from tests.helpers.commands import data_of, fencepost, refused
 from tests.helpers.symbols import load
-from tests.machines import sweeper
+from tests.helpers.written import module_of
 
-SWEEPER = str(Path(sweeper.__file__).relative_to(Path.cwd()))
+sweeper = module_of("""
+class C(Constants):
+    cells = capacity(2, low=1, high=4, room=1, meaning="cells in the row")
+    most = bound(2, low=1, high=9, meaning="the largest number in a cell")
+Number = Annotated[int, Range(0, C.most)]
+Place = Annotated[int, Range(0, C.cells)]
+class State(Record):
+    row: Annotated[Array[Number], Size(C.cells)]
+    swept_from: Place
+    found: Place
+    level: Number
+    seal: Number
+@action()
+def initial(s, c):
+    s.found = c.cells
+def sweep(s, start):
+    for place in range(start, len(s.row)):
+        s.row[place] = 0
+@action(place=Place, number=Number)
+def put(s, c, place, number):
+    require(place < c.cells)
+    s.row[place] = number
+    s.swept_from = max(s.swept_from, place + 1)
+@action(start=Place)
+def clear(s, c, start):
+    require(start < c.cells)
+    sweep(s, start)
+    s.swept_from = min(s.swept_from, start)
+@action()
+def find(s, c):
+    first = c.cells
+    for place in range(c.cells):
+        if first == c.cells and s.row[place] > 0:
+            first = place
+    s.found = first
+@action(number=Number)
+def flatten(s, c, number):
+    for place in range(1, c.cells):
+        for later in range(place, c.cells):
+            if s.row[later] <= number:
+                continue
+            s.row[later] = number
+            s.level = min(number, c.most)
+@always
+def seal_is_whole(s, c):
+    return s.seal == 0
+@always
+def swept_cells_are_empty(s, c):
+    return all(s.row[place] == 0 for place in range(s.swept_from, c.cells))
+@always
+def first_is_found(s, c):
+    return s.found <= c.cells
+MACHINE = Machine("sweeper", "a row of cells is swept", State, C, initial, (put, clear, find, flatten))
+""")
+"""A row of cells that is swept, searched and levelled in loops over all of it."""
+SWEEPER = sweeper.__file__
 WALKS: dict[str, tuple[dict[str, int], tuple[str, ...], int]] = {
     "sweeper": ({}, ("cells",), 25),
     "kip320": ({"replicas": 2}, ("log_size", "max_leader_epoch"), 25),

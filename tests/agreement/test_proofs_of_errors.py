@@ -21,10 +21,120 @@ from fencepost.model.language.interpreter import Interpreter, Step
 
 from tests.helpers.blocks import whole
 from tests.helpers.symbols import load
-from tests.helpers.written import HEAD
-from tests.machines import stumbles
+from tests.helpers.written import HEAD, module_of
 from tests.random_machines.engines import load as load_model
 
+stumbles = module_of("""
+class C(Constants):
+    most = bound(4, low=1, high=6, meaning="the largest number")
+    size = capacity(3, low=1, high=4, meaning="elements of an array")
+class Word(Record):
+    letters: Annotated[Array[Annotated[int, Range(0, 3)]], Size(C.size)]
+class Plain(Record):
+    x: Annotated[int, Range(0, 3)]
+class State(Record):
+    x: Annotated[int, Range(0, C.most)]
+    y: Annotated[int, Range(0, 9)]
+    arr: Annotated[Array[Annotated[int, Range(-1, 3)]], Size(C.size)]
+    box: Annotated[Bag[Plain], Size(2)]
+    words: Annotated[Bag[Word], Size(2)]
+@action()
+def initial_with_one(s, c):
+    s.x = 1
+@action()
+def initial_with_three(s, c):
+    s.x = 3
+@action()
+def initial_error(s, c):
+    s.arr[s.x - 1] = 1
+@action()
+def no_initial(s, c):
+    require(s.x == 1)
+@action()
+def count(s, c):
+    require(s.x < 3)
+    s.x += 1
+@action()
+def count_on(s, c):
+    s.x += 1
+@action()
+def stumble(s, c):
+    s.y = s.arr[0 - (s.x // 2)]
+@action()
+def look(s, c):
+    require(s.arr[s.x + 1] >= 0)
+    s.y = 1
+@action()
+def send_two(s, c):
+    require(len(s.box) == 0)
+    s.box.add(x=2)
+    s.box.add(x=1)
+@action(n=Index(C.size))
+def put(s, c, n):
+    s.arr[n] = n
+@action(members=BitSet(C.size))
+def choose(s, c, members):
+    s.y = members
+@action(n=Range(0, C.most))
+def set_number(s, c, n):
+    s.x = n
+@action()
+def find(s, c):
+    s.y = any(s.arr[i] == 3 or s.arr[s.arr[i]] < 0 for i in range(c.size))
+    s.arr[c.size - 1] = -1
+@action()
+def forget(s, c):
+    s.arr[0] = -1
+def go_back(s, c):
+    if s.x == 2:
+        s.x = 0
+def fall_over(s, c):
+    s.arr[s.x + 1] = 0
+@always
+def not_one(s, c):
+    return s.x != 1
+@always
+def not_two(s, c):
+    return s.x != 2
+@always
+def not_four(s, c):
+    return s.x != 4
+@always
+def not_seven(s, c):
+    return s.x != 7
+@always
+def anything(s, c):
+    return True
+@always
+def stumbles(s, c):
+    return s.arr[s.x * 2] >= 0
+@step()
+def stumbles_on_a_step(before, after, c):
+    return after.arr[after.x] >= 0
+@step()
+def grows(before, after, c):
+    return after.x - before.x < 3
+@step()
+def box_is_empty(before, after, c):
+    return len((before if before.x == 1 else after).box) == 0
+@always
+def first_is_not_two(s, c):
+    for m in s.box:
+        return m.x != 2
+    return True
+@always
+def words_are_even(s, c):
+    for m in s.words:
+        return m.letters[0] == 0
+    return True
+@always
+def no_choice(s, c):
+    return s.y < 8
+@always
+def first_is_the_number_of_an_element(s, c):
+    return any(s.arr[0] == i for i in range(c.size))
+""")
+"""Parts that end with errors, or see an order; tests put machines together from them."""
 WAYS: tuple[dict[str, Any], ...] = ({"depth": 5}, {"k": 4}, {})
 """Runs, induction over several steps, induction: each must find an error after two or three steps."""
 

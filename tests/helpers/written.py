@@ -4,12 +4,13 @@ import atexit
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from fencepost.model.language import Machine, Property
 
 from tests.helpers.blocks import machines, whole
 from tests.helpers.places import MODELS
-from tests.random_machines.engines import load
+from tests.random_machines.engines import load, module
 
 HEAD = '''"""A machine."""
 
@@ -36,6 +37,11 @@ def file_of(text: str, name: str) -> Path:
     file = _FOLDER / f"{name}.py"
     file.write_text(HEAD + whole(text))
     return file
+
+
+def module_of(text: str) -> Any:
+    """Return the module of a text with the shared head."""
+    return module(HEAD + whole(text), _FOLDER)
 
 
 def machine_of(text: str) -> tuple[Machine, tuple[Property, ...]]:

@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from fencepost.explorers.program.subset.program import check
 from fencepost.model.language import Machine, Property
@@ -23,19 +24,24 @@ FEW = 4
 _NUMBERS = itertools.count()
 
 
-def load(text: str, folder: Path) -> tuple[Machine, tuple[Property, ...]]:
-    """Write a model to a file and return its machine and properties; raise ModelError if the language refuses it."""
+def module(text: str, folder: Path) -> Any:
+    """Write a model to a file and return its module; raise ModelError if the language refuses it."""
     name = f"random_machine_{next(_NUMBERS)}"
     path = folder / f"{name}.py"
     path.write_text(text)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    check(module.MACHINE, module.PROPERTIES)
-    return module.MACHINE, module.PROPERTIES
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[name] = made
+    spec.loader.exec_module(made)
+    check(made.MACHINE, made.PROPERTIES)
+    return made
+
+
+def load(text: str, folder: Path) -> tuple[Machine, tuple[Property, ...]]:
+    made = module(text, folder)
+    return made.MACHINE, made.PROPERTIES
 
 
 def compare_typed(machine: Machine, properties: tuple[Property, ...]) -> str:
