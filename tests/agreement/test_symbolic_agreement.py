@@ -2,17 +2,42 @@
 
 Each state of a random walk enters the walk as plain values, and some as values of z3's variables. Planted differences
 show that they are caught.
-"""
 
+Random machines: the symbolic engine has the successors, guards, errors and predicates of the plain semantics.
+
+Small models of errors that engines make: the symbolic engine has the successors, guards and errors of the plain one.
+
+States enter the walk as plain values, and the first ones also as values of z3's variables."""
+
+import importlib.util
+import inspect
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+import z3
+from fencepost.api.calls.prove import prove
+from fencepost.explorers.program.ir.nodes import BinaryOp
+from fencepost.explorers.symbolic import expressions, terms
+from fencepost.explorers.symbolic.places import _is_quantified
+from fencepost.explorers.verdict import Verdict
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Machine, Property
+from fencepost.model.language.errors import DomainError
 
 from tests.agreement.test_differential import PARTS, machine_of
+from tests.helpers.blocks import blocks, whole
 from tests.helpers.parameters import few
+from tests.helpers.places import MODELS
 from tests.helpers.symbols import Symbols
+from tests.helpers.written import HEAD
 from tests.machines import LINEAGE, faulty
+from tests.machines import odd_schema as schema
+from tests.random_machines.case import Case
+from tests.random_machines.drawing import numbered
+from tests.random_machines.engines import compare_symbolic, load, with_folder
+from tests.random_machines.proofs import proof
 
 WALKS: list[tuple[str, dict[str, int], int, int]] = [
     *((name, {"replicas": 2}, 60, 4) for name in LINEAGE),
@@ -79,3 +104,107 @@ def test_a_step_that_the_plain_semantics_refuses_as_an_error_is_cut_and_never_dr
     outcomes = [(symbols.solved if solve else symbols.folded)(second, step) for step in steps]
     assert outcomes == [symbols.ask_plain(second, step) for step in steps]
     assert any(outcome.cut for outcome in outcomes) is (fault is not faulty.Fault.NOTHING)
+
+
+SEEDS = 8
+PROVED = (4, 25, 50)
+"""Small machines with a property that is proved, violated, or undetermined."""
+ask = with_folder(compare_symbolic)
+SHIFTED = HEAD + whole("""
+class State(Record):
+    x: Annotated[int, Range(0, 3)]
+@action()
+def go(s, c):
+    require(s.x < 2)
+    s.x += 1
+@always
+def fine(s, c):
+    return s.x < 3 or (1 << (BY)) > 0
+""")
+
+
+@pytest.mark.parametrize("first", few(range(0, SEEDS, 4), 2))
+def test_a_random_machine_means_the_same_to_the_symbolic_engine(first: int) -> None:
+    found = {seed: ask(numbered(seed)) for seed in range(first, first + 4)}
+    assert {seed: how for seed, how in found.items() if how} == {}
+    assert sum(how is None for how in found.values()) <= 1, "most of what is drawn is in the language"
+
+
+def test_what_is_proved_of_a_random_machine_is_what_the_plain_search_says() -> None:
+    said = set()
+
+    def differs(machine: Machine, properties: tuple[Property, ...]) -> str:
+        case = Case(machine, properties, machine.set_constants({}), 0)
+        how = proof(case)
+        said.update(case.notes & set(Verdict))
+        return how
+
+    assert {seed: how for seed in PROVED if (how := with_folder(differs)(numbered(seed)))} == {}
+    assert said >= {Verdict.PROVED, Verdict.VIOLATED, Verdict.NOT_FOUND}
+
+
+def test_a_shift_by_a_huge_number_needs_no_memory() -> None:
+    huge = 2**62 - 1
+    assert (terms.shift_right(5, huge), terms.shift_right(-5, huge), terms.shift_left(0, huge)) == (0, -1, 0)
+
+
+@pytest.mark.parametrize("name", ["s.x", "any.1"])
+def test_parts_that_stand_in_an_index_many_times_over_are_looked_at_once(name: str) -> None:
+    index = z3.Int(name)
+    for _ in range(5_000):
+        index += index
+    assert _is_quantified(index) == (name == "any.1")
+
+
+@pytest.mark.parametrize("by", ["4611686018427387903 + s.x", "s.x - 9"])
+def test_a_shift_by_one_of_several_huge_numbers_is_an_error(by: str, tmp_path: Path) -> None:
+    machine, properties = load(SHIFTED.replace("BY", by), tmp_path)
+    assert prove(Protocol(machine, properties), cache=False, workers=1).verdict is Verdict.PROVED
+    machine, properties = load(SHIFTED.replace("BY", by).replace("s.x < 2", "s.x < 3"), tmp_path)
+    with pytest.raises(DomainError):
+        prove(Protocol(machine, properties), cache=False, workers=1, depth=4)
+
+
+def test_a_planted_defect_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(expressions._OPERATORS, BinaryOp.SUBTRACT, terms.plus)
+    assert any(ask(numbered(seed)) for seed in range(8))
+
+
+CASES = {block.title: f"{block.body}\n" for block in blocks(MODELS / "symbolic.txt")}
+STATES, SOLVED = 24, 8
+"""Number of states of each model that are compared, and of those checked with z3."""
+
+
+def model_of(text: str, folder: Path) -> tuple[Machine, tuple[Property, ...]]:
+    """Return the machine whose only action is `go`, with its properties: `judge` of states, `judge_step` of steps."""
+    file = folder / "model.py"
+    file.write_text(f"from tests.machines.odd_schema import *\n\n\n{text}")
+    spec = importlib.util.spec_from_file_location("odd_model", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    known: dict[str, Any] = {**schema.PARAMETERS, **schema.RECEIVED}
+    go = schema.action(**{name: known[name] for name in list(inspect.signature(module.go).parameters)[2:]})(module.go)
+    properties = []
+    if hasattr(module, "judge"):
+        properties.append(schema.always(module.judge))
+    if hasattr(module, "judge_step"):
+        properties.append(schema.step(on=go)(module.judge_step))
+    normalize = getattr(module, "normalize", None)
+    machine = schema.Machine("odd", "an odd model", schema.State, schema.C, schema.initial, (go,), normalize=normalize)
+    return machine, tuple(properties)
+
+
+@pytest.mark.parametrize("text", few(CASES.values(), 3), ids=CASES)
+def test_engines_agree_on_every_state_of_an_odd_model(text: str, tmp_path: Path) -> None:
+    machine, properties = model_of(text, tmp_path)
+    symbols = Symbols(machine, {}, properties)
+    waiting = symbols.plain.initial_states()
+    seen = set(waiting)
+    for number, key in enumerate(waiting):
+        for solve in (False, True) if number < SOLVED else (False,):
+            for after in symbols.compare(key, solve=solve):
+                if after not in seen and len(seen) < STATES:
+                    seen.add(after)
+                    waiting.append(after)

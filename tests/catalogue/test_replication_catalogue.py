@@ -1,15 +1,23 @@
-"""Runs of the replication model: every bug has its twin, budgets have histories, and violations are as expected."""
+"""The runs of the replication protocol: verdicts, behaviours, and histories that searches must find again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.explorers.search import judge, search
+from fencepost.explorers.verdict import Options, Result
 from fencepost.invariants import replication as properties
-from fencepost.invariants.catalogue import entries, evidence, runs_of
+from fencepost.invariants import replication_liveness
+from fencepost.invariants.catalogue import entries, evidence, runs_of, values_of
+from fencepost.invariants.replication import PROPERTIES
 from fencepost.model.cluster.machine import MACHINE
+from fencepost.model.cluster.state import Life, newest
 from fencepost.model.language.interpreter import Interpreter
+
+from tests.helpers.parameters import few, sized
+from tests.helpers.stories import Story
 
 pytestmark = pytest.mark.xdist_group("replication")
 
@@ -98,3 +106,119 @@ def test_an_outdated_request_that_is_applied_is_seen() -> None:
     plain, before = changed(change)
     (request,) = before.alter_partitions
     assert not properties.applied_requests_are_current.function(before, before, plain.constants, request)
+
+
+SMALL = 60_000
+LASTING = tuple(run for run in runs_of("replication") if run.properties)
+CASES = [case for item in evidence().values() for case in item.cases if case.run in LASTING]
+
+
+@pytest.mark.parametrize(
+    "run", few([run for run in LASTING if (run.distinct or 0) < SMALL], 6), ids=lambda run: run.name
+)
+def test_a_run_finds_what_is_pinned_and_no_case_of_it_is_vacuous(run: object) -> None:
+    (chosen,) = (item for item in LASTING if item is run)
+    result, differences = judge(chosen, Options(workers=1))
+    assert differences == ()
+    told = {case.prop for case in CASES if case.run is chosen and case.expect == "holds"}
+    assert not [item.name for item in result.properties if item.name in told and item.note]
+
+
+def steps(title: str) -> set[tuple[Any, Any]]:
+    """Return every step of a run with one record, as pairs of keys."""
+    (run,) = (run for run in LASTING if run.title == title)
+    plain = Interpreter(MACHINE, MACHINE.set_constants({**values_of(run), "max_records": 1}))
+    found: set[tuple[Any, Any]] = set()
+    ahead = list(plain.initial_states())
+    seen = set(ahead)
+    while ahead:
+        state = ahead.pop()
+        for taken in plain.transitions(state):
+            found.add((state, taken.after))
+            if taken.after not in seen:
+                seen.add(taken.after)
+                ahead.append(taken.after)
+    return found
+
+
+def test_data_replication_takes_the_same_steps_whatever_fetches_report() -> None:
+    """K1166-S4: brokers ignore the field HighWatermark; if leaders heeded it, steps would differ."""
+    ignored = [steps(f"2 brokers, fetches report {reports}") for reports in ("absent", "own", "unknown")]
+    assert ignored[0] == ignored[1] == ignored[2]
+    assert all(
+        steps(f"2 brokers, the field counts and is {reports}") != ignored[0] for reports in ("absent", "unknown")
+    )
+
+
+def test_every_property_of_whole_behaviours_is_evidence_of_something() -> None:
+    decided = {case.prop for case in CASES}
+    behaviours = {item.name for item in replication_liveness.PROPERTIES if item.kind.over_behaviours}
+    asked = {name for run in LASTING for name in run.properties if name in behaviours}
+    assert asked == decided & behaviours
+
+
+"""These tests share one compiled machine, so one worker runs them."""
+
+KIP_903 = sized(
+    "brokers=2 max_records=1 initial_isr=1 crashes=1 fences=1 shrinks=0 max_leader_epoch=2 fenced_before_registration=1"
+)
+"""Loss only outside the ISR, one crash and one fence; with two fences even the last member of the ISR can lose
+records."""
+
+
+def explore(constants: Mapping[str, int]) -> Result:
+    """Search a configuration to the end on the native engine."""
+    result = search(MACHINE, MACHINE.set_constants(constants), PROPERTIES, Options(workers=1))
+    assert result.complete
+    return result
+
+
+def violated(result: Result) -> dict[str, int]:
+    """Return the steps of the shortest trace of each violated property."""
+    return {item.name: item.path.length - 1 for item in result.properties if item.verdict == "violated" and item.path}
+
+
+def test_kip_903_is_found_again_in_kafka_3_5_with_the_older_request() -> None:
+    """The loss itself, with the rest of the code unchanged; the KIP's story may take 20 steps."""
+    sizes = sized("brokers=2 max_records=1 initial_isr=1 crashes=1 fences=1 shrinks=0 max_leader_epoch=2")
+    result = explore({**MACHINE.version("kafka-3.5").values, **sizes, "alter_partition_version": 2})
+    assert violated(result)["joining-epoch-is-registered"] == 6
+    assert violated(result)["leader-has-committed"] == 9
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_a_request_that_must_be_refused_is_refused_by_an_action_unless_normalizing_does_it(*, normalize: bool) -> None:
+    """The one action that happens in no run of the catalogue: `normalize` does its work at once."""
+    story = Story("replication", normalize=normalize, brokers=2, initial_isr=1)
+    story.do("leader-handles-fetch", 0, 1).do("controller-fences-broker", 0)
+    assert len(story.can("controller-refuses-alter-partition")) == (0 if normalize else 1)
+
+
+def test_a_broker_that_shuts_down_is_never_unfenced() -> None:
+    """BrokerHeartbeatManager.calculateNextBrokerState: a fenced broker that wants to shut down may do so at once."""
+    story = Story("replication", brokers=2, initial_isr=1, crashes=0, clean_stops=1)
+    story.do("controller-begins-shutdown", 0).do("controller-fences-broker", 0)
+    assert not story.can("controller-unfences-broker")
+    assert [item.step.args for item in story.can("broker-stops")] == [(0,)]
+
+
+def test_a_broker_that_leads_nothing_may_shut_down_at_once_and_is_fenced() -> None:
+    stopped = Story("replication", brokers=2, crashes=0, clean_stops=1).do("broker-stops").state
+    image = newest(stopped)
+    assert (image.leader, image.isr, image.fenced, image.partition_epoch) == (0, 0b01, 0b10, 1)
+    assert stopped.replica[1].life == Life.STOPPED
+    assert stopped.budget.clean_stops == 0
+
+
+def test_the_shortest_trace_of_kip_903_is_in_the_order_of_the_kip() -> None:
+    """Caught up and the request sent, crash with loss, fenced, registered, unfenced, accepted."""
+    result = explore({**KIP_903, "alter_partition_version": 2})
+    (found,) = (item for item in result.properties if item.name == "joining-epoch-is-registered")
+    assert found.path is not None
+    told = [step.action.label for step in found.path.steps]
+    story = (
+        "broker-crashes", "controller-fences-broker", "broker-registers", "controller-unfences-broker",
+        "controller-applies-alter-partition",
+    )  # fmt: skip
+    assert [name for name in told if name in story] == list(story)
+    assert set(told) - set(story) <= {"leader-handles-fetch", "leader-handles-late-fetch", "broker-applies-metadata"}

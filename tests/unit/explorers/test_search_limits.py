@@ -1,6 +1,7 @@
 """The native search gives the plain search's results, for any number of workers; an unfinished one reports that, and
 never that something holds.
-"""
+
+Properties that are judged only on request are evaluated then: none holds because it was not judged."""
 
 from bisect import bisect_left
 from dataclasses import replace
@@ -9,16 +10,26 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fencepost.api.asking import targets
+from fencepost.api.asking.targets import Question
+from fencepost.counterexamples import shrink
+from fencepost.counterexamples.replay import replay
+from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.native import expansion, store
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.store import Progress
 from fencepost.explorers.plain import search as plain
+from fencepost.explorers.search import search, source_of
 from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, Verdict
+from fencepost.explorers.walk.walker import Walker
+from fencepost.invariants.catalogue import Run, runs, values_of
+from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Kind
-from fencepost.model.language.errors import ModelError, UsageError
+from fencepost.model.language.errors import MismatchError, ModelError, UsageError
 
+from tests.helpers.commands import data_of, fencepost
 from tests.helpers.questions import ALONE, MACHINES, ask, case, found, group, is_valid
 from tests.helpers.written import machine_of
 from tests.machines import grid
@@ -272,3 +283,49 @@ def test_a_search_may_end_with_the_level_of_the_first_violation(name: str, value
     assert result.why_stopped == ("a property is violated" if violated else "")
     full = {item.name: item.path and item.path.length for item in ask(name, values).properties}
     assert all(item.path is not None and item.path.length == full[item.name] for item in violated)
+
+
+def violating() -> dict[str, Run]:
+    """Return the smallest run with an archived trace for each state or step property that is judged on request."""
+    found: dict[str, Run] = {}
+    for run in sorted(runs(), key=lambda run: run.distinct or 0):
+        for item in PROTOCOLS[run.protocol].on_request:
+            if item.name in run.trace and item.name in run.violated and not item.kind.over_behaviours:
+                found.setdefault(item.name, run)
+    return found
+
+
+@pytest.mark.parametrize("name", violating())
+def test_what_is_named_is_judged(name: str) -> None:
+    run = violating()[name]
+    options = [f"--set={key}={value}" for key, value in run.constants.items()]
+    version = [f"--version={run.version}"] if run.version else []
+    done = fencepost("check", run.protocol, *version, *options, "--property", name, "--engine", "native", "--json")
+    [judged] = data_of(done)["properties"]
+    assert (judged["verdict"], judged["length"]) == ("violated", run.violated[name])
+
+
+@pytest.mark.parametrize("name", violating())
+def test_what_is_named_is_compiled_for_every_use(name: str) -> None:
+    run = violating()[name]
+    found, file = PROTOCOLS[run.protocol], ARCHIVE / run.trace[name]
+    asked, constants = found.select((name,)), found.machine.set_constants(values_of(run))
+    sources = (
+        targets.source_of(Question(found, constants, asked), Options()),
+        source_of(run.protocol, values_of(run), (name,), normalize=True),
+        shrink.source_of(replay(file).trace),
+        targets.source_of(Question(found, constants, asked), Options(), masked=True),
+    )
+    assert all(asked[0] in source.state_properties + source.step_properties for source in sources)
+
+
+def test_a_property_that_is_not_compiled_cannot_be_asked() -> None:
+    found = PROTOCOLS["kip101"]
+    constants = found.machine.set_constants({"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0})
+    first, *others = found.properties
+    kernels = compiled(found.machine, constants, (first,), normalize=True)
+    assert search(found.machine, constants, (first,), kernels=kernels).complete
+    with pytest.raises(MismatchError, match=others[0].name):
+        search(found.machine, constants, found.properties, kernels=kernels)
+    with pytest.raises(MismatchError, match=others[0].name):
+        Walker(found.machine, constants, found.properties, kernels=kernels)

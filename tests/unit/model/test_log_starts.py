@@ -1,11 +1,24 @@
-"""Logs that start above 0: epochs as in Kafka's cache, and the remaining log after loading."""
+"""Parts of models against plain second implementations: the epoch cache, logs of the lineage, the store of tokens."""
 
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fencepost.explorers.program.subset.program import check
+from fencepost.invariants import lineage
+from fencepost.invariants.catalogue import runs_of
+from fencepost.model.clients.tokens import store
+from fencepost.model.clients.tokens.constants import C
+from fencepost.model.clients.tokens.operations import LISTED, Operation
+from fencepost.model.clients.tokens.state import State
 from fencepost.model.cluster import log
+from fencepost.model.language import Machine, Property
+from fencepost.model.language.records import Schema
+from fencepost.model.lineage import base, kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
+
+from tests.helpers.search import explore
+from tests.machines import finite_replicated_log, id_sequence, mailbox
 
 SIZE = 3
 LEADS = 2
@@ -70,3 +83,196 @@ def test_a_log_starts_by_its_checkpoint_or_where_its_files_do(checkpoint: int, s
     r = replica((0, 0), 2)
     log.recover(r, checkpoint)
     assert (r.start, r.end, r.high_watermark) == (start, end, max(2, start))
+
+
+MODELS = {module.MACHINE.name: module.MACHINE for module in (truncate_to_hwm, kip101, kip279, kip320_first_try, kip320)}
+SMALL = (id_sequence, finite_replicated_log, mailbox)
+WITNESSES = {"committed-on-all-replicas", "follower-truncates", "leader-changes", "isr-grows-back"}
+
+
+def sizes(replicas: int, log_size: int, max_records: int, max_leader_epoch: int) -> dict[str, int]:
+    """Return the constants in the order in which TLC's table writes them."""
+    return {
+        "replicas": replicas,
+        "log_size": log_size,
+        "max_records": max_records,
+        "max_leader_epoch": max_leader_epoch,
+    }
+
+
+@pytest.mark.parametrize(
+    ("machine", "properties"),
+    [
+        *((machine, lineage.PROPERTIES) for machine in MODELS.values()),
+        *((module.MACHINE, module.PROPERTIES) for module in SMALL),
+    ],
+    ids=lambda item: getattr(item, "name", ""),
+)
+def test_machines_are_inside_the_modelling_language(machine: Machine, properties: tuple[Property, ...]) -> None:
+    program = check(machine, properties)
+    assert list(program.actions) == [item.name for item in machine.actions]
+
+
+@pytest.mark.parametrize("machine", MODELS.values(), ids=MODELS)
+def test_every_action_says_what_it_does(machine: Machine) -> None:
+    assert all(item.sentence.endswith(".") for item in machine.actions)
+
+
+@pytest.mark.parametrize(
+    ("name", "distinct", "depth", "violated"),
+    [
+        ("truncate-to-hwm", 1251, 16, {"weak-isr": 9, "strong-isr": 10}),
+        ("kip101", 1177, 15, {}),
+        ("kip279", 1177, 15, {}),
+        ("kip320-first-try", 1165, 15, {}),
+        ("kip320", 957, 15, {}),
+    ],
+)
+def test_two_replicas_and_two_epochs_give_the_states_that_tlc_counts(
+    name: str, distinct: int, depth: int, violated: dict[str, int]
+) -> None:
+    found = explore(MODELS[name], sizes(2, 2, 2, 1), lineage.PROPERTIES)
+    assert (found.distinct, found.depth, found.violated) == (distinct, depth, violated)
+    assert set(found.reached) == WITNESSES
+    assert all(found.fired.values()), found.fired
+
+
+# Counted by a transcription of the specification into sets and tuples, action by action, from every state.
+EDGES = {
+    "one replica": (sizes(1, 1, 3, 2), (23, 23, 23, 23, 23)),
+    "one epoch": (sizes(2, 2, 5, 0), (95, 95, 95, 95, 93)),
+    "no records": (sizes(2, 2, 0, 1), (85, 85, 85, 85, 65)),
+    "one slot, more records": (sizes(2, 1, 3, 1), (401, 389, 389, 397, 325)),
+    "three replicas, one epoch": (sizes(3, 1, 2, 0), (280, 280, 280, 280, 271)),
+}
+
+
+@pytest.mark.parametrize(("constants", "counts"), EDGES.values(), ids=EDGES)
+def test_odd_sizes_give_the_states_of_the_specification(constants: dict[str, int], counts: tuple[int, ...]) -> None:
+    assert tuple(explore(machine, constants).distinct for machine in MODELS.values()) == counts
+
+
+Log = tuple[tuple[int, int], ...]
+"""Records as (id, epoch)."""
+
+
+def all_logs(longest: int) -> list[Log]:
+    """Return every log of two record ids and three epochs that is at most this long."""
+    records = list(product(range(2), range(3)))
+    return [log for length in range(longest + 1) for log in product(records, repeat=length)]
+
+
+SCHEMA = Schema(base.State, base.C(**sizes(2, 2, 2, 2)))
+
+
+def two_replicas(leader: Log, follower: Log, high_watermark: int) -> tuple[Any, Any]:
+    state = SCHEMA.new()
+    for replica, records in zip(state.replica, (leader, follower), strict=True):
+        for record, epoch in records:
+            base.append(replica, record, epoch)
+    state.replica[1].high_watermark = high_watermark
+    return state.replica[0], state.replica[1]
+
+
+def test_the_last_matching_end_is_that_of_kip279_for_all_logs() -> None:
+    for leader, follower in product(all_logs(2), repeat=2):
+        matching = {offset for offset, (a, b) in enumerate(zip(leader, follower, strict=False)) if a == b}
+        expected = max(matching) + 1 if matching else 0
+        assert base.last_matching_end(*two_replicas(leader, follower, 0)) == expected, (leader, follower)
+
+
+def test_the_truncation_offset_is_that_of_kip101_for_all_logs() -> None:
+    for leader, follower in product(all_logs(2), repeat=2):
+        for high_watermark in range(len(follower) + 1):
+            if not follower:
+                expected = 0
+            elif leader and leader[-1][1] == follower[-1][1]:
+                expected = len(leader)
+            else:
+                later = {offset for offset, (_, epoch) in enumerate(leader) if epoch > follower[-1][1]}
+                expected = min(later) if later else high_watermark
+            l, f = two_replicas(leader, follower, high_watermark)
+            assert kip101.truncation_offset(l, f) == expected, (leader, follower, high_watermark)
+
+
+UNKNOWN = None
+CONTEXTS = [UNKNOWN, *product(range(2), range(4))]
+"""Contexts as users see them: unknown, or a cluster with an offset."""
+
+
+class Store:
+    """ConsistencyContextStore by its documentation."""
+
+    def __init__(self, context: Any) -> None:
+        self.context = context
+
+    def store_latest(self, context: Any) -> bool:
+        """Keep the later context; throw if cluster ids do not match; return whether the store changed."""
+        if context is not UNKNOWN and self.context is not UNKNOWN and context[0] != self.context[0]:
+            raise ValueError
+        if context is UNKNOWN or (self.context is not UNKNOWN and context[1] <= self.context[1]):
+            return False
+        self.context = context
+        return True
+
+
+def stored(context: Any) -> Any:
+    latest = Schema(State, C()).new().store[0].latest
+    latest.cluster, latest.token = (-1, -1) if context is UNKNOWN else context
+    return latest
+
+
+@pytest.mark.parametrize("before", CONTEXTS)
+@pytest.mark.parametrize("given", CONTEXTS)
+def test_store_latest_is_what_its_documentation_says(before: Any, given: Any) -> None:
+    second, latest = Store(before), stored(before)
+    cluster, token = (-1, -1) if given is UNKNOWN else given
+    try:
+        changed = second.store_latest(given)
+        assert not store.clashes(cluster, latest.cluster)
+        assert store.is_more_up_to_date(cluster, token, latest.cluster, latest.token) is changed
+    except ValueError:
+        assert store.clashes(cluster, latest.cluster)
+    store.store_latest(latest, cluster, token)
+    after = UNKNOWN if store.is_unknown(latest.cluster) else (latest.cluster, latest.token)
+    assert after == second.context
+
+
+def test_later_is_the_context_with_the_greater_offset() -> None:
+    assert [store.later(one, other) for one, other in ((1, 2), (2, 1), (2, 2))] == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("token", "stored_token", "rejects_late", "refuses_untokened", "accepted"),
+    [
+        (1, 2, 0, 0, True),
+        (1, 2, 1, 0, False),
+        (2, 2, 1, 0, True),
+        (3, 2, 1, 1, True),
+        (-1, 2, 1, 0, True),
+        (-1, 2, 0, 1, False),
+        (-1, -1, 0, 1, False),
+        (0, -1, 1, 1, True),
+    ],
+)
+def test_a_client_accepts_by_token(
+    token: int, stored_token: int, rejects_late: int, refuses_untokened: int, accepted: bool
+) -> None:
+    assert store.is_accepted(token, stored_token, rejects_late, refuses_untokened) is accepted
+
+
+def test_the_operations_are_the_ten_of_the_draft() -> None:
+    assert [item.key for item in LISTED] == [3, 29, 32, 35, 41, 48, 50, 60, 74, 75]
+    assert {item.operation for item in LISTED} == {Operation.CACHE, Operation.COMPONENT}
+
+
+def test_the_repaired_draft_keeps_what_the_draft_is_for_at_full_size() -> None:
+    """Two clients of one store, the controller and two brokers, offsets to 3.
+
+    All but what is said of STALE_METADATA, and that tokens never fall: of two writes the earlier may be answered last.
+    """
+    named = {run.title: run for run in runs_of("metadata-reads") if run.version == "repaired"}
+    for title in ("2 clients", "2 clients, component", "2 clients, writes", "2 processes"):
+        run = named[title]
+        assert run.constants.get("offsets", 3) == 3
+        assert set(run.violated) <= {"stale-servers-lag", "stale-servers-lag-behind-what-was-seen", "tokens-never-fall"}
