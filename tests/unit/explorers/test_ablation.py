@@ -355,15 +355,6 @@ def test_the_trace_of_a_cell_is_written_and_replayed_without_its_guard(kip320: M
     assert found.machine.action("leader-expand-isr") is not outcome.result.of("weak-isr").path
 
 
-def test_a_guard_may_have_more_parts_than_there_are_letters(tmp_path: Path) -> None:
-    parts = " and ".join(f"s.b != {number}" for number in range(100, 128))
-    text = SETTINGS["same-states: the same states in a wider layout: n=4"].replace("s.b < 2", parts)
-    machine, _ = load(HEAD + text, tmp_path)
-    names = [guard.name for guard in guards(machine)]
-    assert names == ["go 1", *(f"go 1{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"), "go 1aa", "go 1ab"]
-    assert find_guard(machine, "go 1ab").condition == "s.b != 127"
-
-
 def test_a_guard_that_does_not_exist_is_named_with_the_nearest() -> None:
     with pytest.raises(UsageError, match=r"has no guard 'leader-wrote 1'\. Did you mean 'leader-write 1'"):
         find_guard(PROTOCOLS["kip320"].machine, "leader-wrote 1")

@@ -302,12 +302,6 @@ def test_functions_have_the_names_of_the_model_in_the_code_and_for_perf(
     assert all(at + size <= after for (at, size), (after, _) in itertools.pairwise(ordered))
 
 
-def test_objects_of_other_systems_name_nothing_for_perf() -> None:
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    assert list(libraries.symbols(compiled(Unit(TEXT.format(1)), Target("arm64-apple-macosx13.0.0")).code)) == []
-
-
 @pytest.mark.long
 def test_a_process_that_compiles_and_is_lost_is_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aside, "MOST", 0)

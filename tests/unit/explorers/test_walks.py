@@ -114,12 +114,11 @@ def test_a_walk_depends_on_its_seed_and_number_only() -> None:
         assert (np.concatenate([getattr(item, name) for item in parts]) == getattr(whole, name)).all()
     assert (np.maximum.reduce([item.sketch for item in parts]) == whole.sketch).all()
     assert (w.walk(0, 60, seed=2, depth=30).finals != whole.finals).any()
-
-
-def test_a_walk_is_given_by_its_number_and_not_by_its_batch() -> None:
-    w = walker("kip279")
-    made = w.walk(3, 9, seed=1, depth=30, weights=w.weights({"leader-write": 2}))
-    assert (made.finals == w.walk(0, 9, seed=1, depth=30, weights=w.weights({"leader_write": 2})).finals[3:]).all()
+    assert (w.walk(0, 60, seed=1 + 2**64, depth=30).finals == whole.finals).all()
+    part, all_of_it = (w.walk(at, 9, seed=1, depth=30, weights=w.weights({"leader-write": 2})) for at in (3, 0))
+    assert (part.finals == all_of_it.finals[3:]).all()
+    with pytest.raises(UsageError, match="which is too long: request at most 1,000,000"):
+        w.walk(0, 1, seed=0, depth=2_000_000)
 
 
 @pytest.mark.parametrize("stop", [False, True])
@@ -258,11 +257,6 @@ def test_what_the_first_state_decides_counts_in_walks_without_a_step() -> None:
     )
 
 
-def test_a_seed_of_more_than_64_bits_is_one_of_those() -> None:
-    w = walker("mailbox")
-    assert np.array_equal(w.walk(0, 50, seed=5, depth=9).finals, w.walk(0, 50, seed=5 + 2**64, depth=9).finals)
-
-
 def test_who_asks_to_stop_is_heard_after_the_batches_that_were_begun() -> None:
     told: list[tuple[int, int, float]] = []
 
@@ -335,13 +329,8 @@ def test_a_walk_that_goes_wrong_hides_no_violation_of_it_or_of_others(seed: int,
     assert {one.path and one.path.length, two.path and two.path.length} == {2}
     with pytest.raises(DomainError, match=r"bad: State\.b: 10 is out of its domain"):
         sample(Walker(machine, machine.set_constants({}), properties[2:]), Plan(walks=20, depth=8, seed=seed))
-
-
-def test_one_violation_is_reported_beside_a_walk_that_raises_an_error() -> None:
-    machine, properties = machine_of(GOES_WRONG)
-    w = Walker(machine, machine.set_constants({}), properties[:1])
-    found = sample(w, Plan(walks=2, depth=8, seed=0))
-    assert (found.properties[0].walks, found.verdict, found.why_stopped) == (1, Verdict.VIOLATED, LEFT)
+    one_of_two = sample(Walker(machine, machine.set_constants({}), properties[:1]), Plan(walks=2, depth=8, seed=0))
+    assert (one_of_two.properties[0].walks, one_of_two.verdict, one_of_two.why_stopped) == (1, Verdict.VIOLATED, LEFT)
 
 
 def test_an_error_of_a_walk_is_told_beside_the_violations() -> None:
@@ -354,11 +343,6 @@ def test_an_error_of_a_walk_is_told_beside_the_violations() -> None:
         assert re.match(
             rf"{re.escape(str(file))}:\d+: bad: State.b: 10 is out of its domain 0..5. Guard the step", note
         )
-
-
-def test_walks_that_are_too_long_are_refused() -> None:
-    with pytest.raises(UsageError, match="which is too long: request at most 1,000,000"):
-        walker("grid").walk(0, 1, seed=0, depth=2_000_000)
 
 
 def test_a_sample_that_was_not_begun_has_nothing() -> None:

@@ -83,19 +83,16 @@ def test_what_maven_says_is_told_without_its_advertisement(monkeypatch: pytest.M
     assert "`jars=`" in str(caught.value)
 
 
-def test_without_java_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_java_or_with_an_old_one_the_message_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     message = refused("conform", "replication", "--kafka", KAFKA)
     assert f"`java` was not found: it is not in JAVA_HOME={tmp_path}" in message
     assert "openjdk-17-jdk-headless" in message
-
-
-def test_an_old_java_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    java = tmp_path / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
-    java.chmod(java.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/java").write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    (tmp_path / "bin/java").chmod(0o755)
     assert "need Java 17 or newer" in refused("conform", "replication", "--kafka", KAFKA)
 
 
@@ -131,9 +128,13 @@ def test_without_maven_the_message_names_jars(monkeypatch: pytest.MonkeyPatch, t
 
 
 @on_kafka
-def test_a_damaged_jar_is_one_message(tmp_path: Path) -> None:
-    (tmp_path / "kafka-clients-4.1.2.jar").write_bytes(b"no jar")
+def test_a_damaged_jar_and_jars_of_another_release_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "kafka-clients-4.1.2.jar"
+    file.write_bytes(b"no jar")
     assert "cannot be read as a jar of Kafka" in refused("conform", "replication", "--jars", str(tmp_path))
+    with zipfile.ZipFile(file, "w") as jar:
+        jar.writestr("kafka/kafka-version.properties", "version=4.9.9\n")
+    assert "are Kafka 4.9.9" in refused("conform", "replication", "--jars", str(tmp_path), "--kafka", KAFKA)
 
 
 @pytest.mark.long
@@ -145,13 +146,6 @@ def test_a_folder_without_kafkas_classes_does_not_compile(tmp_path: Path, monkey
     assert "a class has changed, or a jar is missing or damaged" in refused(
         "conform", "replication", "--jars", str(tmp_path)
     )
-
-
-@on_kafka
-def test_jars_of_another_release_than_was_asked_for_are_refused(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "kafka-clients-4.1.2.jar", "w") as jar:
-        jar.writestr("kafka/kafka-version.properties", "version=4.9.9\n")
-    assert "are Kafka 4.9.9" in refused("conform", "replication", "--jars", str(tmp_path), "--kafka", KAFKA)
 
 
 @pytest.mark.long

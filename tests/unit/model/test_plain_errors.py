@@ -73,30 +73,27 @@ def test_a_value_outside_its_domain_or_array_is_an_error(s: Any, statement: str,
     assert str(caught.value) == message
 
 
-def test_a_field_that_does_not_exist_is_not_read(s: Any) -> None:
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("s.replica[0].edn", "record Replica has no field 'edn'. Did you mean 'end'?"),
+        ("s.cuont = 1", "record State has no field 'cuont'. Did you mean 'count'?"),
+        *(
+            (f"s.{name} = []", f"State.{name} is an array or a bag: change its elements, not the whole.")
+            for name in ("values", "box")
+        ),
+    ],
+)
+def test_what_the_schema_lacks_is_neither_read_nor_written(s: Any, statement: str, message: str) -> None:
     with pytest.raises(ModelError) as caught:
-        s.replica[0].edn  # noqa: B018 (reading is the test)
-    assert str(caught.value) == "record Replica has no field 'edn'. Did you mean 'end'?"
-
-
-def test_a_field_that_does_not_exist_is_not_written(s: Any) -> None:
-    with pytest.raises(ModelError) as caught:
-        s.cuont = 1
-    assert str(caught.value) == "record State has no field 'cuont'. Did you mean 'count'?"
-
-
-@pytest.mark.parametrize("name", ["values", "box"])
-def test_a_whole_array_or_bag_is_not_assigned(s: Any, name: str) -> None:
-    with pytest.raises(ModelError) as caught:
-        setattr(s, name, [])
-    assert str(caught.value) == f"State.{name} is an array or a bag: change its elements, not the whole."
+        exec(statement, {"s": s})  # noqa: S102 (our own)
+    assert str(caught.value) == message
 
 
 def test_a_domain_without_zero_is_refused() -> None:
     record = type("Wrong", (Record,), {"__annotations__": {"field": Annotated[int, Range(1, 3)]}})
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match=r"Wrong\.field: its domain 1\.\.3 excludes 0, which cleared records contain"):
         Schema(record, C)
-    assert "Wrong.field: its domain 1..3 excludes 0, which cleared records contain: start it at 0." in str(caught.value)
 
 
 def test_a_failed_store_leaves_the_field_as_it_was(s: Any) -> None:
@@ -161,9 +158,8 @@ def test_a_number_of_the_module_that_does_not_fit_is_refused_with_its_place(
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_member_of_an_enum_that_does_not_fit_is_refused_with_its_place(engine: str, tmp_path: Path) -> None:
-    said = refusal(
-        tmp_path, engine, HERE="from enum import IntEnum\nKind = IntEnum('Kind', {'big': 2**62})", VALUE="Kind.big"
-    )
+    kind = "from enum import IntEnum\nKind = IntEnum('Kind', {'big': 2**62})"
+    said = refusal(tmp_path, engine, HERE=kind, VALUE="Kind.big")
     assert f"model.py:{LINE + 1}: Kind.big is 4611686018427387904, which is out of the range of numbers" in said
 
 
@@ -207,13 +203,9 @@ def test_every_sort_of_constant_has_numbers_that_fit(make: Callable[..., Any]) -
             make(value, low=value, high=value, meaning="big")
 
 
-@pytest.mark.parametrize(
-    "value",
-    ["4611686018427387904", "-4611686018427387905", "9" * 60, "9" * 4000, "9" * 5000, "1e3", "2.0", "x\x1b[31m"],
-)
-def test_a_constant_that_is_given_anything_is_taken_or_refused_in_one_short_message(value: str) -> None:
+@pytest.mark.parametrize("value", ["4611686018427387904", "-4611686018427387905", "9" * 5000, "1e3", "x\x1b[31m"])
+def test_a_constant_that_is_given_anything_is_refused_in_one_short_message(value: str) -> None:
     result = fencepost(*KIP320, "--set", f"replicas={value}")
-    assert (result.exit_code, result.stdout) == (2, "")
+    assert (result.exit_code, result.stdout, len(result.stderr) < 400) == (2, "", True)
     assert result.stderr.startswith("fencepost: ")
-    assert len(result.stderr) < 400
     assert "\x1b" not in result.stderr
