@@ -167,11 +167,9 @@ def test_a_trace_with_any_name_is_read_again_and_shown_in_every_format(role: str
             if form == "itf":
                 states = json.loads(shown.stdout)["states"]
                 names = {
-                    "enum_field_",
-                    "box_",
-                    "several_",
+                    "enum_field_", "box_", "several_",
                     module_of(name).body[0].value.id if role == "field" else "field_",
-                }
+                }  # fmt: skip
                 assert all(names <= set(state) for state in states)
         assert fencepost("replay", str(trace), "--model", file).exit_code == 0
 
@@ -185,14 +183,12 @@ def test_a_trace_with_any_name_is_read_again_and_shown_in_every_format(role: str
         ),
         (("    zero_ = 0\n    member_ = 1\n", "    pass\n"), "has no members"),
         (
-            (
-                "class state_(language_.Record):\n",
-                "class base_(language_.Record):\n    field_: bool\n\n\nclass state_(base_):\n",
-            ),
+            ("class state_(language_.Record):\n",
+                "class base_(language_.Record):\n    field_: bool\n\n\nclass state_(base_):\n"),
             "state_.field_: its base class has a field of this name",
         ),
     ],
-)
+)  # fmt: skip
 def test_two_names_that_read_alike_are_refused(change: tuple[str, str], says: str, tmp_path: Path) -> None:
     path = Path(written(tmp_path))
     path.write_text(path.read_text().replace(*change))

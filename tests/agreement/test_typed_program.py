@@ -92,16 +92,12 @@ def shown(program: Program, name: str) -> list[str]:
 
 def test_guards_stand_as_far_out_as_what_they_read_allows() -> None:
     assert shown(KIP320, "controller_elect_leader") == [
-        "test s.next_leader_epoch <= c.max_leader_epoch for all 1",
-        "over leader",
-        "test bits.contains(s.quorum.isr, leader)",
-        "test s.quorum.leader != leader",
-    ]
+        "test s.next_leader_epoch <= c.max_leader_epoch for all 1", "over leader",
+        "test bits.contains(s.quorum.isr, leader)", "test s.quorum.leader != leader",
+    ]  # fmt: skip
     assert shown(KIP320, "leader_expand_isr")[:3] == [
-        "over leader",
-        "test base.is_true_leader(s, leader) for all 1",
-        "over follower",
-    ]
+        "over leader", "test base.is_true_leader(s, leader) for all 1", "over follower",
+    ]  # fmt: skip
 
 
 def test_the_text_names_every_function_and_marks_every_check() -> None:

@@ -24,17 +24,13 @@ LOG_END = "$0.localLogOrException().logEndOffset()"
 RULES = {
     "as released": ((), set()),
     "redpanda#5435": ((*ASKED, "$proceed($1, $2, false)"), {"only-leaders-answer"}),
-    "redpanda#11864, #12063": (
-        (*ASKED, f"{END}.errorCode() != 0 ? {END} : {END}.setEndOffset({LOG_END})"),
-        {"unknown-epochs-have-no-end", "epochs-end-where-they-do"},
-    ),
+    "redpanda#11864, #12063": ((*ASKED, f"{END}.errorCode() != 0 ? {END} : {END}.setEndOffset({LOG_END})"),
+        {"unknown-epochs-have-no-end", "epochs-end-where-they-do"}),
     "redpanda PR 17674": (READ, {"divergence-is-reported"}),
-    "AutoMQ PR 2863": (
-        (*ASKED, f"{END}.setEndOffset(Math.max(-1L, {END}.endOffset() - 2L))"),
-        {"epochs-end-where-they-do"},
-    ),
+    "AutoMQ PR 2863": ((*ASKED, f"{END}.setEndOffset(Math.max(-1L, {END}.endOffset() - 2L))"),
+        {"epochs-end-where-they-do"}),
     "redpanda#11767": ((*SESSION, "false"), {"every-answer-names-the-replica"}),
-}
+}  # fmt: skip
 """Each report, with the edit of Kafka's class that makes its mistake, and the rules that notice it."""
 
 

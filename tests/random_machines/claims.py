@@ -687,21 +687,17 @@ PLANTS: dict[str, tuple[str, Any, str, Callable[..., Any]]] = {
     "fewer faults are covered": ("tolerates", faults, "why_fewer_matter", lambda *_, **__: ""),
     "a fault more is tolerated": ("tolerates", Tolerates, "of", a_fault_more),
     "nothing else reads a bound": ("never matters", results, "unshared_bounds", lambda program: {*program.bounds}),
-    "no bound is reached": (
-        "never matters", verdict, "counted_bounds",
-        lambda constants, declared, *_: tuple(BoundCount(name, int(constants.values[name]), 0) for name in declared),
-    ),
-    "every guard is needed": (
-        "needed", Needed, "of", lambda row: Needed(row["row"], tuple(row["cells"])) if row["kind"] == "guard" else None,
-    ),
+    "no bound is reached": ("never matters", verdict, "counted_bounds", lambda constants, declared,
+        *_: tuple(BoundCount(name, int(constants.values[name]), 0) for name in declared)),
+    "every guard is needed": ("needed", Needed, "of",
+        lambda row: Needed(row["row"], tuple(row["cells"])) if row["kind"] == "guard" else None),
     "no guard is needed": ("not needed", ablation, "_purpose", lambda *_, **__: ablation.Purpose.HARMLESS),
     "everything is prevented": ("prevents", sys.modules[__name__], "is_prevented", lambda *_, **__: True),
     "all machines are the one that was driven": ("executed", evidence, "machine_mark", lambda _: evidence.MARK),
     "all constants were driven": ("executed", measured, "beyond", lambda *_: []),
     "all were driven together": ("executed", measured, "are_driven_together", lambda *_: True),
-    "counts alike are the same steps": (
-        "does nothing", base, "are_same", lambda one, other, _: one.distinct == other.distinct,
-    ),
+    "counts alike are the same steps": ("does nothing", base, "are_same", lambda one, other,
+        _: one.distinct == other.distinct),
     "every violation is allowed": ("allowed", version_notes, "_is_of_change", lambda *_, **__: True),
     "a bound cuts a state more": ("cuts", verdict, "counted_bounds", a_state_more),
 }  # fmt: skip

@@ -148,10 +148,8 @@ def test_a_state_is_built_by_name_and_reads_as_in_a_trace() -> None:
     state = LOCK.state(holder=0, session={0: {"phase": "holding"}}, messages=[{"client": 1, "kind": Kind.ASK}])
     assert (state.holder, state.session[0].phase, len(state.messages)) == (0, Phase.HOLDING, 1)
     assert repr(state).splitlines() == [
-        "holder 0, messages {client=1,kind=ask}, crashes_left 1",
-        "session[0]: phase holding",
-        "session[1]: phase idle",
-    ]
+        "holder 0, messages {client=1,kind=ask}, crashes_left 1", "session[0]: phase holding", "session[1]: phase idle",
+    ]  # fmt: skip
     assert state == LOCK.state(state)
     assert state != LOCK.state(state, holder="none")
     assert hash(state) == hash(LOCK.state(state))
@@ -171,10 +169,8 @@ def test_an_action_leads_to_another_state_and_says_what_changed() -> None:
     assert start.changes_to(asked) == ["messages + {client=1,kind=ask}", "session[1].phase idle -> waiting"]
     assert granted.holder == 1
     assert LOCK.steps(asked) == [
-        "client-asks client=0",
-        "server-grants m={client=1,kind=ask}",
-        "client-crashes client=1",
-    ]
+        "client-asks client=0", "server-grants m={client=1,kind=ask}", "client-crashes client=1",
+    ]  # fmt: skip
     assert LOCK.take(asked, "server-grants", m=asked.messages._items[0]) == granted
     assert LOCK.take(asked, "server-grants m={client=1,kind=ask}") == granted
 

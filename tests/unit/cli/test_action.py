@@ -31,27 +31,23 @@ COMPARED = {
 MAILBOX = MACHINES / "mailbox.py"
 
 
+def bash(text: str, folder: Path, at: Path, action: Path | str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the text of a step as a runner does."""
+    runner = {"RUNNER_TEMP": str(folder), "GITHUB_ACTION_PATH": str(action)}
+    runner |= {"GITHUB_OUTPUT": str(folder / "output"), "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", text],  # noqa: S607
+        cwd=at, env={**os.environ, **variables, **runner}, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+
+
 def run(step: str, folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     given = {**{name: item["default"] for name, item in ACTION["inputs"].items()}, **inputs}
     variables = {
         name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: given[found[1]], text)
         for name, text in STEPS[step]["env"].items()
     }
-    runner = {
-        "RUNNER_TEMP": str(folder),
-        "GITHUB_ACTION_PATH": "/actions/fencepost",
-        "GITHUB_OUTPUT": str(folder / "output"),
-        "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
-    }
-    return subprocess.run(
-        ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", STEPS[step]["run"]],  # noqa: S607
-        cwd=folder,
-        env={**os.environ, **variables, **runner},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    return bash(STEPS[step]["run"], folder, folder, "/actions/fencepost", **variables)
 
 
 @pytest.fixture
@@ -115,17 +111,7 @@ def test_the_action_has_what_its_page_says_and_options_that_exist() -> None:
 
 def shell(step: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a step of the action that compares two builds of Kafka."""
-    places = {"RUNNER_TEMP": folder, "GITHUB_ACTION_PATH": ROOT / ".github" / "actions" / "compare"}
-    places |= {"GITHUB_OUTPUT": folder / "output", "GITHUB_STEP_SUMMARY": folder / "summary.md"}
-    return subprocess.run(
-        ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", BOTH[step]["run"]],  # noqa: S607
-        cwd=folder / "kafka",
-        env={**os.environ, **variables, **{name: str(place) for name, place in places.items()}},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    return bash(BOTH[step]["run"], folder, folder / "kafka", ROOT / ".github" / "actions" / "compare", **variables)
 
 
 def command(path: Path, text: str) -> None:

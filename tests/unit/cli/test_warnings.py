@@ -107,17 +107,13 @@ SPENT = ("require(s.budget.losses > 0)\n", "require(s.budget.losses > 0)\n    s.
 
 WARNINGS = {
     ("unread-constant", "patience"): (
-        (
-            "nothing reads constant 'patience' (days until somebody complains), so all of its values give the same "
-            "answer: read c.patience where it matters, or remove it."
-        ),
+        ("nothing reads constant 'patience' (days until somebody complains), so all of its values give the same "
+            "answer: read c.patience where it matters, or remove it."),
         ("require(s.sent < 2)", "require(s.sent < 2 and s.lost < c.patience)"),
     ),
     ("unspent-budget", "budget.losses"): (
-        (
-            "budget s.budget.losses is never spent: `require(s.budget.losses > 0)` of action 'loses' requires it, but "
-            "no action changes it: change it in the action, as in s.budget.losses -= 1."
-        ),
+        ("budget s.budget.losses is never spent: `require(s.budget.losses > 0)` of action 'loses' requires it, but "
+            "no action changes it: change it in the action, as in s.budget.losses -= 1."),
         SPENT,
     ),
     ("unspent-budget", "budget.returns"): (
@@ -128,31 +124,23 @@ WARNINGS = {
             "def arrives(s, c, m):\n    require(s.budget.returns > 0)\n    s.budget.returns -= 1\n"),
     ),
     ("action-left-out", "arrives"): (
-        (
-            "the file defines action 'arrives', missing from the actions of MACHINE, so it never happens: list it "
-            "there, or remove it."
-        ),
+        ("the file defines action 'arrives', missing from the actions of MACHINE, so it never happens: list it "
+            "there, or remove it."),
         (LISTED, "initial, (sends, loses, complains, arrives))"),
     ),
     ("property-left-out", "forgotten"): (
-        (
-            "the file defines property 'forgotten', missing from PROPERTIES, so it is not checked: list it there, or "
-            "remove it."
-        ),
+        ("the file defines property 'forgotten', missing from PROPERTIES, so it is not checked: list it there, or "
+            "remove it."),
         ("THIRD, EMPTIES)", "THIRD, forgotten, EMPTIES)"),
     ),
     ("premise-never-happened", "the-third-is-the-last"): (
-        (
-            "the-third-is-the-last is vacuous: no reachable state satisfies "
-            "its `when`. Correct `when`, or let the machine reach such a state."
-        ),
+        ("the-third-is-the-last is vacuous: no reachable state satisfies "
+            "its `when`. Correct `when`, or let the machine reach such a state."),
         ("return s.lost == 3", "return s.lost == 2"),
     ),
     ("only-initially", "nothing-was-sent"): (
-        (
-            "witness nothing-was-sent shows nothing about the steps: an initial state satisfies it, and no other "
-            "state does. Require something that only a step can cause."
-        ),
+        ("witness nothing-was-sent shows nothing about the steps: an initial state satisfies it, and no other "
+            "state does. Require something that only a step can cause."),
         ("return s.sent == 0", "return s.sent < 2"),
     ),
     ("nothing-to-judge", "bills-go-to-the-first"): (
@@ -161,10 +149,8 @@ WARNINGS = {
     ),
     ("nothing-to-judge", "complaints-are-alone"): (
         "complaints-are-alone could not fail: it concerns messages that no step ever sends.",
-        (
-            "    s.post.add(to=to, kind=Kind.GIFT)",
-            "    s.post.add(to=to, kind=Kind.GIFT)\n    if s.sent == 1 and to == 0:\n        s.complaints.add(by=to)",
-        ),
+        ("    s.post.add(to=to, kind=Kind.GIFT)",
+            "    s.post.add(to=to, kind=Kind.GIFT)\n    if s.sent == 1 and to == 0:\n        s.complaints.add(by=to)"),
     ),
     ("nothing-to-judge", "complaints-lower-nothing"): (
         "complaints-lower-nothing could not fail: it concerns only steps of action 'complains', which never happened.",

@@ -28,7 +28,7 @@ from fencepost.model.language.errors import DisabledError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers.commands import refused
-from tests.helpers.parameters import few, words
+from tests.helpers.parameters import few
 
 KIP_903 = "replication-b09-kip-903"
 
@@ -83,13 +83,6 @@ def test_a_link_holds_protocol_version_constants_guards_and_steps_and_gives_them
     assert links.link_of_trace(f"{KIP_903}.trace") == f"#trace={KIP_903}"
 
 
-def test_a_model_of_ones_own_is_refused_with_what_there_is_for_it(tmp_path: Path) -> None:
-    model = tmp_path / "lease.py"
-    model.touch()
-    with pytest.raises(UsageError, match=rf"`fencepost check {model}` finds a history"):
-        address(str(model))
-
-
 @pytest.mark.parametrize(
     ("asked", "answer"),
     [
@@ -103,9 +96,13 @@ def test_a_link_to_what_is_not_there_is_refused(asked: dict[str, Any], answer: s
         links.link("replication", **asked)
 
 
-def test_no_constant_is_called_like_a_part_of_a_link() -> None:
+def test_no_constant_is_called_like_a_part_of_a_link_and_parameters_are_explained_that_there_are() -> None:
     for item in PROTOCOLS.values():
         assert not {*links.KEYS, "story", "at"} & item.machine.constants.declared().keys()
+    named = {name for item in PROTOCOLS.values() for act in item.machine.actions for name, _ in act.params}
+    assert PARAMETERS.keys() <= named
+    about = asking()[1]("open", link="#replication")["about"]
+    assert about["actions"]["broker-crashes"]["parameters"] == {"kept": PARAMETERS["kept"]}
 
 
 @pytest.mark.parametrize(
@@ -301,13 +298,6 @@ def test_a_story_has_a_sentence_for_each_step_ends_in_the_violation_and_with_the
     assert not any("`" in words for words in (made["begins"], made["repair"], made["repaired_ending"]))
 
 
-def test_there_are_ten_stories_one_for_each_model_of_clients_and_one_of_the_quorum() -> None:
-    told = [story.data["trace"] for story in stories()]
-    assert len(told) == 10
-    protocols = {read(ARCHIVE / f"{name}.trace").trace.protocol.name for name in told}
-    assert protocols == set(words("replication quorum metadata-reads leader-discovery hints-and-tokens follower-reads"))
-
-
 def test_the_page_of_a_trace_holds_the_states_within_two_steps_and_says_where_it_ends() -> None:
     made = replay(ARCHIVE / "kip101-weak-isr.trace").render("html")
     assert len(made.encode()) < 3_000_000
@@ -324,9 +314,12 @@ def test_a_notebook_shows_the_explorer_of_a_history_in_a_frame() -> None:
     assert "Explore from here" in shown
 
 
-@pytest.mark.parametrize("name", ["lock", "nothing.trace"])
-def test_what_cannot_be_opened_is_refused_with_what_can(name: str) -> None:
-    assert f"there is no protocol, archived trace or file {name!r}" in refused("explore", name, "--no-browser")
+def test_what_cannot_be_opened_is_refused_with_what_can(tmp_path: Path) -> None:
+    for name in ("lock", "nothing.trace"):
+        assert f"there is no protocol, archived trace or file {name!r}" in refused("explore", name, "--no-browser")
+    (tmp_path / "lease.py").touch()
+    with pytest.raises(UsageError, match=rf"`fencepost check {tmp_path}/lease\.py` finds a history"):
+        address(str(tmp_path / "lease.py"))
 
 
 def test_without_pyodide_and_without_npm_one_sentence_says_what_to_do(
@@ -344,24 +337,19 @@ def test_without_pyodide_and_without_npm_one_sentence_says_what_to_do(
         page.find_pyodide()
 
 
+TYPES = {"mjs": "text/javascript", "js": "text/javascript", "wasm": "application/wasm", "json": "application/json"}
+
+
 def test_the_server_gives_modules_and_webassembly_their_types_and_refuses_a_port_that_is_taken(tmp_path: Path) -> None:
-    for name in ("a.mjs", "a.js", "a.wasm", "a.json"):
-        (tmp_path / name).write_text("1")
     with server(tmp_path) as made:
         threading.Thread(target=made.serve_forever, daemon=True).start()
-        types = {}
-        for name in ("a.mjs", "a.js", "a.wasm", "a.json"):
-            with urlopen(f"http://{HOST}:{made.server_port}/{name}", timeout=60) as answer:
-                types[name] = answer.headers["Content-Type"]
+        for ending, kind in TYPES.items():
+            (tmp_path / f"a.{ending}").write_text("1")
+            with urlopen(f"http://{HOST}:{made.server_port}/a.{ending}", timeout=60) as answer:
+                assert answer.headers["Content-Type"] == kind
         with pytest.raises(UsageError, match="cannot be used"), server(tmp_path, made.server_port):
             pass
         made.shutdown()
-    assert types == {
-        "a.mjs": "text/javascript",
-        "a.js": "text/javascript",
-        "a.wasm": "application/wasm",
-        "a.json": "application/json",
-    }
 
 
 def test_a_protocol_an_archived_trace_and_a_file_have_their_addresses(tmp_path: Path) -> None:
@@ -384,13 +372,6 @@ def test_a_bound_is_not_taken_out_but_raised_and_its_step_can_then_happen() -> N
     assert (why["bound"], why["name"], found["about"]["constants"]["crashes"]) == ("crashes", "", "0")
     assert found["about"]["bounds"]["crashes"] > 0
     assert crashes(ask("open", link="#replication?crashes=1")["views"][0])["can"]
-
-
-def test_parameters_are_explained_where_there_are_any_of_the_name() -> None:
-    named = {name for item in PROTOCOLS.values() for act in item.machine.actions for name, _ in act.params}
-    assert PARAMETERS.keys() <= named
-    about = asking()[1]("open", link="#replication")["about"]
-    assert about["actions"]["broker-crashes"]["parameters"] == {"kept": PARAMETERS["kept"]}
 
 
 def test_a_state_that_nobody_opened_is_answered_with_a_message() -> None:

@@ -20,6 +20,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 
 from tests.helpers.blocks import whole
 from tests.helpers.commands import data_of, fencepost
+from tests.helpers.parameters import sized, words
 from tests.helpers.traces import lamps_trace, mailbox_trace
 from tests.helpers.written import HEAD, machine_of
 from tests.machines import dial, grid, lamps, mailbox
@@ -34,25 +35,14 @@ PLANTED: list[tuple[str, str, dict[str, int], dict[str, int], int]] = [
     ("grid", "is-near", {"width": 9, "starts": 3, "returning": 1, "resting": 1}, {"starts": 3}, 3),
     ("grid", "never-goes-back", {"width": 9, "starts": 2, "returning": 1}, {"starts": 1, "width": 3}, 4),
     ("lamps", "some-lamp-is-dark", {"lamps": 3}, {"lamps": 1}, 2),
-    (
-        "truncate-to-hwm", "weak-isr", {"replicas": 3},
-        {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}, 9,
-    ),
+    ("truncate-to-hwm", "weak-isr", {"replicas": 3}, sized("replicas=2 log_size=1 max_records=1"), 9),
     ("kip101", "weak-isr", {"replicas": 2}, {"log_size": 2}, 12),
-    (
-        "replication",
-        "joining-epoch-is-registered",
-        {**REPAIRED, "brokers": 3, "initial_isr": 1, "alter_partition_version": 2, "fences": 3, "crashes": 2},
-        {"brokers": 2, "fences": 1, "crashes": 1, "max_records": 0, "shrinks": 0, "max_leader_epoch": 0},
-        8,
-    ),
-    (
-        "replication",
-        "leader-has-committed",
-        {**REPAIRED, "brokers": 3, "truncation": 0, "loss": 0, "fences": 4, "crashes": 1, "max_leader_epoch": 6},
-        {"brokers": 2, "fences": 2, "crashes": 0, "max_records": 1, "shrinks": 0, "max_leader_epoch": 3},
-        10,
-    ),
+    ("replication", "joining-epoch-is-registered",
+        {**REPAIRED, **sized("brokers=3 initial_isr=1 alter_partition_version=2 fences=3 crashes=2")},
+        sized("brokers=2 fences=1 crashes=1 max_records=0 shrinks=0 max_leader_epoch=0"), 8),
+    ("replication", "leader-has-committed",
+        {**REPAIRED, **sized("brokers=3 truncation=0 loss=0 fences=4 crashes=1 max_leader_epoch=6")},
+        sized("brokers=2 fences=2 crashes=0 max_records=1 shrinks=0 max_leader_epoch=3"), 10),
 ]  # fmt: skip
 
 
@@ -101,14 +91,12 @@ def test_planted_bugs_shrink_to_their_known_size(
 
 
 def test_what_chooses_between_behaviours_is_never_lowered() -> None:
-    assert sizes(REPLICATION) == [
-        "brokers", "max_records", "metadata_lag", "alter_partitions", "late_fetches", "late_answers",
-        "max_leader_epoch", "crashes",
-        "clean_stops", "fences", "shrinks", "lags", "elections", "disk_swaps",
-        "directory_failures", "directory_removals", "disk_replacements", "directories", "deletions", "expirations",
-        "resends",
-        "reassignments", "cancels", "raises", "lowers", "elr_disables", "early_starts", "movable",
-    ]  # fmt: skip
+    assert sizes(REPLICATION) == words(
+        "brokers max_records metadata_lag alter_partitions late_fetches late_answers max_leader_epoch crashes "
+        "clean_stops fences shrinks lags elections disk_swaps directory_failures directory_removals disk_replacements "
+        "directories deletions expirations resends reassignments cancels raises lowers elr_disables early_starts "
+        "movable"
+    )
     assert shapes(REPLICATION) == ["brokers"]
     assert sizes(mailbox.MACHINE) == ["clients", "requests", "resends", "losses"]
     assert sizes(lamps.MACHINE) == ["lamps"]

@@ -110,10 +110,8 @@ def test_compiled_code_without_a_guard_does_what_the_definition_does(name: str) 
         search.interpreter = Interpreter(changed, changed.set_constants({}), bounded=True)
         expected, found = [search.found for _ in search.levels()][-1], masked(name, {}, guard).run()
         assert (found.distinct, found.generated, found.depth) == (
-            expected.distinct,
-            expected.generated,
-            expected.depth,
-        ), guard
+            expected.distinct, expected.generated, expected.depth,
+        ), guard  # fmt: skip
         assert {name.replace("-", "_"): count for name, count in found.fired.items()} == expected.fired
         decided = {item.name: item.path.length for item in found.properties if item.path}
         assert decided == expected.violated | expected.reached, guard
@@ -153,11 +151,9 @@ NEEDED_IN_KIP320 = {
     "the high watermark has reached this epoch": ("leader-expand-isr 5", {"weak-isr": 14, "strong-isr": 12}),
     "the epoch comparison when truncating": ("become-follower-and-truncate 3", {"weak-isr": 15, "strong-isr": 15}),
     "the follower has reached the high watermark": ("leader-expand-isr 4", {"weak-isr": 9, "strong-isr": 9}),
-    "the epoch comparison of the high watermark": (
-        "leader-increase-high-watermark 2a",
-        {"weak-isr": 9, "strong-isr": 9},
-    ),
-}
+    "the epoch comparison of the high watermark": ("leader-increase-high-watermark 2a",
+        {"weak-isr": 9, "strong-isr": 9}),
+}  # fmt: skip
 
 
 @pytest.mark.long
@@ -178,10 +174,8 @@ def test_every_guard_of_kip320_is_classified(kip320: Matrix) -> None:
     assert len(kip320) == 29
     assert Purpose.UNDETERMINED not in {item.purpose for item in kip320.values()}
     assert {name for name, item in kip320.items() if item.purpose is Purpose.BOUND} == {
-        "controller-elect-leader 1",
-        "controller-shrink-isr 1",
-        "leader-write 2",
-    }
+        "controller-elect-leader 1", "controller-shrink-isr 1", "leader-write 2",
+    }  # fmt: skip
     assert {name for name, item in kip320.items() if item.purpose is Purpose.IMPLIED} == {
         "become-follower-and-truncate 1",
         "become-leader 1",  # an epoch that is not decided names no leader
