@@ -16,9 +16,41 @@ from tests.helpers.blocks import Block, blocks
 from tests.helpers.compared import Comparison
 from tests.helpers.places import DOCS, MODELS
 from tests.helpers.symbols import Symbols
-from tests.helpers.written import machine_of
-from tests.machines import lines
+from tests.helpers.written import machine_of, module_of
 
+lines = module_of("""
+Small = Annotated[int, Range(0, 3)]
+class C(Constants):
+    sends = bound(2, low=0, high=3, meaning="messages that are sent")
+class Message(Record):
+    number: Small
+    mark: Small
+class State(Record):
+    sent: Small
+    box: Annotated[Bag[Message], Size(C.sends)]
+@action(number=Range(0, 3))
+def send(s, c, number):
+    require(number > 0); require(number < 3); require(s.sent < c.sends)
+    s.sent += 1
+    s.box.add(number=number, mark=s.sent)
+def normalize(s, c):
+    for m in s.box:
+        if m.mark > 0:
+            m.number = 3 - m.number
+        m.mark = 0
+def ascends(s):
+    last = 3
+    for m in s.box:
+        if m.number > last:
+            return False
+        last = m.number
+    return True
+@step()
+def what_is_sent_is_marked(before, after, c):
+    return ascends(before) and ascends(after) and any(m.mark == after.sent for m in after.box)
+MACHINE = Machine("lines", "Guards on one line", State, C, initial, (send,), normalize)
+""")
+"""Guards that stand on one line, and a `normalize` that a step property must not see."""
 PAGE = DOCS / "model" / "semantics.md"
 SHARED, *BLOCKS = blocks(MODELS / "meanings.txt")
 NAMES = [block.title.partition(" ")[0] for block in BLOCKS]

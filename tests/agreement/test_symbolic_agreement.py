@@ -33,7 +33,6 @@ from tests.helpers.places import MODELS
 from tests.helpers.symbols import Symbols
 from tests.helpers.written import HEAD
 from tests.machines import LINEAGE, faulty
-from tests.machines import odd_schema as schema
 from tests.random_machines.case import Case
 from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import compare_symbolic, load, with_folder
@@ -171,6 +170,76 @@ def test_a_planted_defect_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 CASES = {block.title: f"{block.body}\n" for block in blocks(MODELS / "symbolic.txt")}
+SCHEMA = """
+BIG = (1 << 62) - 1
+class C(Constants):
+    n = shape(3, low=1, high=4, meaning="elements")
+    k = bound(2, low=0, high=3, meaning="anything")
+Small = Annotated[int, Range(-9, 9)]
+Maybe = Annotated[int, Index(C.n, none=True)]
+class Pair(Record):
+    a: Small
+    b: Small
+class Holder(Record):
+    pair: Pair
+    arr: Annotated[Array[Small], Size(2)]
+class Message(Record):
+    x: Small
+    flag: bool
+    members: Annotated[int, BitSet(3)]
+class Letter(Record):
+    pairs: Annotated[Array[Pair], Size(2)]
+    to: Maybe
+class State(Record):
+    pc: Annotated[int, Range(0, 3)]
+    out: Annotated[int, Range(-100000, 100000)]
+    wide: Annotated[int, Range(-BIG, BIG)]
+    x: Small
+    y: Small
+    i: Maybe
+    flag: bool
+    members: Annotated[int, BitSet(4)]
+    arr: Annotated[Array[Small], Size(C.n)]
+    brr: Annotated[Array[Small], Size(C.n)]
+    h: Annotated[Array[Holder], Size(2)]
+    box: Annotated[Bag[Message], Size(3)]
+    post: Annotated[Bag[Letter], Size(2)]
+def bump(s):
+    s.x += 1
+    return s.x
+def first_of(s):
+    for m in s.box:
+        return m.x
+    return -9
+@action(start=Range(0, 5))
+def initial(s, c, start):
+    s.x = start - 2
+    s.y = 2 - start
+    s.i = start % 4 - 1
+    s.flag = start % 2 == 1
+    s.members = start * 3
+    for k in range(c.n):
+        s.arr[k] = (start * (k + 2)) % 5 - 1
+        s.brr[k] = start - k
+    s.h[0].pair.a = start
+    s.h[0].arr[1] = 1
+    s.h[1].pair.b = -start
+    s.h[1].arr[0] = 5 - start
+    if start > 1:
+        s.box.add(x=2, flag=start > 3, members=start)
+        s.box.add(x=start - 3, members=5)
+    if start > 3:
+        s.box.add(x=2, flag=True, members=start)
+    if start % 3 == 2:
+        first = s.post.add(to=1)
+        first.pairs[0].b = start
+        first.pairs[1].a = 1
+        second = s.post.add(to=start % 2)
+        second.pairs[0].b = 3
+PARAMETERS = {"v": Range(0, 2), "w": Range(-1, 2), "j": Index(C.n), "ms": BitSet(2), "on": bool}
+RECEIVED = {"m": InFlight("box"), "other": InFlight("box"), "letter": InFlight("post")}
+"""
+"""The state that all of them share, and initial states with something in every place."""
 STATES, SOLVED = 24, 8
 """Number of states of each model that are compared, and of those checked with z3."""
 
@@ -178,21 +247,21 @@ STATES, SOLVED = 24, 8
 def model_of(text: str, folder: Path) -> tuple[Machine, tuple[Property, ...]]:
     """Return the machine whose only action is `go`, with its properties: `judge` of states, `judge_step` of steps."""
     file = folder / "model.py"
-    file.write_text(f"from tests.machines.odd_schema import *\n\n\n{text}")
+    file.write_text(HEAD + SCHEMA + text)
     spec = importlib.util.spec_from_file_location("odd_model", file)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    known: dict[str, Any] = {**schema.PARAMETERS, **schema.RECEIVED}
-    go = schema.action(**{name: known[name] for name in list(inspect.signature(module.go).parameters)[2:]})(module.go)
+    known: dict[str, Any] = {**module.PARAMETERS, **module.RECEIVED}
+    go = module.action(**{name: known[name] for name in list(inspect.signature(module.go).parameters)[2:]})(module.go)
     properties = []
     if hasattr(module, "judge"):
-        properties.append(schema.always(module.judge))
+        properties.append(module.always(module.judge))
     if hasattr(module, "judge_step"):
-        properties.append(schema.step(on=go)(module.judge_step))
+        properties.append(module.step(on=go)(module.judge_step))
     normalize = getattr(module, "normalize", None)
-    machine = schema.Machine("odd", "an odd model", schema.State, schema.C, schema.initial, (go,), normalize=normalize)
+    machine = module.Machine("odd", "an odd model", module.State, module.C, module.initial, (go,), normalize=normalize)
     return machine, tuple(properties)
 
 

@@ -29,6 +29,7 @@ from fencepost.site.figures import measured_proofs
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.parameters import words
 from tests.helpers.symbols import load
+from tests.unit.explorers.test_prove import REGISTER
 
 QUICK = (
     "kip320-one-leader", "kip320-high-watermark", "kip320-leader-in-isr", "kip1166-parking", "token-store-algebra",
@@ -193,7 +194,7 @@ def test_the_parking_rule_is_asked_about_both_ends_of_64_bits(case: tuple[int, i
 
 
 def test_lemmas_are_found_for_a_property_that_is_not_inductive() -> None:
-    register = words("prove tests/machines/shift_register.py --property first-is-empty --workers 1 --quiet --json")
+    register = words(f"prove {REGISTER} --property first-is-empty --workers 1 --quiet --json")
     done = fencepost(*register, "--no-cache", "--strengthen")
     assert done.exit_code == 0, done.output
     assert data_of(done)["verdict"] == "proved"

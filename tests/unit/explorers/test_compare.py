@@ -24,8 +24,8 @@ from rich.console import Console
 from tests.helpers.commands import data_of, fencepost, refused
 from tests.helpers.parameters import words
 from tests.helpers.places import MACHINES as HERE
-from tests.helpers.written import file_of, machine_of
-from tests.machines import planted, respelt
+from tests.helpers.written import file_of, machine_of, module_of
+from tests.machines import planted
 
 COIN = """
 class C(Constants):
@@ -87,6 +87,42 @@ def few(s, c):
     return s.left[0] == 0
 """
 """Whose seats they are is only in the lengths of two arrays, which two variants may share out in other ways."""
+respelt = module_of("""
+from tests.machines import planted
+from tests.machines.planted import C, Hall
+PROPERTIES = planted.PROPERTIES
+@action()
+def sell(s, c):
+    require(not c.tickets <= s.sold)
+    s.sold = s.sold + 1
+@action()
+def open_door(s, c):
+    require(not s.door and s.openings != 0)
+    s.openings -= 1
+    s.door = True
+MACHINE = planted.MACHINE.replacing(
+    name="respelt", sentence="the same hall in other words", sell=sell, open_door=open_door, burn_down=None
+)
+@action()
+def open_door_again(s, c):
+    require(s.openings > 0)
+    require(not s.door)
+    s.door = True
+    s.lamp = True
+    s.openings -= 1
+@action()
+def shut_door(s, c):
+    require(s.door)
+    require(s.inside > 0)
+    s.door = False
+CARELESS = planted.MACHINE.replacing(
+    name="careless", sentence="the lamp goes on with the door", open_door=open_door_again
+)
+TIMID = planted.MACHINE.replacing(
+    name="timid", sentence="the door stays open until somebody is inside", shut_door=shut_door
+)
+""")
+"""The hall of `planted`, with guards spelt otherwise; `careless` lacks one, `timid` has one more."""
 MACHINES: dict[str, Machine] = {
     "planted": planted.MACHINE, "respelt": respelt.MACHINE, "careless": respelt.CARELESS, "timid": respelt.TIMID,
     "coin": machine_of(COIN)[0], "dropped-coin": machine_of(DROPPED)[0],
@@ -334,7 +370,7 @@ def test_steps_are_read_where_a_machine_has_more_step_properties_than_64() -> No
 
 @pytest.mark.xdist_group("compare")
 def test_a_users_file_is_compared_with_another() -> None:
-    found = fencepost("compare", str(HERE / "planted.py"), str(HERE / "respelt.py"), "--quiet", "-v")
+    found = fencepost("compare", str(HERE / "planted.py"), respelt.__file__, "--quiet", "-v")
     assert found.exit_code == 0, found.output
     assert "all that the protocol stores: no difference" in found.stdout
     assert "only B requires not c.tickets <= s.sold" in found.stdout

@@ -25,9 +25,42 @@ from fencepost.model.lineage import kip320
 from benchmarks.liveness import answer_to, drawn, questions
 from tests.helpers.parameters import few
 from tests.helpers.questions import DIFFERENT, shared
-from tests.helpers.written import machine_of
-from tests.machines import mailbox, parcels
+from tests.helpers.written import machine_of, module_of
+from tests.machines import mailbox
 from tests.machines.mailbox import Client, Phase
+
+parcels = module_of("""
+class C(Constants):
+    items = capacity(2, low=1, high=4, meaning="items in a parcel")
+class Box(Record):
+    weights: Annotated[Array[Annotated[int, Range(0, 3)]], Size(C.items)]
+class Parcel(Record):
+    boxes: Annotated[Array[Box], Size(C.items)]
+    depths: Annotated[Array[Annotated[int, Range(-2, 0)]], Size(C.items)]
+    to: Annotated[int, Range(0, 1)]
+class State(Record):
+    belt: Annotated[Bag[Parcel], Size(2)]
+    last: Annotated[int, Range(0, 2)]
+@action()
+def initial(s, c):
+    s.belt.add(to=0)
+    s.belt.add(to=1)
+@action(parcel=InFlight("belt"))
+def send(s, c, parcel):
+    s.last = parcel.to + 1
+@action()
+def rest(s, c):
+    s.last = 0
+def forgotten(s, c):
+    return s.last == 0
+def sent(s, c):
+    return s.last == 2
+def stopped(s, c):
+    return len(s.belt) == 0
+MACHINE = Machine("parcels", "parcels on a belt", State, C, initial, (send, rest))
+PROPERTIES = ()
+""")
+"""Parcels on a belt, whose messages hold arrays as long as a constant says; `last`: 0 where nothing was sent."""
 
 
 def is_waiting(s: mailbox.State, c: mailbox.C, client: int) -> bool:

@@ -23,15 +23,64 @@ from fencepost.explorers.symbolic.templates import candidates
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
 from fencepost.invariants.theorems import THEOREMS
-from fencepost.model.language import Range, action, always
+from fencepost.model.language import Range, always
 from fencepost.model.language.errors import ModelError
 
 from tests.helpers.blocks import whole
 from tests.helpers.commands import data_of, fencepost, refused
-from tests.helpers.written import HEAD
-from tests.machines import oddments, shift_register
+from tests.helpers.written import HEAD, module_of
+from tests.machines import oddments
 
-REGISTER = str(Path(shift_register.__file__).relative_to(Path.cwd()))
+shift_register = module_of("""
+class C(Constants):
+    most = bound(3, low=1, high=100, meaning="the largest number")
+    puts = bound(0, low=0, high=1, meaning="1: a number may be put into the second place")
+Number = Annotated[int, Range(0, C.most)]
+class State(Record):
+    first: Number
+    second: Number
+    moves: Number
+@action()
+def move(s, c):
+    require(s.moves < c.most)
+    s.first = s.second
+    s.second = 0
+    s.moves += 1
+@action(number=Number)
+def put(s, c, number):
+    require(c.puts == 1)
+    s.second = number
+@always
+def first_is_empty(s, c):
+    return s.first == 0
+@always
+def second_is_empty(s, c):
+    return s.second == 0
+@always
+def moves_are_bounded(s, c):
+    return s.moves <= c.most
+@step(on=move)
+def moves_are_counted(before, after, c):
+    return after.moves == before.moves + 1
+@always
+def there_are_few_moves(s, c):
+    return c.most <= 5
+@always
+def first_is_even(s, c):
+    return s.first & 1 == 0
+@always
+def far_bits_are_on(s, c):
+    return 1 << 9000 + s.moves > 0
+@action()
+def put_from_afar(s, c):
+    s.second = 1 - ((1 << 9000 + s.moves) & 1)
+def is_below_seven(s, c, more):
+    return s.moves + more < 7
+MACHINE = Machine("shift-register", "what is in the second place moves to the first", State, C, initial, (move, put))
+PROPERTIES = (first_is_empty, second_is_empty, moves_are_bounded, moves_are_counted)
+""")
+"""What is in the second place moves to the first. That the first is empty is inductive over two steps, not one."""
+REGISTER = shift_register.__file__
 KIP320 = ["prove", "kip320", "--set", "replicas=2", "--workers", "1", "--no-cache", "--quiet", "--reach", "0s"]
 FACTS = ["--property", "quorum-is-the-last-decision", "--property", "beliefs-are-decisions"]
 
@@ -68,15 +117,9 @@ def test_a_bounded_search_finds_the_shortest_violation_and_nothing_before_it() -
     assert [name for name, _ in found.history.steps] == ["put", "move"]
 
 
-@always
-def there_are_few_moves(s: shift_register.State, c: shift_register.C) -> bool:
-    """There may be no more moves than fit a hand."""
-    return c.most <= 5
-
-
 def test_what_fails_initially_for_other_constants_only_is_no_violation() -> None:
     machine = shift_register.MACHINE
-    ask = (there_are_few_moves,)
+    ask = (shift_register.there_are_few_moves,)
     for values, verdict in (({}, Verdict.UNDETERMINED), ({"most": 6}, Verdict.VIOLATED)):
         found = prove(machine, machine.set_constants(values), ask, Settings(lifted={"most": None}))
         assert found.verdict is verdict
@@ -150,10 +193,6 @@ def test_proofs_are_kept_by_the_text_of_what_they_are_about(tmp_path: Path, monk
     assert again.findings == first.findings != other.findings
 
 
-def is_below_seven(s: shift_register.State, c: shift_register.C, more: int) -> bool:
-    return s.moves + more < 7
-
-
 def kinds(count: int) -> type[IntEnum]:
     return IntEnum("Kind", [(f"KIND_{number}", number) for number in range(count)])
 
@@ -164,7 +203,7 @@ def test_a_proof_is_made_again_where_the_domain_of_a_property_s_parameter_has_ch
 ) -> None:
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
     machine = shift_register.MACHINE
-    few, more = (always(more=domain)(is_below_seven) for domain in domains)
+    few, more = (always(more=domain)(shift_register.is_below_seven) for domain in domains)
     found = [cached(machine, machine.set_constants({}), (item,), Settings()) for item in (few, more, more)]
     assert [(item.verdict, item.cached) for item in found] == [
         (Verdict.PROVED, False),
@@ -207,39 +246,22 @@ def test_a_loop_without_a_bound_is_refused_with_its_line() -> None:
     assert "Instead, leave the constant that bounds it bounded, or add `--havoc-loops`" in message
 
 
-@always
-def first_is_even(s: shift_register.State, c: shift_register.C) -> bool:
-    """The number in the first place is even."""
-    return s.first & 1 == 0
-
-
 def test_an_operator_without_a_term_is_refused_with_its_line() -> None:
     machine = shift_register.MACHINE
-    found = prove(machine, machine.set_constants({"puts": 1}), (first_is_even,), Settings())
+    found = prove(machine, machine.set_constants({"puts": 1}), (shift_register.first_is_even,), Settings())
     assert found.verdict is Verdict.UNDETERMINED
     message = (
         r"the symbolic engine has no term for the bits of an unbounded number\.\n"
         r".*return s\.first & 1 == 0\n.*\nInstead, bound the number, or check with `check`\.$"
     )
     with pytest.raises(ModelError, match=message):
-        prove(machine, machine.set_constants({}), (first_is_even,), Settings(lifted={"most": None}))
+        prove(machine, machine.set_constants({}), (shift_register.first_is_even,), Settings(lifted={"most": None}))
 
 
-@action()
-def put_from_afar(s: shift_register.State, c: shift_register.C) -> None:
-    """A 1 is put into the second place, as the lowest bit of a large number is off."""
-    s.second = 1 - ((1 << 9000 + s.moves) & 1)
-
-
-@always
-def far_bits_are_on(s: shift_register.State, c: shift_register.C) -> bool:
-    return 1 << 9000 + s.moves > 0
-
-
-AFAR = shift_register.MACHINE.replacing(name="afar", sentence="a 1 is put in", put=put_from_afar)
+AFAR = shift_register.MACHINE.replacing(name="afar", sentence="a 1 is put in", put=shift_register.put_from_afar)
 SHIFTED = {
     "s.second = 1 - ((1 << 9000 + s.moves) & 1)": (AFAR, shift_register.second_is_empty),
-    "return 1 << 9000 + s.moves > 0": (shift_register.MACHINE, far_bits_are_on),
+    "return 1 << 9000 + s.moves > 0": (shift_register.MACHINE, shift_register.far_bits_are_on),
 }
 
 
