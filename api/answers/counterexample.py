@@ -84,7 +84,7 @@ class Counterexample:
 
     @property
     def loop(self) -> int | None:
-        """The number of the state at which the endlessly repeated steps start, or None if the path ends."""
+        """The number of the state at which the loop starts, or None if the path has no loop."""
         return self.path.loop
 
     @property
@@ -197,7 +197,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Explorer:
-    """The page of a path, in a frame of its own."""
+    """An explorable page of a path, in its own frame."""
 
     page: str
 

@@ -5,8 +5,8 @@ continue until no bound that can be raised is reached, or time runs out. A bound
 deliberately excludes a kind of step. Values that the machine rejects are skipped.
 
 A cell is one combination of bounds. From one searched cell to the next, a single bound grows. Finally, a few more cells
-around the last one are searched, unless the typed program implies their verdicts. Only then, or if all cells were
-searched, is a verdict called stable in the whole box.
+around the last one are searched, unless the typed program implies their verdicts. A verdict is called stable in the
+whole box only after this, or if all cells were searched.
 """
 
 import math
@@ -61,8 +61,8 @@ class Change:
 
 @dataclass(frozen=True)
 class StableVerdict:
-    """A verdict that all `cells` share; the last of them is `stable_up_to`. `box` says whether every cell between the
-    first and the last that the machine accepts has this verdict.
+    """A verdict that all `cells` share, of which `stable_up_to` is the last. `box` says whether every cell between the
+    first and the last has this verdict, except cells that the machine rejects.
     """
 
     name: str
@@ -101,7 +101,7 @@ def grow(question: Question, first: Result, seconds: float, search: Ask, *, bega
 
 
 class Growing:
-    """State of one call of `grow`."""
+    """One call of `grow`."""
 
     def __init__(self, question: Question, first: Result, end: float, search: Ask) -> None:
         self.question, self.end, self.search = question, end, search

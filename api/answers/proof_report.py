@@ -55,7 +55,7 @@ class ProveResult(Printed):
 
     @cached_property
     def text(self) -> str:
-        """Counterexample as a file: a trace of a run, or two states of a step that breaks an induction, or empty."""
+        """The counterexample as a file: a trace, or the two states of a step that breaks the induction; or empty."""
         from fencepost.counterexamples.history import states_text
 
         if self.proof.history is not None:

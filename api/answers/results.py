@@ -1,8 +1,8 @@
 """Results of checks: typed, immutable, and available as JSON.
 
-Names are written with dashes in JSON; constants keep their spelling. A warning gives a reason why an answer without
-violations looks better than it is. Some warnings follow from the model's text, others only from a search. Warnings do
-not depend on the engine.
+Names are written with dashes in JSON; constants keep their spelling. A warning explains why an answer without
+violations may look better than it is. Some warnings follow from the model's text, others only from a search. Warnings
+do not depend on the engine.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class Answer(Printed):
 
     @classmethod
     def read(cls, data: Json) -> Self:
-        """Return the answer with this JSON form."""
+        """Return the answer that is written as this JSON."""
         made: Self = of_json(cls, dict(data, data=data))
         return made
 
@@ -186,7 +186,7 @@ def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> 
 
 
 class Base(StrEnum):
-    """Whether a variant has the same states and steps as its base."""
+    """A comparison of a variant with its base: whether both have the same states and steps."""
 
     SAME = "same"
     DIFFERS = "differs"

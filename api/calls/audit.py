@@ -147,8 +147,8 @@ def audit(
     records, and what the leader lacks. `output` is a folder that stores records, histories and findings as Parquet;
     with `resume`, the audit adds to it. A change within `within` seconds of a change of min ISR or of the leader is
     reported as suspicious; `min_isr` is min.insync.replicas in server.properties. The history of `partition`, such as
-    "orders-3", up to the offset `until` is written to the file `trace`: a trace of `replication` with the brokers'
-    steps that explain it.
+    "orders-3", up to the offset `until` is written to the file `trace`, as a trace of `replication` with brokers' steps
+    that explain the history.
     """
     from fencepost.explorers.spark.session import Cluster
     from fencepost.kafka.audit.findings import SEVERITIES

@@ -90,14 +90,14 @@ def check(
     properties by name.
 
     `budget` is in seconds, `memory` in bytes (by default 80 % of the available memory); `workers` 0 stands for all
-    processors. `spill` is a folder for data that a search of a billion states accesses sequentially: parents, and
-    unfinished levels. With `symmetry`, states that differ only by swapping interchangeable values count as one. The
-    model declares which values are interchangeable, and its text must show it. With `grow`, the search is followed by
-    raising reached bounds one after the other, for this many seconds in total; the result's `growth` says how far each
-    verdict is stable. `progress` is called with events while the search runs. If `cancel` returns true, or after
-    Ctrl-C, the result is partial, and `why_stopped` gives the reason. The plain semantics, which is the definition,
-    expands `cross_check` of the stored states again: by default, as many as fit into a tenth of the search's time or
-    0.2 s; 0 turns this off. A difference raises MismatchError. Raises a FencepostError for anything invalid.
+    processors. `spill` is a folder for data that a search accesses sequentially: parents and unfinished levels. With
+    `symmetry`, states that differ only by swapping interchangeable values count as one. The model declares which values
+    are interchangeable, and its source is checked for this. With `grow`, reached bounds are then raised one after the
+    other, for this many seconds in total; the result's `growth` lists the bounds up to which each verdict is stable.
+    `progress` is called with events while the search runs. If `cancel` returns true, or after Ctrl-C, the result is
+    partial, and `why_stopped` gives the reason. The plain semantics, which is the definition, expands `cross_check` of
+    the stored states again: by default, as many as fit into a tenth of the search's time or 0.2 s; 0 turns this off. A
+    difference raises MismatchError. Raises a FencepostError for anything invalid.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     choose_engine(engine)

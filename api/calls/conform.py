@@ -122,7 +122,7 @@ def conform_guards(
     seed: int = 1,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> ConformResult:
-    """Test whether the comparison notices if a check of Kafka's is removed or a rule is changed in a protocol.
+    """Remove each of Kafka's checks from a protocol, or change a rule, and test whether the comparison notices.
 
     With `refusals`, this many steps that the model does not allow are also tried on Kafka; with `ablate=False`, only
     those are tried.

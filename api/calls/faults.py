@@ -125,9 +125,9 @@ def faults(
 ) -> FaultsResult:
     """Find the fewest faults, in total and by kind, that violate the property `prop`, in every setting of a grid.
 
-    Faults are the budgets in the protocol's state, such as crashes. `kinds` are counted (by default, all that can
-    happen); others may happen as often as the constants allow. `costs` maps a kind of fault to its cost (by default 1).
-    `traces` is a folder for the trace of every minimal set. After a cancellation no further setting is searched.
+    Faults, such as crashes, are limited by budgets in the protocol's state. `kinds` are counted (by default, all that
+    can happen); others may happen as often as the constants allow. `costs` maps a kind of fault to its cost (by default
+    1). `traces` is a folder for the trace of every minimal set. After a cancellation no further setting is searched.
     """
     question = ask(what, properties, constants=constants, version=version, more=more)
     choose_engine(engine)

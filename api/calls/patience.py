@@ -34,7 +34,7 @@ def eventual_properties(question: Question) -> tuple[Property, ...]:
 
 
 def with_safety(question: Question) -> Question:
-    """Return the question, with all safety properties if only leads-to properties were named: rows contain both."""
+    """Return the question; if it names only leads-to properties, add all safety properties, because rows need both."""
     if any(item.kind is not Kind.LEADS_TO for item in question.properties):
         return question
     safety = tuple(item for item in question.protocol.every_property if item.kind.must_hold)

@@ -86,7 +86,7 @@ def _figures_of(item: dict[str, Any]) -> Figures:
 
 
 def with_figures(run: Run, found: Figures) -> Run:
-    """Return the run, so that it expects the verdicts that were found for its properties."""
+    """Return the run with the found figures as the expected ones."""
     lengths = {name: found.lengths[name] for name in run.violated}
     worst = {name: found.worst[name] for name in run.worst}
     return replace(run, distinct=found.distinct, depth=found.depth, violated=lengths, worst=worst)

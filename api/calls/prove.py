@@ -196,7 +196,7 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
 
 
 def with_violated(proof: Proof, found: Mapping[str, str]) -> Proof:
-    """Return the proof with violated properties, each with the reason."""
+    """Return the proof with these properties marked as violated, each with its reason."""
     findings = tuple(
         replace(item, verdict=Verdict.VIOLATED, why=found[item.name]) if item.name in found else item
         for item in proof.findings
@@ -271,7 +271,7 @@ def confirm(report: ProveResult, pair: Pair) -> Key:
 
 
 def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str]:
-    """Return which of the properties that this step violates somewhere are violated here under the plain semantics.
+    """Return the properties that this step violates from this state, under the plain semantics.
 
     If `normalize` is a separate step of the proof, a property that raises an error counts as violated. Otherwise, the
     state before is reachable, and the error is raised.
@@ -378,7 +378,7 @@ LOOKED_AT = 3_000
 
 
 def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
-    """Return the report of a proof with added lemmas, which the verdicts on the properties then depend on. After
+    """Return the report with lemmas added to the proof; the verdicts on the properties then depend on them. After
     Ctrl-C, return the report unchanged or with the results so far.
     """
     if report.proof.verdict is not Verdict.UNDETERMINED or report.proof.why_stopped:

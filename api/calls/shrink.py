@@ -1,4 +1,4 @@
-"""Counterexamples in files, which are replayed or shortened to the shortest trace that shows the same."""
+"""Trace files: replaying them, and shortening them to the shortest trace that shows the same violation."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def shrink(
     progress: Watch | Callable[[Event], None] | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> ShrinkResult:
-    """Return the shortest trace that shows the same: fewer steps, smaller constants, and a search for a shorter one.
+    """Shorten a trace: remove steps, lower constants, and search for a shorter trace that shows the same violation.
 
     `what` is a counterexample or a trace file. `budget` is in seconds, not counting compilation; `memory` is in bytes
     for each search.

@@ -219,8 +219,8 @@ def _released(settings: Settings) -> Json | None:
 
 
 def _changes(settings: Settings, point: Json | None) -> list[Json]:
-    """Return the worthwhile changes of one setting, best first, with which more crashes are survived. A change that
-    stops writes while any broker is down must survive one crash more than all others.
+    """Return changes of a single setting that let records survive more crashes, best first. A change that stops writes
+    while any broker is down must survive one crash more than all others.
     """
     found = sorted(
         _candidates(settings, point), key=lambda item: (-item[0], -item[1]["writes_go_on_with_brokers_down"])

@@ -149,7 +149,7 @@ class Allows:
 
 @dataclass(frozen=True)
 class Cuts:
-    """The claim that a bound, on its own, blocked a step or made it lose something in this many states."""
+    """The claim that a bound, on its own, blocked a step or suppressed one of its effects in this many states."""
 
     found: BoundCount
 
@@ -272,8 +272,8 @@ def _all_spent(point: Json) -> bool:
 
 
 def breaks_with(point: Json) -> str:
-    """Return every minimal set of faults, with its cost unless each fault costs 1. Free faults on its path are listed
-    too, with the length of its trace.
+    """Return every minimal set of faults, with its cost unless each fault costs 1. Faults without cost on the path, and
+    the trace's length, are listed too.
     """
     weighted = is_weighted(point)
     return "; ".join(_broken(item, point["kinds"], weighted=weighted) for item in point["front"])

@@ -336,7 +336,7 @@ def _by_version(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _alone(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield how each finding of this release loses a record if all others are fixed, by the fewest faults if known."""
+    """Yield the shortest known way in which each finding of this release loses a record if all others are fixed."""
     for name, item in _known(asked).items():
         if name not in operation.alone:
             continue

@@ -47,8 +47,8 @@ SCREEN = 80
 def results(*, must_be_read: bool = False, narrow: bool = False) -> Console:
     """Return the console for results. If `narrow`, it is as wide as a first screen. Rich reads NO_COLOR itself.
 
-    If the reader is gone, the remaining output is discarded and the exit status does not change, unless `must_be_read`
-    is set; then BrokenPipeError is raised.
+    If the reader is gone, the remaining output is discarded and the exit status does not change; with `must_be_read`,
+    BrokenPipeError is raised instead.
     """
     from rich.console import Console
 

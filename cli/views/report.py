@@ -358,7 +358,7 @@ def _lines(growth: Growth, unshared: Container[str]) -> Iterator[tuple[str, Text
 
 
 def beyond_bounds(shown: Mapping[str, str], unshared: Container[str]) -> str:
-    """Return the sentence on larger values of bounds that were not reached. `shown` maps names to their results."""
+    """Return a sentence on the effect of raising bounds that were not reached. `shown` maps names to their results."""
     free = [text for name, text in shown.items() if name in unshared]
     read = [text for name, text in shown.items() if name not in unshared]
     words = [NeverMatters(free).sentence] if free else []

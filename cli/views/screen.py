@@ -30,7 +30,7 @@ STEPS = 12
 
 
 def gravest(result: CheckResult) -> PropertyResult | None:
-    """Return the violation to show first: the one with the shortest trace, among losses of records if there are any."""
+    """Return the violation to show first: the one with the shortest trace, but losses of records come first."""
     by_name = {prop.name: prop for prop in result.question.properties}
     return min(result.violated, key=lambda item: gravity(by_name[item.name]), default=None)
 

@@ -38,7 +38,7 @@ TOGETHER = 1000
 
 
 class LogRecord(NamedTuple):
-    """A record from the log. Records from a snapshot get the last offset that the snapshot covers."""
+    """A record from the log. A record from a snapshot gets the last offset that the snapshot covers."""
 
     offset: int
     snapshot: bool
@@ -170,7 +170,7 @@ class ClusterContext:
 
     @property
     def release(self) -> dict[str, Any]:
-        """Rules in force at the end of the log, as JSON; null if the log contains no metadata.version."""
+        """The rules in force at the end of the log, as JSON; null if the log contains no metadata.version."""
         level, supported = self._level(METADATA_FEATURE, self.end), min(self.supported.values(), default=None)
         on = [bool(value) for _, _, kind, value in self.common if kind == ELR_FEATURE]
         return {

@@ -48,7 +48,7 @@ class ControllerState(NamedTuple):
 
     @property
     def assignment(self) -> tuple[int, int, int]:
-        """Bit masks of the replicas being added, the replicas being removed, and the brokers without a replica."""
+        """The replicas being added, the replicas being removed, and the brokers without a replica, as bit masks."""
         return (self.adding, self.removing, self.missing)
 
 
@@ -131,8 +131,8 @@ def _end(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | No
 
 
 def _last_piece(rows: list[dict[str, Any]], end: int) -> tuple[list[dict[str, Any]], int]:
-    """Return the rows since the partition was created or its state was last known, and their last offset. The rows end
-    before a deletion of the partition.
+    """Return the rows from the partition's creation, or from the last row that gives its whole state, and their last
+    offset. A deletion of the partition ends the rows.
     """
     found: list[dict[str, Any]] = []
     until = end
@@ -177,8 +177,8 @@ def _targets(rows: list[dict[str, Any]]) -> list[Brokers]:
 
 
 def _numbering(lists: list[Brokers], targets: list[Brokers], everybody: set[int]) -> tuple[Brokers, int]:
-    """Return an order of the brokers that is consistent with most replica lists, and how many brokers are moved. As in
-    the model, moved brokers come first; among them, those without an initial replica come last.
+    """Return an order of the brokers that agrees with most replica lists, and the number of brokers that are moved. As
+    in the model, moved brokers come first, and the moved brokers without an initial replica follow the others.
     """
     begun = lists[0]
     moved = {broker for broker in everybody if any(broker not in one for one in (*lists, *targets))}

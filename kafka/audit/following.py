@@ -60,8 +60,8 @@ class Row(NamedTuple):
 
 
 class Follower:
-    """State of the replay of one partition. `within` is in milliseconds. A change is suspicious if it follows a raise
-    of min ISR or a loss of leadership this soon.
+    """The state of one partition's replay. A change is suspicious if it follows an increase of min ISR or a loss of
+    leadership within `within` milliseconds.
     """
 
     def __init__(
@@ -359,9 +359,7 @@ class Follower:
         )
 
     def _is_doubtful(self, leader: int, offset: int) -> bool:
-        """Return whether this broker may lack records. If ELR was turned off, it may lack some only if it has
-        re-registered.
-        """
+        """Return whether this broker may lack records; after ELR is turned off, only if it has re-registered."""
         presence = self._around.brokers.get(leader)
         stale = self._tainted[leader] == "stale-elr-elected"
         return not stale or (presence is not None and bool(presence.registered_within(self._turned_off, offset)))

@@ -231,7 +231,7 @@ def standing(core: Core, rules: Rules) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def with_inactive(core: Core, rules: Rules, fenced: Brokers) -> bool:
-    """Return whether these brokers may stay in the ISR or lead while they are fenced or shutting down."""
+    """Return whether `fenced` brokers, which are fenced or shutting down, may stay in the ISR or lead."""
     names = _names(core, fenced)
     c = constants(len(names.order), _effective(core, rules))
     return isr_is_sane(model_state(core, names, fenced), c) or not isr_is_sane(model_state(core, names), c)
@@ -260,7 +260,7 @@ def electable(core: Core, rules: Rules, active: Brokers) -> int:
 
 
 class JudgedChange(NamedTuple):
-    """A judged change: the partition after it, 1 if a leader epoch starts, the kind of election, and violated rules."""
+    """A judged change: the partition after it, whether a leader epoch starts, the election, and violated rules."""
 
     core: Core
     opens: int

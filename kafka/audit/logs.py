@@ -238,8 +238,8 @@ class Copy:
 
 
 class Run(NamedTuple):
-    """A range of offsets throughout which the same copies agree. For each copy, `epochs` gives the epoch in this range,
-    and `same` gives the first copy with the same batches; -1 if the copy has no batch.
+    """A range of offsets in which the same copies agree throughout. For each copy, `epochs` is its epoch in this range,
+    and `same` is the first copy with the same batches; both are -1 if the copy has no batch here.
     """
 
     first: int

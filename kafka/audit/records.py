@@ -1,6 +1,6 @@
 """Fate of records: which records in copies of a partition's log were acknowledged, and which the leader lacks.
 
-A record may be lost if a copy contains it and the leader's log has a later epoch at its offset. It was acknowledged if
+A record may be lost if a copy contains it but the leader's log has a later epoch at its offset. It was acknowledged if
 its offset is below the high watermark of a copy that contains it. Otherwise, a leader without the record shows that it
 was not acknowledged, provided that every later leader was elected from the ISR or the ELR and that nothing contradicts
 this.
@@ -31,7 +31,9 @@ UNKNOWN = "the metadata log does not show how later leaders were elected"
 
 
 class Lost(NamedTuple):
-    """Offsets of an epoch that the leader lacks, and the copies that have them. `why` is empty if nothing was lost."""
+    """Offsets of one epoch that the leader lacks, and the copies that have these records. `why` is empty if nothing was
+    lost.
+    """
 
     epoch: int
     first: int
@@ -111,10 +113,7 @@ class Partition:
     # What the leader lacks
 
     def lost(self) -> list[Lost]:
-        """Return the ranges that the reference lacks.
-
-        Adjacent ranges of an epoch are merged if a single copy has both.
-        """
+        """Return the ranges that the reference lacks; adjacent ranges of an epoch are merged if one copy has both."""
         made: list[Lost] = []
         for one in (one for run in self.compared.runs if self.reference >= 0 for one in self._lacks(run)):
             last = made[-1] if made else one

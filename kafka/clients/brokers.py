@@ -1,6 +1,6 @@
 """Scripted brokers that listen on 127.0.0.1.
 
-The scripted cluster determines their answers, the history their timing.
+The scripted cluster determines their answers, and the history determines the timing.
 """
 
 import asyncio
@@ -108,8 +108,8 @@ class Connection(asyncio.Protocol):
             Request(self, message).send()
 
     def answer(self, data: bytes) -> None:
-        """Write an answer and process the next request. A request that has already arrived was sent before the client
-        could read this answer, and its `since` must show this.
+        """Write an answer and process the next request. If that request has already arrived, its `since` must show that
+        it was sent before the client could read this answer.
         """
         assert self.transport is not None
         self.transport.write(data)

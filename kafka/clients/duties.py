@@ -1,4 +1,4 @@
-"""Rules for clients. Each rule cites its source, and says what happens to users if a client violates it."""
+"""Rules for clients. Each rule cites its source and describes the harm to users if a client violates it."""
 
 from dataclasses import dataclass
 

@@ -132,7 +132,7 @@ class History:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Moves that a client can observe. Histories with equal keys are equivalent."""
+        """The moves that a client can observe. Histories with equal keys are equivalent."""
         return (self.role, tuple((move.name, move.args) for move in self.moves if move.name not in SILENT))
 
 
@@ -140,8 +140,8 @@ class History:
 class Story:
     """A history that makes some clients violate a rule, with the clients that violate it and those that do not.
 
-    `rarely` lists clients that violate a rule according to reports but did so rarely or never in our plays. If `rules`
-    is empty, the process crashes.
+    `rarely` lists clients that are reported to violate a rule but did so rarely or never in our plays. If `rules` is
+    empty, the process crashes.
     """
 
     name: str
@@ -213,7 +213,7 @@ class Source:
             yield self._with_follower(found, chance) if found is known and found.role == "consumer" else found
 
     def _with_follower(self, history: History, chance: random.Random) -> History:
-        """Return a history in which a follower serves fetches from some time on and may later lack part of the log."""
+        """Return a history in which a follower starts to serve fetches and may later lack part of the log."""
         if chance.random() >= self.followers:
             return history
         moves = list(history.moves)
@@ -254,7 +254,7 @@ class Source:
 
 def producer_walks(number: int, depth: int, seed: int) -> Iterator[History]:
     """Yield random walks of the model of idempotent producers, as histories of a partition on two brokers. Before a
-    connection ends, its broker stops answering, from the first request on whose answer is lost.
+    connection ends, its broker stops answering, starting with the first request whose answer is lost.
     """
     machine = named_protocol(IDEMPOTENT).machine
     values = {"batches": 4, "log_size": 6, "elections": 2, "disconnects": 2, "restarts": 1}

@@ -1,7 +1,7 @@
 """A play of one history to one client: the history decides when the cluster moves and when requests are answered.
 
 The client acts freely. Requests that the history does not wait for are answered immediately from the broker's state. If
-an expected request does not arrive in time, its step is skipped. The history that results is judged.
+an expected request does not arrive in time, its step is skipped. The resulting history is judged.
 """
 
 import asyncio
@@ -243,7 +243,6 @@ class Player:
                 request.build()
 
     async def _let_through(self) -> None:
-        """Hold the next data request, or let it arrive behind the held one."""
         if self.held[True] is None:
             self.held[True] = await self._wanted(is_data=True)
         else:

@@ -236,7 +236,7 @@ async def _shorter(pool: Pool, found: Failure, most: int) -> Failure:
 
 
 def shorten(client: Installed, found: Failure, times: Times | None = None, most: int = 200) -> Failure:
-    """Replay a failure, and return it with as few moves as `most` plays can find."""
+    """Replay a failure, and return the shortest version found in at most `most` plays."""
 
     async def work() -> Failure:
         async with Pool(client, times or Times()) as pool:
@@ -274,7 +274,7 @@ PLAYS, WALKS = 10, 100
 
 @dataclass(frozen=True)
 class ClientPlan:
-    """Histories to play: stories, walks, files or a path cover of SMALL, for at most `seconds` with each client."""
+    """Histories to play: stories, walks, files or a path cover of SMALL, for at most `seconds` per client."""
 
     walks: int = 0
     depth: int = DEPTH
@@ -400,8 +400,8 @@ def _reasons(found: Counter[str]) -> list[dict[str, Any]]:
 
 
 def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[[str], None]) -> list[ClientReport]:
-    """Play the histories with each client in turn. If one of several clients is missing, the others still play. For a
-    range NAME==A..B, the first and last release are played; if they differ, releases in between are played too.
+    """Play the histories with each client in turn. If one of several clients cannot be run, the others still play. For
+    a range NAME==A..B, the first and last release are played; if they differ, releases in between are played too.
     """
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it names each connection that a client has closed
     ranges = [ends_of(asked) for asked in clients]
@@ -444,7 +444,7 @@ def _steady(outcome: ClientOutcome) -> dict[str, list[History]]:
 
 
 def _bisected(first: ClientOutcome | None, last: ClientOutcome | None, tell: Callable[[str], None]) -> Iterator[Change]:
-    """For each rule that only one of two releases always violates, find by bisection the release that changed this."""
+    """Find by bisection, for each rule that only one of two releases always violates, where this changed."""
     if first is None or last is None:
         return
     early, late = _steady(first), _steady(last)

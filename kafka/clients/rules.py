@@ -31,8 +31,8 @@ class Belief(NamedTuple):
 
 @dataclass
 class Beliefs:
-    """A client's successive beliefs about one partition, information that it must ignore, and optional beliefs. A
-    belief is certain some time after the information arrived, or as soon as the client acts on it.
+    """A client's successive beliefs about one partition, beliefs that it may have, and information that it must ignore.
+    A belief becomes certain some time after the information arrives, or as soon as the client acts on it.
     """
 
     trail: list[Belief] = field(default_factory=list)
@@ -284,7 +284,7 @@ def _asks(judge: Judge, answer: Event, later: list[Event], is_news: bool) -> Non
 
 
 def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
-    """Check that a consumer fetches from the model's `target` after doing so once, or after having had enough time."""
+    """Check that a consumer fetches from the model's `target` once it has done so or has had time to."""
     s: Any = SimpleNamespace(consumer=SimpleNamespace(preferred=NOBODY, epoch=NOBODY), leader={NOBODY: NOBODY})
     since, refusal, last, asked = 0.0, None, NOBODY, NOBODY
     for event in judge.events:
@@ -404,7 +404,6 @@ def _records(judge: Judge, partition: int) -> None:
 
 
 def _recovery(judge: Judge, partition: int) -> None:
-    """Check that everything expected was written or read, unless a truncation was reported."""
     if judge.play.broken:
         return
     settled = next((item for item in judge.events if item.kind == "settled"), None)

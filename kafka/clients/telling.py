@@ -1,4 +1,4 @@
-"""Deviations as stories: what the cluster did, what the client learned, did and should have done, and the harm."""
+"""Deviations as stories: what the cluster did, what the client did and should have done, and the harm."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """State of the scripted cluster: what brokers believe, the leaders' logs, and the resulting answers.
 
 Leaders, brokers and caches are a model state, which the model's actions change. Logs and missing leaders are added
-here. On the wire, leader epochs are twice the model's, so that a partition can be without a leader in an epoch between
+here. On the wire, leader epochs are twice those of the model, so that a leaderless partition can have an epoch between
 two leaders' epochs.
 """
 
@@ -231,7 +231,7 @@ class World:
         return View(told.topic, NOBODY, told.epoch, NOBODY)  # Redpanda answers so: without an epoch there is no error
 
     def outcome(self, broker: int, partition: int, epoch: int) -> int:
-        """Return the error for a request with this leader epoch, as the model's `outcome_of` does for wire epochs."""
+        """Return the error for a request with this wire epoch, as the model's `outcome_of` does for its own epochs."""
         own = self.view(partition, self.s.broker[broker].replica)
         if NOBODY not in (epoch, own.wire_epoch):
             if epoch < own.wire_epoch:
@@ -303,7 +303,7 @@ class World:
         return reply_to(self.followers, replica, leads=False, offset=offset)
 
     def _has_led(self, broker: int, partition: int) -> bool:
-        """Return whether a client may believe that this broker is the leader; its errors then count as the leader's."""
+        """Return whether a client may believe that this broker leads; its errors then count as a leader's."""
         images = (self.s.image[place] for place in range(int(self.s.newest) + 1))
         return any(image.partition[partition].leader == broker for image in images)
 

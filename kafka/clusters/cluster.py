@@ -25,8 +25,10 @@ from fencepost.model.language.errors import UsageError
 
 
 class Process:
-    """A process in its own group. Ctrl-C then reaches only us, and we can end the whole group. Its standard input is a
-    pipe that we hold open. If we end, even by SIGKILL, the pipe closes, and our programs end.
+    """A process in its own group.
+
+    Ctrl-C then reaches only Fencepost, which can end the whole group. The process's standard input is a pipe that
+    Fencepost holds open: if Fencepost ends, even by SIGKILL, the pipe closes, and our programs end.
     """
 
     def __init__(self, command: Sequence[str], log: Path, *, answers: bool = False) -> None:

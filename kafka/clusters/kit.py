@@ -81,7 +81,7 @@ def kit(version: str | None, jars: Path | None = None) -> Kit:
 
 
 def _more(version: str, jars: Path) -> Path:
-    """Return a directory with the library for fixes and with the logging library, without which Kafka logs nothing."""
+    """Return a directory with the libraries for fixes and for logging; without the latter, Kafka logs nothing."""
     wanted = [("org.javassist", "javassist", JAVASSIST)]
     cores = sorted(jars.glob("log4j-core-*.jar"))
     number = cores[0].stem.removeprefix("log4j-core-") if cores else LOG4J

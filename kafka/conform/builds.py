@@ -1,7 +1,7 @@
 """Comparison of two builds of Kafka: which methods differ, and the first history that ends differently.
 
-A history that executes none of the differing methods cannot reveal a difference, so only the others are executed. A
-difference is confirmed by running both builds side by side, and then shortened.
+A history that executes no differing method cannot reveal a difference, so it is skipped. A difference is confirmed by
+running both builds side by side, and then shortened.
 """
 
 import json
@@ -124,10 +124,9 @@ class Pair:
 class Departure:
     """The first answer that differs between two builds.
 
-    It is the answer to the last of `steps`, which the model may reject.
-
-    `rows` lists the differences: part of the state, value in A, value in B. `model` says which side agrees with the
-    model, `moved` lists guarantees that only one side violates, and `lines` lists the driver's commands.
+    It answers the last of `steps`, which the model may reject. `rows` lists the differences: part of the state, value
+    in A, value in B. `model` says which side agrees with the model, `moved` lists guarantees that only one side
+    violates, and `lines` lists the driver's commands.
     """
 
     constants: Any
@@ -298,7 +297,7 @@ class BuildsReport:
 
     @property
     def verdict(self) -> str:
-        """`differs`, or `not-exercised` if there is no confirmed difference but changed code never ran, or `same`."""
+        """`differs` if confirmed, `not-exercised` if changed code never ran, otherwise `same`."""
         if self.departure is not None or self.drawn.get("differs"):
             return "differs"
         missing = self.missed or self.unseen or self.one_way or self.unconfirmed
@@ -526,8 +525,8 @@ def _lines_of(methods: list[ChangedMethod], side: str) -> dict[str, str]:
 def _look_at_lines(
     report: BuildsReport, histories: list[History], order: list[int], end: float | None, conditions: set[str]
 ) -> None:
-    """Execute histories on A until all its differing lines and both branches of their conditions have run. The report
-    then contains the lines that never ran, and the conditions that took only one branch, given B's `conditions`.
+    """Execute histories on A until all its differing lines, and both branches of their conditions, have run. Add to the
+    report the lines that never ran and the conditions that took only one branch; `conditions` are those of B.
     """
     lines = {f"{item.before}:{line}" for item in report.methods if item.key in report.executed for line in item.lines_a}
     seen: set[str] = set()
@@ -575,10 +574,7 @@ def _place_in_code(condition: str) -> tuple[str, int, int]:
 
 
 def _play(report: BuildsReport, histories: list[History], done: Executed, order: list[int], end: float | None) -> None:
-    """Execute histories on B until one ends differently than on A.
-
-    Then confirm the difference on both, and shorten it.
-    """
+    """Execute histories on B until one ends differently than on A; confirm the difference on both, and shorten it."""
     keys = {item.key for item in report.methods}
     with Player(report.b, _lines_of(report.methods, "b").values(), report.a) as player, ExitStack() as stack:
         pair: Pair | None = None
@@ -612,7 +608,7 @@ def confirm(bound: Binding, a: Release, pair: Pair, history: History) -> Departu
 
 
 def write_trace(report: BuildsReport, folder: Path) -> None:
-    """Write the history after which two builds differ as a trace, without a last step that the model does not allow."""
+    """Write the history after which two builds differ as a trace; omit a last step that the model does not allow."""
     found = report.departure
     if found is None:
         return

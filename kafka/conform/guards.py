@@ -5,7 +5,7 @@ state. Kafka is brought to the nearest state in which variant and model differ, 
 be the model's, not the variant's.
 
 Forbidden steps are tried in states of the model without `normalize`, which would answer requests before they are
-handled. Only steps that nothing but Kafka's checks blocks are tried: no attempt is possible if a process is down, a
+handled. Only steps that are blocked by Kafka's checks alone are tried: no attempt is possible if a process is down, a
 message does not exist, or a budget is spent.
 """
 
@@ -72,7 +72,7 @@ class VariantRow:
 
     @property
     def is_well(self) -> bool:
-        """Whether the variant was detected, or the stated reason for not detecting it is true."""
+        """Whether the variant was detected, or the stated reason why it cannot be detected is true."""
         return self.is_noticed or (self.sight is Sight.NOWHERE and bool(self.why))
 
     def data(self) -> dict[str, Any]:

@@ -243,8 +243,8 @@ class Run:
 
 
 def fewest(found: Found, steps_of: Callable[[Found], Sequence[Any]], attempt: Callable[[Any], Found | None]) -> Found:
-    """Return the finding without unneeded steps; the last step stays. `attempt` executes steps and returns the finding,
-    or None if the result is another one.
+    """Return the finding without unneeded steps; the last step is kept. `attempt` executes steps and returns the
+    finding, or None if the result differs.
     """
     place, kept = 0, 0
     while kept < (last := len(steps_of(found)) - 1):

@@ -1,4 +1,4 @@
-"""Settles findings on a release: the history of each archived trace is executed on Kafka's classes."""
+"""Verdicts on findings for a release: the history of each archived trace is executed on Kafka's classes."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Histories for comparing builds of Kafka, created once per release line, and what a build does with them.
+"""Histories for comparing builds of Kafka, created once per release line, and their execution on a build.
 
 They consist of walks that cover every transition of a small state graph; random walks with each set of constants for
 ablation, which together use every budget of the model; longer walks with the budgets of brokers, messages and operators
@@ -152,7 +152,7 @@ def _made(
 def _tried(
     bound: Binding, ground: Ground, place: int, found: Counter[str]
 ) -> Iterator[tuple[tuple[Transition, ...], Step]]:
-    """Yield steps on which the model and a variant disagree, each with a history that leads to the step."""
+    """Yield the steps on which the model and a variant disagree, each with a history that leads to it."""
     for row in variant_rows(bound, ground.constants):
         if found[row.variant.name] < TRIES:
             for variant in {replace(row.variant, others=()), row.variant}:
@@ -191,7 +191,7 @@ class Executed:
 
 
 class Player(Driver):
-    """A build that executes histories and records which of its methods run, all of them or the `chosen` ones.
+    """A build that executes histories and records which of its methods run: all, or only the `chosen` ones.
 
     A chosen method may be followed by a tab and the lines to record. `conditions` names both branches of each
     conditional jump in those lines, for the methods that were loaded.

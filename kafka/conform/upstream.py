@@ -184,7 +184,7 @@ def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]
 
 
 def _decides(kafka: Interpreter, values: dict[str, int], steps: list[Step], taken: list[Transition]) -> bool:
-    """Return whether these values give the history a different result than Kafka's own values."""
+    """Return whether the history ends differently with these values than with Kafka's own values."""
     try:
         constants = kafka.machine.set_constants(values)
     except UsageError:
@@ -211,7 +211,7 @@ def _apart(one: Any, two: Any) -> int | None:
 
 def _first_apart(plain: Interpreter, path: list[Transition], says: list[Transition]) -> tuple[int, int, Any] | None:
     """Return (step, who, expected state) for the first step after which `path` visibly differs from `says`. If `says`
-    ends earlier, it does not allow the step, and its state stays the same.
+    ends earlier, it does not allow the next step, and its state stays the same.
     """
     stays = plain.initial_states()[0]
     for length, (one, two) in enumerate(zip_longest(path, says), 1):

@@ -39,7 +39,7 @@ HIDDEN = 400
 
 @dataclass(frozen=True)
 class Variant:
-    """The model without a guard (and without `others` of the same action), or with one changed rule."""
+    """The model without one guard (and without `others` of the same action), or with one changed rule."""
 
     name: str
     guard: Guard | None = None
@@ -292,7 +292,7 @@ def _as_the_model(
     execution: Execution, chance: Chance, nothing: tuple[Key, ...], same: list[Key], others: list[Key]
 ) -> tuple[bool, str]:
     """Return whether Kafka did something that the model allows, and what Kafka did. If the model does not allow the
-    step, Kafka may do nothing, end the same event differently, or execute another step.
+    step, Kafka may do nothing, give the event a different outcome, or execute another step.
     """
     if chance.model is not None:
         return _fits(execution, chance.model), "done"

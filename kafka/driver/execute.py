@@ -16,8 +16,8 @@ from fencepost.model.language.records import Key
 
 @dataclass(frozen=True)
 class Act:
-    """A model action on Kafka's classes: `line` returns the driver's command, `does` describes it. Actions
-    with the same command are one event, and Kafka decides its outcome.
+    """A model action on Kafka's classes: `line` returns the driver's command, and `does` describes it. Actions with the
+    same command are one event, whose outcome Kafka decides.
     """
 
     line: Callable[..., str]
@@ -116,7 +116,7 @@ class Execution(ABC):
         return self.compare((), initial)
 
     def frame(self, initial: Key) -> None:  # noqa: B027 (where a model counts from 0, nothing)
-        """Record the values in Kafka's initial state that correspond to 0 in the model."""
+        """Record which values in Kafka's initial state correspond to 0 in the model."""
 
     def ask(self, line: str) -> str:
         """Send a command; return done, refused or untried, and store the reason in `why`."""
@@ -164,7 +164,7 @@ class Execution(ABC):
         return found
 
     def followed(self) -> None:  # noqa: B027 (nothing, usually)
-        """Do nothing; subclasses override this, and it is called after Kafka has reached the state `at`."""
+        """Do nothing. Subclasses override this method, which is called after Kafka has reached the state `at`."""
 
     def compare(self, steps: tuple[Step, ...], expected: Key) -> Difference | None:
         told = self.seen.contradictions()

@@ -109,7 +109,7 @@ class Driver:
         return answer
 
     def tell(self, line: str) -> dict[str, Any]:
-        """Return the driver's answer to `dump` (all fields of Kafka by path) or `memory` (the memory in use)."""
+        """Return the driver's answer to `dump` (the fields of Kafka's objects, by path) or `memory` (bytes in use)."""
         answer = self._answered(line)
         if not isinstance(answer.get("told"), dict):
             raise DriverError(

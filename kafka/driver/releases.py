@@ -200,7 +200,7 @@ class Harness:
 
 
 def line_of(version: str) -> tuple[int, int]:
-    """Return the first two parts of a release number; very large numbers if a build has none, as trunk."""
+    """Return the first two parts of a release number; very large numbers for builds such as trunk."""
     numbers = re.match(r"(\d+)\.(\d+)", version)
     return (int(numbers[1]), int(numbers[2])) if numbers else (99, 0)
 

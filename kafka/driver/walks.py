@@ -31,8 +31,8 @@ def state_graph(plain: Interpreter, most: int) -> "nx.MultiDiGraph[Key] | None":
 class Cover:
     """Walks from the initial state that cover every edge, generated one after another. Their number is not minimal.
 
-    A walk prefers uncovered edges and otherwise heads for the nearest one. A component is done when no edge in it or
-    its successors is uncovered; since components form no cycles, this can be counted.
+    A walk prefers uncovered edges and otherwise heads for the nearest one. A component is done when every edge in it
+    and in its successors is covered. Components form no cycles, so this can be decided by counting.
     """
 
     def __init__(self, graph: "nx.MultiDiGraph[Key]") -> None:
@@ -68,7 +68,7 @@ class Cover:
             yield walk
 
     def _way(self, start: Key) -> list[tuple[Key, Key, int]]:
-        """Return a path to the nearest uncovered edge, or if that is far, to one in another component."""
+        """Return a path to the nearest uncovered edge; if all of them are far away, to one in another component."""
         came: dict[Key, tuple[Key, Key, int] | None] = {start: None}
         waiting = deque([start])
         away = None
@@ -110,7 +110,7 @@ class Cover:
 
 
 def walks(plain: Interpreter, number: int, depth: int, seed: int) -> Iterator[Iterator[Transition]]:
-    """Yield walks of at most `depth` steps. The seed and its number determine each walk."""
+    """Yield walks of at most `depth` steps. The seed and the walk's number determine each walk."""
     initial = plain.initial_states()[0]
     for place in range(number):
         yield walk(plain, initial, depth, random.Random(f"{seed} {place}"))  # noqa: S311 (no secret)

@@ -247,7 +247,7 @@ class Repaired:
         return self._running[repairs]
 
     def explained(self, alarm: Alarm) -> tuple[tuple[str, ...] | None, Alarm]:
-        """Return the smallest set of findings that explains a violation, or None; and the alarm, maybe shortened.
+        """Return the findings that explain a violation, or None; and the alarm, which may be shortened.
 
         A repair that prevents the violation of the whole history explains it; if none does, single repairs and two
         together are tried on the shortest history.
@@ -264,8 +264,8 @@ class Repaired:
         return found or self._repaired_in(short.script), short
 
     def _together(self, names: tuple[str, ...], script: Script) -> tuple[str, ...] | None:
-        """Return at most `TOGETHER` of these fixes that only together prevent a violation, or None. First all are
-        tried, then they are left out one by one. Trying pairs would need too many processes.
+        """Return at most `TOGETHER` of these fixes that prevent a violation only together, or None. All fixes are tried
+        first, and are then left out one by one, because trying pairs would need too many processes.
         """
         if not self._ends(names, script):
             return None
@@ -276,7 +276,7 @@ class Repaired:
         return names if len(names) <= TOGETHER else None
 
     def _repaired_in(self, script: Script) -> tuple[str, ...] | None:
-        """Return the bug that the first later release without the violation has fixed; None if all have it."""
+        """Return the bug fixed in the first later release without the violation; None if all releases have it."""
         for version, name in REPAIRED_IN.items():
             if version > self.release.version:
                 with suppress(UsageError):

@@ -1,4 +1,4 @@
-"""Sensitivity: mistakes planted in Kafka's classes, and how many random histories are needed to find each."""
+"""Sensitivity: bugs planted in Kafka's classes, and how many random histories are needed to find each."""
 
 import os
 import random
@@ -26,7 +26,7 @@ REPAIR = "repair"
 
 
 class Plant(NamedTuple):
-    """A mistake: a `call` is removed from a method, or a whole method is replaced by a returned value."""
+    """A planted bug: a `call` is removed from a method, or a whole method is replaced by a returned value."""
 
     owner: str
     method: str
@@ -145,10 +145,10 @@ def drawn_plants() -> tuple[Plant, ...]:
 
 
 def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant, int | None, str]]:
-    """Yield each mistake with the number of the history that finds it, or None, and the violation.
+    """Yield each bug with the number of the history that finds it, or None, and the violation.
 
-    Kafka has all applicable fixes for known findings, so that any violation is due to the mistake. A mistake that does
-    not apply to the release is yielded with the reason.
+    Kafka has all applicable fixes for known findings, so that any violation is due to the bug. A bug that does not
+    apply to the release is yielded with the reason.
     """
     release, base = fuzz_release(version, None), kit(version)
     with tempfile.TemporaryDirectory(prefix="fencepost-sight-") as work:

@@ -121,9 +121,10 @@ BOUNDS: dict[str, tuple[Place | str, ...]] = {
 def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bool:
     """Return whether the outcome of this election depends only on the nodes' logs and leaders.
 
-    A node that gets a request with a later epoch enters that epoch even if it rejects the request.
+    A node that gets a request with a later epoch enters that epoch, even if it rejects the request.
 
-    A candidate may be elected by more electors than a majority, but in the model the others learn of the leader later.
+    In Kafka, more electors than a majority may vote for a candidate; in the model, the others learn of the leader
+    later.
     """
     n, asked = s.node[candidate], [s.node[node] for node in range(len(s.node)) if bits.contains(electors, node)]
     waits = n.role == Role.FOLLOWER and n.leader == NONE
@@ -227,7 +228,7 @@ _STATE_COMPARED = tuple(place for name, place in STATE.items() if name != "node"
 
 
 def _compared(plain: Interpreter, key: Key) -> Key:
-    """Return a model state without the fields that are not compared, are forgotten, or are hidden by a parked fetch."""
+    """Return a model state without fields that are not compared or forgotten, or that a parked fetch hides."""
     votes = bool(plain.constants.values["real_votes"])
     state = without_forgotten(plain, key)
     return (*(state[place] for place in _STATE_COMPARED), *(_node(n, votes=votes) for n in state[STATE["node"]]))

@@ -3,7 +3,7 @@
 Each node is a KafkaRaftClient with QuorumState, LeaderState, FollowerState and the rest of its package, and a
 StringSerde. Its log, election state file and message queue are MockLog, MockQuorumStateStore and MockMessageQueue from
 Kafka's tests. The network, the timeouts of parked fetches and the clocks are replaced; each node has its own clock,
-which only advances where stated below. Messages are the objects of Kafka's requests and answers; they are not
+which advances only where stated below. Messages are the objects of Kafka's requests and answers; they are not
 serialized. Messages without an action, such as EndQuorumEpoch, never arrive.
 """
 
@@ -152,7 +152,7 @@ AS_BUILT: tuple[str, ...] = (
 
 def rules(version: str) -> dict[str, int]:
     """Return the constants of a version that match Kafka and the driver. `check_quorum` and pre-votes are on if the
-    release supports them, even if the version leaves them out.
+    release supports them, even if the version omits them.
     """
     pre_votes = int(version not in BEFORE_PRE_VOTES)
     built = rules_as_built(MACHINE, version, AS_BUILT)

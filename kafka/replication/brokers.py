@@ -58,7 +58,7 @@ class BrokersView(View):
         return any(told[0] == number and told[1] not in (SENT, STRAY) for told in self.state["requests"])
 
     def answered_copies(self, number: int) -> list[int]:
-        """Return the numbers of other copies of this request that have been answered."""
+        """Return the numbers of the answered copies of this request, other than this one."""
         content = next(told[2:7] for told in self.state["requests"] if told[0] == number)
         return [
             told[0]
@@ -169,9 +169,9 @@ class Brokers(Execution):
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
         """Bring Kafka to the state that `normalize` assumes, and compare again.
 
-        Requests that must be rejected are rejected, answers that no request waits for arrive, late fetches that no
-        leader serves are rejected, and metadata that looks the same to a follower is applied. None of this may change
-        anything else.
+        Requests that must be rejected are delivered and rejected, unawaited answers arrive, late fetches that no leader
+        serves are rejected, and metadata that looks the same to a follower is applied. None of this may change anything
+        else.
         """
         raw, after = transition.raw, transition.after
         newest = STATE["newest"]

@@ -5,7 +5,7 @@ consists of LogManager, KRaftMetadataCache, ReplicaManager with Partition, Repli
 with ReplicaFetcherThread and RemoteLeaderEndPoint, DefaultAlterPartitionManager and TopicConfigHandler. The clock, the
 scheduler, the network and Raft are replaced: records of the controller are committed at once.
 
-An image of the model is the metadata log up to the end of the records of one controller action.
+One image in the model is the metadata log up to and including the records of one controller action.
 """
 
 from typing import Any

@@ -111,7 +111,7 @@ def ignored_with_zookeeper(kafka: Classes) -> Observation:
 
 
 def each_version_is_written(kafka: Classes) -> Observation:
-    """For each version that both sides may have as the latest, build the request that is then sent."""
+    """Build, for each version that both sides may support as the latest, the request that is then sent."""
     usable = kafka.callers("org.apache.kafka.clients.NodeApiVersions", "latestUsableVersion")
     older, newer = (kafka.built("alter-partition", version) for version in (FIRST_EPOCHS - 1, FIRST_EPOCHS))
     works = "newIsr=[2], newIsrWithEpochs=[]" in older.read and _epoch(newer.read) == "9"
@@ -266,7 +266,7 @@ def selector_on_changes(kafka: Classes) -> Observation:
 
 
 def only_a_recommendation(kafka: Classes) -> Observation:
-    """Read the answers to a consumer and to a broker in the version before follower fetching, which both then use."""
+    """Read the answers to a consumer and to a broker, both in the last version without follower fetching."""
     response = kafka.trip("FetchResponseData", 10, responses=[{"partitions": [{"partitionIndex": 0}]}])
     request = kafka.trip("FetchRequestData", 10, rackId="r")
     read, rack = response.value("preferredReadReplica"), request.value("rackId")

@@ -152,9 +152,7 @@ def not_by_others(kafka: Classes) -> Observation:
 
 
 def older_replica(kafka: Classes) -> Observation:
-    """Check a release without the field, which stops at version 17, and one with the field. The latter reads the
-    largest number there.
-    """
+    """Check one release without the field (up to version 17) and one with it, which reads the largest number."""
     if newest(kafka) < FIRST:
         return holds_if(newest(kafka) == FIRST - 1, "its latest fetch version is 17", f"it is {newest(kafka)}")
     read = sent(kafka, FIRST - 1, None).value("highWatermark")

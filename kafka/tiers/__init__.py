@@ -1,1 +1,1 @@
-"""`tiers` on Kafka's logs and tasks of its tier."""
+"""Binding of `tiers` to Kafka's logs and its tasks for tiered storage."""

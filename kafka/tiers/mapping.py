@@ -1,4 +1,4 @@
-"""The mapping of `tiers` to UnifiedLog and the tasks of RemoteLogManager; ISR and elections are the driver's."""
+"""The mapping of `tiers` to UnifiedLog and the tasks of RemoteLogManager. The driver decides elections and ISRs."""
 
 from typing import Any
 

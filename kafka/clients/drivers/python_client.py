@@ -1,4 +1,4 @@
-"""Driver for Python clients: reads JSON commands from stdin, one a line, and writes events to stdout.
+"""A driver for Python clients: it reads JSON commands from stdin, one per line, and writes events to stdout.
 
 It runs in the client's own Python environment, so it imports only the client and the standard library.
 """

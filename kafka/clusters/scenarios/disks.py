@@ -2,8 +2,8 @@
 
 HYP-16: a replica stays eligible although its disk has failed, because its broker shuts down cleanly without that disk.
 Before 4.3, assigning another directory also empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs),
-after which only the last leader, broker 1, can be elected. In this order of events the records survive, but in that of
-HYP-17 they are lost, and the fix for HYP-16 does not help.
+after which only the last leader, broker 1, can be elected. The records survive in this order of events, but not in the
+order of HYP-17, and the fix for HYP-16 does not help there.
 
 HYP-17: a former leader that returns with a new disk is elected with an empty log, although other replicas have all
 records. Before 4.3, assigning a directory empties the ELR (handleAssignReplicasToDirs builds its change without the ELR

@@ -36,7 +36,6 @@ def elected_again_and_stopped(stage: Stage) -> None:
 
 
 def send_without(stage: Stage, slow: int) -> None:
-    """Leader 1 appends a record that a slow follower, which stays in the ISR, does not have."""
     stage.tell(f"Broker {slow} becomes slow: its fetches are delayed. It stays in the ISR for replica.lag.time.max.ms.")
     stage.hold(fetches(slow, of=1))
     before = stage.size(1)
