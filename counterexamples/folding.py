@@ -16,7 +16,7 @@ def fold(text: str, width: int, indent: str = "", more: str = "  ") -> list[str]
 
 def cut(text: str, first: int, rest: int) -> list[tuple[int, int]]:
     """Return the spans of a text's lines: at most `first` characters, then `rest`, if the text can be folded. A line
-    ends at the best kind of break in its last two thirds, and if there are several, at the last of these.
+    ends at the best kind of break in its last two thirds; if there are several, at the last one.
     """
     places, spans, start, room = _places(text), [], 0, first
     while len(text.rstrip()) - start > room:

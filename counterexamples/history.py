@@ -55,8 +55,8 @@ def _folded_messages(found: list[Change]) -> list[str]:
 def states_text(
     trace: Trace, path: Path, *, start: str = "initial", ending: str = "", known: frozenset[str] | None = None
 ) -> str:
-    """Return the states of a trace file, which end in its finding or in `ending`, the title of a step. `start` is the
-    title of the first state. With `known`, fields that depend only on other constants are left out.
+    """Return the states of a trace file, ending with its finding or with `ending`, the title of a step. `start` is the
+    title of the first state. With `known`, fields that depend only on other constants are omitted.
     """
     count = "1 state" if path.length == 1 else f"{path.length} states"
     last = fold(ending, WIDTH, more=UNDER_TITLE) if ending else fold(f"{trace.finding}: {count}", WIDTH)

@@ -1,9 +1,9 @@
 """Prevention: other settings, or a later protocol, under which the same steps end differently.
 
-Each switch is flipped, and the steps are taken again under the plain semantics. The effect of the switch is the first
-guard that refuses a step. The property is judged along the path. The path is not prevented if it decides the property
-before a step is refused, or if the model raises an error. Only this path is prevented; another path may still violate
-the property under the same settings.
+Each switch is flipped, and the steps are taken again under the plain semantics. The first guard that refuses a step
+shows the effect of the switch. The property is judged along the path. If the path decides the property before a step is
+refused, or if the model raises an error, the path is not prevented. Only this path is prevented; another path may still
+violate the property under the same settings.
 """
 
 import ast
@@ -120,7 +120,7 @@ def is_prevented(
 
 
 def _decides(other: Interpreter, prop: Property, before: Key, last: Transition | None) -> bool:
-    """Return whether a state, or the step to it, decides this property in the same way as its trace does."""
+    """Return whether a state, or the step to it, decides this property as on the trace."""
     if prop.kind.over_behaviours:
         return False
     states = (before,) if last is None else (before, last.after)
@@ -152,7 +152,7 @@ def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]
 
 
 def _later(trace: Trace, path: Path, raws: Sequence[Key]) -> Iterator[Prevention]:
-    """Yield the protocols with the same state class under which the steps end differently, oldest generation first."""
+    """Yield the protocols with the same state class under which the steps end differently, the oldest first."""
     machine = trace.protocol.machine
     for protocol in PROTOCOLS.values():
         other = protocol.machine

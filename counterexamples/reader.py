@@ -199,7 +199,6 @@ class _Reader:
             return found.machine.set_constants(chosen)
 
     def line_of_verdict(self, header: Mapping[str, Line], name: str, goes_with: str, missing: str, given: str) -> str:
-        """Return a header line that belongs to one verdict; raise UsageError if it is missing or misplaced."""
         verdict = header["verdict"]
         if verdict.text == goes_with and name not in header:
             self.refuse(verdict.number, f"the verdict is {goes_with!r}, but {missing}.")

@@ -30,8 +30,8 @@ from fencepost.model.language.records import Key
 
 
 class Difference(NamedTuple):
-    """The first line at which the recorded states differ from the model's; None if one of them ends there. `step` is
-    the step's number if a different step was taken at that line, or 0 if a different state was reached.
+    """The first line at which the recorded states differ from the model's; a line is None if its side ends there.
+    `step` is the number of the step if a different step was taken, or 0 if a different state was reached.
     """
 
     place: str
@@ -111,7 +111,7 @@ class Replay:
 
 def follow(trace: Trace, file: TraceFile | None = None) -> Replay:
     """Replay a trace; raise UsageError if a step is disabled, or if the end does not show the trace's claim. If the
-    trace's `file` is given, messages name the line, and report what has changed since the states were recorded.
+    trace's `file` is given, messages name the line and what has changed since the states were recorded.
     """
     return _Replaying(trace, file).run()
 

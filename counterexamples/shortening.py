@@ -39,7 +39,7 @@ class Attempts:
         return time.perf_counter() > self.deadline
 
     def take(self, steps: Steps) -> Steps | None:
-        """Return the enabled steps, up to where they show the trace's claim; None if they do not show it. A step whose
+        """Return the enabled steps, ending when they show the trace's claim; None if they do not show it. A step whose
         message is no longer in flight takes the most similar message; a step that a guard refuses is skipped.
         """
         if self.start is None:
@@ -153,10 +153,7 @@ def _first(attempts: Attempts, steps: Steps, candidates: Iterator[Steps]) -> Ste
 
 
 def _pieces(steps: Steps, size: int) -> Iterator[Steps]:
-    """Yield the steps without each chunk of this size.
-
-    The last chunk goes first, because early steps are needed most.
-    """
+    """Yield the steps without each chunk of this size, the last chunk first, because early steps are needed most."""
     for end in range(len(steps), 0, -size):
         yield steps[: max(0, end - size)] + steps[end:]
 
@@ -168,8 +165,8 @@ def _pairs(steps: Steps) -> Iterator[Steps]:
 
 
 def sizes(machine: Machine) -> list[str]:
-    """Return the constants that bound a field or a parameter, in declared order. Other constants, such as the version
-    of a request, select a behaviour, so changing them would change the question.
+    """Return the constants that bound a field or a parameter, in declared order. Other constants, such as a request's
+    version, select a behaviour; changing them would change the question.
     """
     used: set[str] = set()
     for total in bounds_of(machine.state):

@@ -34,7 +34,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Shrunk:
-    """A shortened trace, and how far shorter ones were excluded.
+    """A shortened trace, and the length up to which shorter ones were excluded.
 
     `checked` is a length in states: under the final constants, no other trace of at most this length violates the same
     property, unless it is as long as this one. `searched` is the number of distinct states in that search.
@@ -197,8 +197,8 @@ class _Shrinking:
     # smaller shapes, shorter paths
 
     def in_a_smaller_shape(self) -> None:
-        """Search for a trace that is not longer, with fewer brokers, replicas and the like; lower constants come first.
-        A shape that would need compilation is searched only if it contains all values that the steps name.
+        """Search for a trace that is not longer, with fewer brokers, replicas and the like; lower constants are tried
+        first. A shape that would need compilation is searched only if it contains all values that the steps name.
         """
         lowered = lower(self.trace, self.until(0.2))
         for trace in (lowered, self.trace) if lowered.constants != self.trace.constants else (self.trace,):

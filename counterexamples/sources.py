@@ -37,7 +37,7 @@ def place_of(function: Callable[..., Any]) -> Place:
 
 
 def promises(prop: Property) -> tuple[Entry, ...]:
-    """Return the guarantees that a property states, or otherwise those settled by runs that judge it."""
+    """Return the guarantees that a property states; if none, those settled by runs that judge the property."""
     known = entries()
     said = re.findall(r"[A-Za-z0-9-]+", (prop.text or inspect.getdoc(prop.function) or "").partition(":")[0])
     named = tuple(known[word] for word in said if word in known)

@@ -47,7 +47,7 @@ PILOTS, FEW = 500, 0.02
 @dataclass(frozen=True)
 class Profile:
     """The size of a test: `examples` of `schedules` schedules, of at most `depth` steps; reproducible if `fixed`.
-    Schedules are as long as nearly all random walks of the machine: bytes beyond the end of a walk are never read.
+    Schedules are long enough for nearly all random walks of the machine; bytes beyond the end of a walk are never read.
     """
 
     name: str
@@ -109,8 +109,8 @@ class Driver:
         self.schedules = self.steps = 0
 
     def strategy(self, schedules: int) -> Any:
-        """Return the strategy for this many schedules, concatenated in one string of bytes. From a list of strings,
-        Hypothesis would generate examples of mostly equal schedules.
+        """Return the strategy for this many schedules, concatenated in one string of bytes. Given a list of strings,
+        Hypothesis would mostly generate examples whose schedules are equal.
         """
         size = schedules * (self.depth + 1) * self.width.itemsize
         return hypothesis().strategies.binary(min_size=size, max_size=size)

@@ -33,8 +33,8 @@ class Cell(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The state's own fields (then `table` is empty), or one element of an array of records, as a row of its table. The
-    state's ghost variables and budgets form another part without a table, which comes last.
+    """The state's own fields (`table` is then empty), or one element of an array of records, as a row of the array's
+    table. Ghost variables and budgets form another part without a table, which comes last.
     """
 
     table: str
@@ -209,7 +209,7 @@ def _flatten(
 
 
 def _log(field: ArrayOf, value: Key, end: int) -> str:
-    """Return `[0:2/0 1:2/1]`. Slots beyond the end should be clear; if they are not, they are shown after `|`."""
+    """Return a log as `[0:2/0 1:2/1]`. Slots beyond the end should be clear; if they are not, they follow after `|`."""
     shown = [f"{offset}:{_entry(field, item)}" for offset, item in enumerate(value)]
     stray = [shown[offset] for offset in range(end, len(value)) if is_set(value[offset])]
     return "[" + " ".join([*shown[:end], *(["|", *stray] if stray else [])]) + "]"

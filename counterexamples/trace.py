@@ -1,4 +1,4 @@
-"""A trace: a question, and the steps that answer it. This module writes its text, `reader` reads it.
+"""A trace: a question, and the steps that answer it. This module writes a trace's text, and `reader` reads it.
 
 The file has a header, the actions, and the states, separated by lines `----`. Header and actions may be edited by hand;
 the states are regenerated (see `states`).
@@ -45,12 +45,12 @@ class Trace:
     """The steps of a protocol from an initial state, and their finding.
 
     `prop` is violated in the last state or, if it is a witness, reached there; None means that no action is enabled
-    there. A property of behaviours is violated for the values `args` of its parameters, and the trace repeats forever
-    from the state with index `loop`; or the trace is the `worst` path that the property allows. `initial` contains the
-    parameters of the machine's initial action, or None if there is one initial state. `removed` is the guard that the
-    protocol omits, or None. If `kafka` is set, it is the release that departs from the model at the last step, and
-    there is no property. If `recorded` is set, it names the partition of a cluster's history and the offsets in its
-    metadata log, and there is no property either.
+    there. For a property of behaviours, `args` are the values of its parameters; either the trace violates it and
+    repeats forever from the state with index `loop`, or the trace is the `worst` path that it allows. `initial`
+    contains the parameters of the machine's initial action, or None if there is one initial state. `removed` is the
+    guard that the protocol omits, or None. If `kafka` is set, it is the release that departs from the model at the last
+    step, and there is no property. If `recorded` is set, it names the partition of a cluster's history and the offsets
+    in its metadata log, and there is no property either.
     """
 
     title: str
@@ -72,7 +72,7 @@ class Trace:
 
     @property
     def judged_by_its_end(self) -> bool:
-        """Return whether the end must show a finding, unlike in departures of Kafka and in cluster histories."""
+        """Return whether the end must show a finding; it need not in departures of Kafka and cluster histories."""
         return not self.kafka and not self.recorded
 
     @property

@@ -93,10 +93,7 @@ def _arguments(trace: Trace, path: Path, prop: Property) -> list[Any]:
 
 
 class _Explained:
-    """An evaluation to be explained.
-
-    With `alternatives`, an `or` of false operands is shown with all of its operands.
-    """
+    """An evaluation to be explained; with `alternatives`, an `or` of false operands is shown with all operands."""
 
     def __init__(self, *, alternatives: bool = False) -> None:
         self.alternatives = alternatives
@@ -128,7 +125,6 @@ class _Explained:
             frame.explain(frame.result, scope, wanted=wanted)
 
     def note(self, name: str, text: str, value: Any) -> None:
-        """Record a value under a name, replacing the value of an outer variable with the same name."""
         self.is_hidden |= self.values.get(name, (text, value))[0] != text
         self.values[name] = text, value
 

@@ -77,8 +77,8 @@ def cross_check(
 ) -> CrossCheck:
     """Expand a sample of the stored states with the plain semantics; raise CrossCheckError at the first difference.
 
-    `count` is the size of the sample; with None, it depends on the allowed time. The states come from the search's
-    partitions unless `stored` is given.
+    `count` is the size of the sample; with None, it depends on the allowed time. Unless `stored` is given, the states
+    come from the search's partitions.
     """
     began = time.perf_counter()
     allowed = max(LEAST_SECONDS, SHARE * result.seconds)
@@ -101,7 +101,7 @@ def cross_check(
 
 
 def draw(total: int, seed: int) -> Iterator[int]:
-    """Yield the numbers below `total` in random order, in memory proportional to the count of numbers already drawn."""
+    """Yield the numbers below `total` in random order, using memory proportional to the numbers already drawn."""
     chosen = random.Random(seed)  # noqa: S311 (a sample)
     moved: dict[int, int] = {}
     for left in range(total, 0, -1):
@@ -230,7 +230,7 @@ class _Checker:
         return found
 
     def _expand(self, rows: Array) -> tuple[dict[str, int], Counter[tuple[str, int]], list[Counter[int]]]:
-        """Return the compiled code's counts of steps and refusals, and the hashes of each row's successors."""
+        """Return the counts of steps and refusals from compiled code, and the hashes of each row's successors."""
         search, worker, buffers = self.search, self.worker, self.search._buffers
         worker.fired[:] = 0
         worker.refused[:] = 0
@@ -252,7 +252,7 @@ class _Checker:
         return any(item.after == key for item in self.plain.transitions(parent))
 
     def _judge(self, state: Any, key: Key, steps: list[Transition]) -> None:
-        """Require that neither this state nor any step from it decides a property that the search left undecided."""
+        """Check that neither this state nor any step from it decides a property that the search left undecided."""
         for item in self.open:
             wanted = item.kind is Kind.SOMETIMES
             decided = (

@@ -146,7 +146,7 @@ class _Neighbours(MetaPathFinder):
 
     @contextmanager
     def found_first(self) -> Iterator[None]:
-        """Make imports find the folder's modules instead of modules with the same names from another load."""
+        """Make imports find the folder's modules, not modules of the same names from another load."""
         hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if self._is_ours(name.partition(".")[0])}
         sys.meta_path.insert(0, self)
         self.usual = [*sys.path]

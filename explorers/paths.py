@@ -1,7 +1,7 @@
 """Paths for display, on which each fault happens as late as possible.
 
-A search finds one of many shortest paths, which differ in the order of independent steps. The order on the path that a
-search finds is arbitrary, but a reader expects a fault next to its effect.
+A search finds one of many shortest paths, which differ in the order of independent steps. A search chooses an arbitrary
+order, but a reader expects a fault next to its effect.
 """
 
 from collections.abc import Iterable, Sequence

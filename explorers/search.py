@@ -43,8 +43,8 @@ def search(
     """Explore every reachable state of a machine and judge the properties. Call `watch` for each compilation.
 
     The `usual` properties are compiled together with the requested ones, so that requesting one of them later needs no
-    compilation. A complete search returns a digest of its states and of the steps of the actions in `summed`, if
-    that is given.
+    compilation. If `summed` is given, a complete search also returns a digest of its states and of the steps of these
+    actions.
     """
     options = options or Options()
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)

@@ -1,4 +1,4 @@
-"""Results of a run: verdicts, and how far they reach."""
+"""Results of a run: verdicts, and the limits within which they are valid."""
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from fencepost.model.language.interpreter import Path
 
 
 class Verdict(StrEnum):
-    """Verdict on one property. Each verdict says how far it reaches, so there is no plain "ok"."""
+    """A verdict on one property. Each verdict states its limits, so there is no plain "ok"."""
 
     HOLDS = "holds"
     """The property holds in every reachable state (or step) with the given constants. A witness was reached."""
@@ -245,7 +245,7 @@ def undetermined(item: Property) -> PropertyResult:
 
 @dataclass(frozen=True)
 class CrossCheck:
-    """The number of stored states that were expanded again (`states`), of those that the search expanded (`of`)."""
+    """How many stored states were expanded again (`states`), and how many the search expanded (`of`)."""
 
     states: int
     of: int

@@ -24,7 +24,7 @@ NO_ROOM, WRONG = "a value would leave its domain", "the model raises an error"
 
 class Refusal(NamedTuple):
     """A guard by its number in the action (-1 for none), its condition, the deciding part, and the values read there.
-    `bound` is the constant of a guard that limits the run and is not a rule of the protocol.
+    If the guard only limits the run and is not a rule of the protocol, `bound` is its constant.
     """
 
     number: int
@@ -109,7 +109,7 @@ def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
 
 @cache
 def _places(condition: str) -> tuple[Place, ...]:
-    """Return the places that a condition reads, except their parts, loop variables, and a module's constants."""
+    """Return the places that a condition reads, without their parts, loop variables and a module's constants."""
     tree = expression_of(condition)
     loops = {item.id for item in ast.walk(tree) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
     inner: set[ast.AST] = set()

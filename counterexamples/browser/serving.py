@@ -107,8 +107,8 @@ def address(what: str | None) -> str:
 
 @contextmanager
 def prepared() -> Iterator[Path]:
-    """Yield the folder with the page, rebuilt if its sources have changed. Until the block ends, no other process
-    removes it.
+    """Yield the folder with the page, rebuilt if its sources have changed. No other process removes it before the block
+    ends.
     """
     kept = cache_folder()
     folder = kept / f"{PREFIX}{_digest()}"

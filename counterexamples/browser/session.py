@@ -78,7 +78,6 @@ class Opened:
         }
 
     def measure(self, traces: Iterable[Trace]) -> View:
-        """Add archived traces under the same constants, from which the distance to a violation is known."""
         for trace in traces:
             self._measure(trace)
         return {"far": {number: self.far[key] for key, number in self.numbers.items() if key in self.far}}
@@ -95,10 +94,7 @@ class Opened:
         return Path(keys[0], tuple(steps), tuple(keys)), shown
 
     def _measure(self, trace: Trace) -> None:
-        """Record the number of steps to the violation for each state of a trace.
-
-        Archived traces are shortest traces.
-        """
+        """Record each state's number of steps to the violation on a trace; archived traces are shortest traces."""
         setting, prop = self.setting, trace.prop
         if (
             prop is None

@@ -44,7 +44,7 @@ def view(
     acts: bool = True,
 ) -> View:
     """Return a state; `came` is the step from `before` that led to it, whose changes are highlighted. If `explained`,
-    each guard that fails is shown with its values. Unless `acts`, actions are left out.
+    each guard that fails is shown with its values. Unless `acts`, actions are omitted.
     """
     found = itself(setting, key, explained=explained, acts=acts) | arrival(setting, key, before, came)
     return found | {"properties": found["properties"] + found.pop("of_step")}

@@ -99,7 +99,7 @@ class _Drawing:
         return LABELS + LANE * (place + 0.5)
 
     def x(self, lane: Lane | None) -> float:
-        """Return the x coordinate of a party's lane. The last lane is for everything without a party."""
+        """Return the x coordinate of a party's lane; the last lane is for everything without a party."""
         return self.at(self.count - 1 if lane is None else lane.place)
 
     def y(self, step: int) -> int:

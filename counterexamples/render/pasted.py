@@ -1,4 +1,7 @@
-"""A trace as a test to paste into another suite. If the protocol is a user's, the test depends on its file only."""
+"""A trace as a test to paste into another suite.
+
+If the protocol is a user's, the test needs only the protocol's file.
+"""
 
 import re
 import textwrap

@@ -26,8 +26,8 @@ it, it is still in flight at the end, or an unrelated step removed it.
 
 @dataclass
 class Flight:
-    """A message. Steps are numbered from 1; `sent` is 0 for the initial state, `ended` is 0 for a message still in
-    flight.
+    """A message. Steps are numbered from 1. `sent` is 0 for a message in the initial state, and `ended` is 0 for a
+    message still in flight.
     """
 
     number: int
@@ -51,7 +51,7 @@ class Flight:
 
 
 class Signal(NamedTuple):
-    """A step that informs another party, or learns from it, without a message in a bag."""
+    """A step that informs another party, or reads another party's state, without a message in a bag."""
 
     sender: Lane
     receiver: Lane

@@ -1,7 +1,7 @@
 """The replication protocol in which the controller elects any eligible replica, not the first of the replica list.
 
-It covers every order of the list at once, and brokers are interchangeable. It may elect leaders that no order explains:
-first one of two eligible replicas, later the other. What holds here holds for every order.
+It covers every order of the list at once, and brokers are interchangeable. It may also elect leaders that no single
+order allows: first one of two eligible replicas, later the other. What holds here holds for every order.
 """
 
 import sys
@@ -48,7 +48,7 @@ def eligible(s: State, c: C, isr: int, elr: int, acceptable: int) -> int:
 
 
 def is_choice(s: State, able: int, first: int, broker: int) -> bool:
-    """Return whether `first` may be the first of these replicas in the list; without an election it is `broker`."""
+    """Return whether `first` may be the first of these replicas in the list; if there is no election, `broker`."""
     return bits.contains(able, first) if able != 0 and not bits.contains(able, newest(s).leader) else first == broker
 
 
@@ -63,7 +63,7 @@ def elected(s: State, c: C, isr: int, elr: int, acceptable: int, first: int) -> 
 
 
 def able_without(s: State, c: C, broker: int) -> int:
-    """Return the replicas that may lead once the broker has left the ISR; the leader, if it is not a member."""
+    """Return the replicas that may lead once the broker has left the ISR; if the broker is not a member, the leader."""
     isr = bits.without(newest(s).isr, broker)
     if isr == newest(s).isr:
         return 0
@@ -300,10 +300,10 @@ PROPERTIES = tuple(
 
 
 def verdicts_by_order(constants: dict[str, object], *, version: str = "", only: tuple[str, ...] = ()) -> dict[str, str]:
-    """Return each property's verdict in the protocol with any leader, and for a violated one the orders.
+    """Return each property's verdict with any leader, and the orders that violate it.
 
-    Brokers are numbered in the order of the list, so an order is the place of the first leader: the others are alike
-    because all are in the ISR. Raise UsageError if `initial_isr` leaves one out.
+    Brokers are numbered in the order of the list, so an order is given by the position of the first leader: the other
+    brokers are alike, because all are in the ISR. Raise UsageError if `initial_isr` leaves one out.
     """
     found = fencepost.check(MACHINE, PROPERTIES, constants=constants, version=version, only=only, symmetry=True)
     if found.constants["initial_isr"] < found.constants["brokers"]:

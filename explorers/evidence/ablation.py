@@ -80,8 +80,8 @@ class RowOutcome:
     """Result of a search with one guard removed or one setting changed.
 
     `refused` counts the steps of the original machine that this guard is the first to refuse; `alone` counts the steps
-    that no other guard refuses. `grown` is true if additional states are reached. If it is, `alone` can be None, which
-    means that steps which only this guard refuses exist but were not counted.
+    that no other guard refuses. `grown` is true if additional states are reached. In that case, `alone` can be None:
+    steps that only this guard refuses exist but were not counted.
     """
 
     row: Row

@@ -3,7 +3,7 @@
 A behaviour is the sequence of observations along a path, without consecutive repetitions. Machine A has a behaviour
 that B lacks if no path of B produces the same observations. To find one, both machines are followed together: each
 sequence of observations is mapped to the set of states of A and the set of states of B that it can lead to. The first
-observation that only one machine can make completes a shortest behaviour that the other one lacks.
+observation that only one machine can make completes a shortest behaviour that the other machine lacks.
 """
 
 import ast
@@ -119,7 +119,7 @@ class _Watch:
         return found
 
     def _one_by_one(self) -> OnlyOne | None:
-        """Compare paths step by step. Each observation must identify a single state."""
+        """Compare paths step by step; each observation must identify a single state."""
         firsts = [np.flatnonzero(space.firsts) for space in self.spaces]
         for side, other in ((0, 1), (1, 0)):
             alone = firsts[side][~np.isin(self.seen[side][firsts[side]], self.seen[other][firsts[other]])]

@@ -3,7 +3,7 @@
 Budgets are tried in order of cost. A budget is skipped if it includes a smaller one that already violates the property,
 so every result is minimal, and no minimal result within the constants is missed. If the typed program shows that every
 behaviour with fewer faults is also possible with more, the largest budgets are searched first: if they violate nothing,
-no smaller budget does. This cannot be shown if a property or an unrelated guard reads a budget; then each smaller
+no smaller budget does. If a property or an unrelated guard reads a budget, this cannot be shown, and each smaller
 budget is searched.
 """
 

@@ -27,8 +27,8 @@ Array = np.ndarray[Any, Any]
 
 
 class Space:
-    """The N states of a complete and exact search, sorted by owner. `depths` (N) is 1 for initial states, and `firsts`
-    (N) marks them.
+    """The N states of a complete and exact search, sorted by owner. `depths` (N) is 1 for initial states, which
+    `firsts` (N) marks.
     """
 
     def __init__(self, search: Search) -> None:

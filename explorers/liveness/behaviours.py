@@ -2,8 +2,8 @@
 
 Strong fairness is a Streett condition. Each round computes the strongly connected components in time linear in the
 number of edges. If a component violates a strong constraint, only its states in which the constraint is disabled are
-kept, so no later round can violate the same constraint there. Therefore each state is examined in at most one round
-more than there are strong constraints.
+kept, so no later round can violate the same constraint there. Therefore, if there are n strong constraints, each state
+is examined in at most n + 1 rounds.
 """
 
 from collections.abc import Callable
@@ -139,7 +139,7 @@ class Analysis:
         return self.dearest(inside, best)
 
     def fair_parts(self) -> Array | None:
-        """Return each state's fair component (where a fair behaviour may stay forever), or -1; None if none exists."""
+        """Return each state's component in which a fair behaviour may stay forever, or -1; None if there is none."""
         count = self.rows.states
         fair = np.full(count, -1, np.int32)
         component, order = np.full(count, -1, np.int32), np.zeros(count, np.int32)
@@ -155,8 +155,8 @@ class Analysis:
     # -- ways
 
     def stems(self, inside: Array) -> tuple[Array, Array]:
-        """Return each state's distance from an initial state, or -1 outside the region, and a shortest path's last
-        edge.
+        """Return each state's distance from an initial state, or -1 outside the region, and the last edge of a shortest
+        path.
         """
         depth = self.depth(self.begins)
         order = np.argsort(depth[self.begins], kind="stable")

@@ -30,7 +30,7 @@ MOST = 1 << 62
 
 
 class Part(NamedTuple):
-    """A component of a step's number: its name, its path in a message, its least value, and its number of values."""
+    """A component of a step's number: its name, its path in a message, its least value, and how many values it has."""
 
     param: str
     text: str
@@ -91,7 +91,7 @@ def hashed_ids_of(machine: Machine, layout: Layout) -> TransitionIds:
     """Return a numbering of a machine's steps by the action's position and all arguments.
 
     The numbering does not depend on domains, so machines with different domains number equal steps equally. Steps with
-    several arguments are hashed, so they can collide with the probability of a hash collision.
+    several arguments are hashed, so their numbers can collide.
     """
     parts: dict[str, tuple[Part, ...]] = {}
     for item in machine.actions:
@@ -152,7 +152,7 @@ def _inner(build: Builder, value: Value, place: int) -> tuple[str, Memory]:
 
 
 def _at(value: Any, way: tuple[int, ...]) -> int:
-    """Return the number at a path in a message, or 0 beyond the end of an array, as compiled code does."""
+    """Return the number at a path in a message; beyond the end of an array, 0, as in compiled code."""
     for place in way:
         if place >= len(value):
             return 0
@@ -268,8 +268,8 @@ def stems(graph: Graph, inside: Array, begins: Array, depth: Array, distance: Ar
 
 
 def walk(graph: Graph, fairness: Fairness, part: Array, ends: tuple[int, int], pending: Array, via: Array) -> int:
-    """Return the last edge of a shortest walk, or -1 if none exists. The walk goes from `ends[0]` to `ends[1]` or, if
-    this is -1, to an edge or state that satisfies a pending constraint.
+    """Return the last edge of a shortest walk, or -1 if none exists. The walk starts at `ends[0]` and ends at `ends[1]`
+    or, if `ends[1]` is -1, at an edge or state that satisfies a pending constraint.
     """
     queue = np.empty(max(2, len(part)), np.int32)
     queue[:2] = ends

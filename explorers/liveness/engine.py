@@ -152,7 +152,9 @@ class Engine(Stoppable):
         return Terms(masks, strong, allowed, np.array(by_class, np.int64))
 
     def costs(self, number: int) -> Array:
-        """Return each edge's cost; -1 is an error, which counts only if the edge lies between `when` and `then`."""
+        """Return each edge's cost. The cost -1 is an error, which counts only if the edge lies between `when` and
+        `then`.
+        """
         cost, checks = self.predicate(f"cost_{number}")
         found = np.empty(len(self.rows.targets), np.int64)
         first = 0

@@ -1,6 +1,6 @@
 """The graph of a finished search, and the code compiled for it: step numbers and predicates.
 
-There are two modules. The module with the machine's actions takes long to compile and serves all properties; the other
+There are two modules: one contains the machine's actions, takes long to compile, and serves all properties; the other
 one contains the properties.
 """
 
@@ -238,8 +238,8 @@ def digest_of(
 ) -> int:  # fmt: skip
     """Return the sum modulo 2^64 of the hashes of all states and of their steps by these actions.
 
-    The sum does not depend on the order. An action is identified by its position among the names, a step by all of its
-    arguments. `kernels` are the search's.
+    The sum does not depend on the order. An action is identified by its position in `names`, and a step also by all of
+    its arguments. `kernels` are those of the search.
     """
     some = replace(machine, actions=tuple(machine.action(name) for name in names))
     steps = _numbered(some, constants, normalize=normalize) if names else kernels

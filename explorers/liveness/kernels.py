@@ -71,7 +71,7 @@ def by_source(parents: U32s, first: I64, count: I64, degrees: I64s, starts: I64s
 
 @kernel
 def reach(graph: I64s, masks: U64ss, group: I32s, enabled: U64ss, queue: I32s, count: I64) -> I64:
-    """Compute the region: the states reachable by allowed edges from the `count` states in `queue` while `then` fails.
+    """Compute the region: the states reachable by allowed edges from the `count` states in `queue` before `then` holds.
 
     `group` becomes 0 inside the region. `enabled` receives the constraints that each state's allowed edges to other
     states satisfy. On return, `queue` contains the region, and its size is returned.
@@ -99,7 +99,7 @@ def reach(graph: I64s, masks: U64ss, group: I32s, enabled: U64ss, queue: I32s, c
 
 @kernel
 def components(graph: I64s, nodes: I32s, group: I32s, component: I32s, order: I32s, room: I32ss, cursor: I64s) -> I64:
-    """Write the number of each node's strongly connected component; no edge leads to a component with a greater number.
+    """Number the strongly connected components of the nodes; no edge leads to a component with a greater number.
 
     This is Tarjan's algorithm with an explicit stack. `order` is working memory for all states, `cursor` and the three
     rows of `room` for all nodes.
@@ -269,8 +269,8 @@ def walk(graph: I64s, part: I32s, masks: U64ss, enabled: U64ss, pending: U64ss, 
     """Find a shortest walk inside a component from queue[0] to queue[1] or, if that is -1, to a pending constraint.
 
     `pending` has one row for all pending constraints and one for the weak ones. An edge satisfies the constraints in
-    its mask; a state satisfies the weak ones that it does not enable. Returns the last edge, or -1 if there is no walk;
-    `via` leads back from that edge's source.
+    its mask; a state satisfies the weak constraints that it does not enable. Returns the last edge, or -1 if there is
+    no walk; `via` leads back from that edge's source.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)

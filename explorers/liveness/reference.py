@@ -169,7 +169,7 @@ class Reference:
         return tuple(loop)
 
     def kept(self, left: set[Instance], key: Key, edge: Edge) -> bool:
-        """Return whether a step satisfies one of these constraints, as an instance of it or by disabling a weak one."""
+        """Return whether a step satisfies one of these constraints, by its action or by disabling a weak one."""
         return any(
             item in edge.promises or (not self.strong[item[0]] and item not in self.region.enabled[key])
             for item in left
@@ -203,7 +203,7 @@ class Reference:
                         yield stems[key].around((edge.step, *(item.step for item in back)))
 
     def extreme(self, choose: Callable[[int, int], int]) -> dict[Key, int]:
-        """Return the cost of the most expensive or the cheapest path from each state that has such a path."""
+        """Return the cost of the most expensive (or cheapest) path from each state from which there is a path."""
         found: dict[Key, int] = {}
         for _ in range(len(self.region.edges) + 1):
             before = dict(found)
@@ -288,10 +288,9 @@ _WORSE = (Reach.NEVER, Reach.UNBOUNDED, Reach.BOUNDED)
 def summary(prop: Property, constants: Constants, findings: list[BehaviourFinding]) -> PropertyResult:
     """Return the worst verdict over all arguments.
 
-    Ties go to the nearest finding, then to the arguments declared first.
-
-    Which finding is nearest depends only on the graph, so every engine reports the same arguments. The length of the
-    loop is not compared, because an engine need not find the shortest loop.
+    Ties go to the nearest finding, then to the arguments declared first. The nearest finding depends only on the graph,
+    so every engine reports the same arguments. The length of the loop is not compared, because an engine need not find
+    the shortest loop.
     """
     chosen = min(
         findings,
@@ -335,8 +334,8 @@ def with_behaviours(
 def beside_error(
     error: DomainError, result: Result, properties: tuple[Property, ...], known: Mapping[str, PropertyResult]
 ) -> Result:
-    """Return the result with the `known` properties, after another property of behaviours raised an error. If nothing
-    is violated, raise the error.
+    """Return the result with the verdicts that were `known` when another property of behaviours raised an error. If
+    nothing is violated, raise the error.
     """
     found = {item.name: undetermined(item) for item in properties}
     found |= {item.name: item for item in result.properties} | dict(known)

@@ -1,6 +1,6 @@
 """Check that a path shows a violation of a property of behaviours, by its definition on the plain semantics.
 
-Every engine's finding is checked before it is displayed, and so is every replayed trace file.
+Findings of every engine are checked before they are displayed, and so are replayed trace files.
 """
 
 from collections.abc import Iterable, Iterator
@@ -155,7 +155,7 @@ def retrace(plain: Interpreter, start: Key, steps: Iterable[Step], loop: int | N
 def confirmed(
     plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path, reach: Reach, cost: int | None
 ) -> Path:
-    """Return the path of an engine's finding; raise MismatchError if the path does not show the finding."""
+    """Return the path of an engine's finding; raise MismatchError if the path does not show that finding."""
     found = shown(plain, prop, args, path)
     if isinstance(found, str):
         raise MismatchError(

@@ -26,7 +26,7 @@ class Explored(Protocol):
 def explain(
     search: Explored, rows: Iterable[Any], decided: Iterable[str], way: Callable[[int], Path] | None = None
 ) -> None:
-    """Raise the plain semantics' error for a check that failed in compiled code in one of these rows, taken in order.
+    """Raise the plain semantics' error for a check that failed in compiled code on one of these rows, taken in order.
 
     Properties in `decided` (by name) are not evaluated. Once a row decides a property, it is not evaluated on later
     rows. `way` returns the path to the row with a given number. Without it, the error shows only the state.
@@ -46,7 +46,7 @@ def explain(
 
 
 def _go_through(search: Explored, key: Key, decided: set[str]) -> None:
-    """Judge a state and take every step from it, and so raise any error that the plain search would raise."""
+    """Judge a state and take every step from it, to raise any error that the plain search would raise."""
     for prop in search.properties:
         asked = not prop.over_steps and prop.name not in decided
         if asked and search.plain.holds(prop, key) is (prop.kind is Kind.SOMETIMES):

@@ -100,8 +100,8 @@ class WorkerPool:
         self._threads = []
 
     def share(self, tasks: int, work: Callable[[Worker, int], None], states: int) -> None:
-        """Run tasks 0 to tasks - 1; each worker takes the next task when it is free. If several tasks fail, raise the
-        error of the first one, whatever the number of workers.
+        """Run tasks 0 to tasks - 1; each worker takes the next task when it is free. If several tasks fail, the error
+        of the first task is raised, regardless of the number of workers.
         """
         queue = iter(range(tasks))
         failed: dict[int, Exception] = {}
@@ -137,7 +137,7 @@ class WorkerPool:
 
 
 def _serve(asked: SimpleQueue[Callable[[], None] | None], ended: SimpleQueue[BaseException | None]) -> None:
-    """Run the requested work in order. A queue wakes a thread sooner than an executor's futures do."""
+    """Run the requested work in order. A queue wakes a thread sooner than the futures of an executor do."""
     while (work := asked.get()) is not None:
         try:
             work()
@@ -252,8 +252,8 @@ class Expansion:
             count_bounds(self.kernels.source, worker.checks, bounds)
 
     def rounds(self) -> list[np.ndarray[Any, Any]]:
-        """Return the level's batches as rows of `PIECE` numbers, grouped into rounds. All states of a batch have one
-        owner.
+        """Return the level's batches as rows of `PIECE` numbers, grouped into rounds. The states of a batch have the
+        same owner.
         """
         found = []
         for owner, (first, last) in enumerate(zip(self.position.starts, self.position.ends, strict=True)):
@@ -337,7 +337,9 @@ class Expansion:
         return self.trees.facts, self.trees.steps, address_of(worker.opened), self.trees.room()
 
     def _expand(self, worker: Worker, failed: list[tuple[int, Worker]]) -> None:
-        """Expand batches until all are taken or one fails. Earlier batches have all been taken by other workers."""
+        """Expand batches until all are taken or one fails. When one fails, all earlier batches have been taken by
+        workers.
+        """
         expand = self._call(worker).expand
         while True:
             number = expand()

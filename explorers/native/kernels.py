@@ -24,7 +24,7 @@ PIECE = 6
 def hash_row(words, row):
     """Return a 64-bit hash of a row.
 
-    Each step is invertible in the word, so changing one word always changes the hash.
+    Each step is invertible in its word, so changing one word always changes the hash.
     """
     h = np.uint64(0x9E3779B97F4A7C15)
     for word in range(words.shape[1]):
@@ -188,7 +188,9 @@ def insert(
     words: U64ss, hashes: U64s, parents: U32s, order: U32ss, starts: I64ss, parts: I64ss, first: I64, place: I64s,
     tasks: I64s, queue: I64s, keyed: I64,
 ) -> I64:  # fmt: skip
-    """Insert each owner's successors from some batches, in order. Return -1, or the first owner that needs more room.
+    """Insert each owner's successors from some batches, in order.
+
+    Return -1, or the first owner whose partition needs more room.
 
     `parts` has a row for each owner, beginning with `first`: the addresses and sizes of the arrays with the owner's
     states. `place` = [owner to continue with, or -1; number of batches]. Further owners are taken from `tasks`, a

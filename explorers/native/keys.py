@@ -168,8 +168,8 @@ class KeyTable:
         del before
 
     def _make(self, slots: int) -> None:
-        """Create an empty table. An entry stores the bits of a key that its slot does not determine, within `REACH`
-        homes.
+        """Create an empty table. An entry stores those bits of a key that its slot, at most `REACH` slots from its
+        home, does not determine.
         """
         lefts, rights = self._bits()
         size = lefts + rights or packed.FINGERPRINT_BITS

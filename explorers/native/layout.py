@@ -77,7 +77,7 @@ class Layout:
     numbers: tuple[int, ...]
 
     def at(self, numbers: Sequence[int]) -> "Layout":
-        """Return the layout of a run: unchanged in memory, and in storage as narrow as the run's constants allow."""
+        """Return the layout of a run: the same in memory, and in storage as narrow as the run's constants allow."""
         return replace(self, numbers=tuple(numbers))
 
     # -- in memory
@@ -262,8 +262,8 @@ def layout_of(state: type[Record], constants: Constants) -> Layout:
 class Spot(NamedTuple):
     """A number in a record before a run's constants are known. The number's bounds are positions in `depends`.
 
-    The number is in use if, for each enclosing array (its index there, the position of the length), the index is below
-    the length.
+    The number is in use if its index in each enclosing array is below that array's length; each array is given as this
+    index and the position of the length.
     """
 
     offset: int

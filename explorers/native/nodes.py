@@ -93,7 +93,7 @@ def top_left(steps):
 
 @helper
 def value_of(steps, step, words, n, now, at):
-    """Return the value of a step's node: a word of row `n`, or the pair of its children's numbers."""
+    """Return the value of a step's node: either a word of row `n`, or the pair of its children's numbers."""
     one, other = steps[step, 1], steps[step, 2]
     if other < 0:
         return words[n, one]

@@ -116,7 +116,7 @@ UNDO_FIRST, UNDO_LAST = 0xCFEE444D8B59A89B, 0x9CB4B2F8129337DB
 
 @helper
 def placed(key, lefts, rights, first_lefts, first_rights):
-    """Return the bits that determine a key's slot. Bits added later come last, which keeps the order stable."""
+    """Return the bits of a key that determine its slot. Bits added later come last, so that the order is stable."""
     if lefts == 0:
         return key & ones(FINGERPRINT_BITS)
     left, right = key & np.uint64(0xFFFFFFFF), key >> np.uint64(32)
@@ -147,7 +147,7 @@ def home_of(bits, size, slots):
 
 @helper
 def whole(entry, slot, size, slots, width):
-    """Return all bits of the key in a slot: the greatest key that ends in the stored bits and may be in this slot."""
+    """Return all bits of the key in a slot: the greatest key that ends in the stored bits and can be in this slot."""
     most = ((np.uint64(min(slot + 1, slots)) << np.uint64(32)) + np.uint64(slots - 1)) // np.uint64(slots)
     return greatest(entry, most, size, width)
 
@@ -208,7 +208,7 @@ def enter(part, bits, slot, number):
 
 @helper
 def is_new(part, key):
-    """Return whether a key is missing from the table; if so, prefetch the memory for its number."""
+    """Return whether the table lacks a key; if so, prefetch the memory for the key's number."""
     slots, size, width = part[SLOTS], part[SIZE], part[WIDTH]
     table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
     bits = placed(key, part[LEFTS], part[RIGHTS], part[FIRST_LEFTS], part[FIRST_RIGHTS])

@@ -70,7 +70,7 @@ class Tiers:
 
     @property
     def waits(self) -> bool:
-        """Return whether code is being optimized, for which a processor should be left free."""
+        """Return whether code is being optimized, so that a processor should be left free."""
         return self.kernels.level == CHEAP and _optimizer.is_busy
 
     def after(self, levels: Sequence[int]) -> Kernels:
@@ -163,7 +163,7 @@ _optimizer = _Optimizer()
 
 @atexit.register
 def _end() -> None:
-    """End the process if this process started it. A forked process inherits the object but did not start it."""
+    """End the process if this process started it: a forked process inherits the object but not the child."""
     _optimizer.end()
 
 

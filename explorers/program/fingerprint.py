@@ -1,4 +1,4 @@
-"""Text of a machine and its properties. The text changes whenever something changes on which a search depends."""
+"""The text of a machine and its properties, which changes whenever something changes on which a search depends."""
 
 import ast
 import re
@@ -80,7 +80,7 @@ def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 
 
 def plain_texts(function: object) -> list[str]:
-    """Return everything that a function outside the language (such as `refuse`) depends on: its text and its names."""
+    """Return everything that a function outside the language (such as `refuse`) depends on: source texts and names."""
     found = []
     functions = [function]
     for item in functions:

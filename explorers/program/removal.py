@@ -1,7 +1,7 @@
 """Machines with one guard removed, which are explored to find out what the guard is for.
 
-Such a machine is an ordinary machine. Explore it with `Interpreter(..., bounded=True)`: a step that the guard refused
-may leave a field's domain, and then the domain refuses it instead.
+Such a machine is an ordinary machine. Explore it with `Interpreter(..., bounded=True)`: if a step that the guard
+refused would leave a field's domain, the domain refuses the step instead.
 """
 
 import ast
@@ -128,7 +128,7 @@ def _without(item: Action, guard: Guard) -> Callable[..., None]:
 
 
 def _sentence(made: Function, guard: ast.Call, piece: ast.expr) -> str:
-    """Return a guard in words: the comment beside it, or the docstrings of the predicates that it calls."""
+    """Return a guard in words, from the comment beside it or the docstrings of the predicates that it calls."""
     return next(_comments(made, guard), "") or "; ".join(dict.fromkeys(_predicates(made, piece)))
 
 

@@ -1,10 +1,8 @@
 """The cache that persists between runs.
 
-Cached code is executed, so only the current user may be able to write to the cache.
-
-Anyone who can write to a parent folder of a file can replace the file. Therefore only the current user can access the
-cache folder (0700), and every folder and link above it must belong to this user or to root and must not be writable by
-others.
+Cached code is executed, so only the current user may be able to write to the cache. Anyone who can write to a parent
+folder of a file can replace the file. Therefore only the current user can access the cache folder (0700), and every
+folder and link above it must belong to this user or to root and must not be writable by others.
 """
 
 import atexit
@@ -39,8 +37,8 @@ def cache_folder() -> Path:
     """Return the cache's folder, which only the current user can access.
 
     The folder is FENCEPOST_CACHE if set, otherwise `fencepost` in XDG_CACHE_HOME or ~/.cache. If the folder cannot be
-    written or another user could change it, a temporary folder is used until this process ends, except that UsageError
-    is raised for FENCEPOST_CACHE.
+    written or another user could change it, a temporary folder is used until this process ends; for FENCEPOST_CACHE,
+    UsageError is raised instead.
     """
     named = os.environ.get(NAMED)
     try:
@@ -79,7 +77,7 @@ def private_folder(path: Path) -> Path:
 
 
 def write_cached(path: Path, content: bytes) -> None:
-    """Write a cache file atomically, so that no process reads half of it. If the disk is full, do nothing."""
+    """Write a cache file atomically, so that no process reads an incomplete file. If the disk is full, do nothing."""
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_file(path, content, lasting=False, mode=0o600)
@@ -101,7 +99,10 @@ def read_cached(path: Path) -> bytes:
 
 
 def _resolve(path: Path) -> Path:
-    """Return `path` with links resolved. Check every folder above it, and create missing ones for this user alone."""
+    """Return `path` with links resolved.
+
+    Check every folder above it, and create missing folders for this user alone.
+    """
     at, links = Path("/"), 0
     _require_safe(at)
     waiting = list(reversed(path.absolute().parts[1:]))

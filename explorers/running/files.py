@@ -41,8 +41,10 @@ def write_file(path: Path, content: bytes | memoryview, *, lasting: bool = True,
 
 
 def write_named(path: Path, content: bytes) -> None:
-    """Write a file that a user named. A regular file is replaced atomically; pipes and devices are written in place. An
-    error leaves the old content unchanged. A read-only file is not replaced, even if the folder's permissions allow it.
+    """Write a file that a user named.
+
+    A regular file is replaced atomically, so an error leaves the old content unchanged; pipes and devices are written
+    in place. A read-only file is not replaced, even if the folder's permissions allow it.
     """
     is_open = path.is_symlink() and {"/dev", "/proc"} & set(map(str, path.absolute().parents))  # such as /dev/stdout
     if path.exists() and (is_open or not (path.is_file() and os.access(path, os.W_OK))):

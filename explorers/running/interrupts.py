@@ -107,11 +107,10 @@ class Signals:
 def interruptible(doing: str = "") -> Iterator[None]:
     """Make Ctrl-C raise Stopped, with the name of the work, inside the block.
 
-    Child processes forked there ignore Ctrl-C.
-
-    An exception raised in a destructor or in an LLVM callback would be lost, so it is raised afterwards. If the caller
-    cancels, the main thread is interrupted; other threads check only before and after the block. No signal is sent once
-    the earlier handler is restored, because it would interrupt unrelated work.
+    Child processes forked there ignore Ctrl-C. An exception raised in a destructor or in an LLVM callback would be
+    lost, so it is raised afterwards. If the caller cancels, the main thread is interrupted; other threads check only
+    before and after the block. No signal is sent once the earlier handler is restored, because it would interrupt
+    unrelated work.
     """
     stop_if_cancelled(doing)
     if threading.current_thread() is not threading.main_thread():
@@ -157,7 +156,10 @@ def interruptible(doing: str = "") -> Iterator[None]:
 
 
 def _send(number: int) -> None:
-    """Send a signal to the main thread, because no other thread's signal interrupts the main thread's blocking call."""
+    """Send a signal to the main thread.
+
+    A signal to another thread would not interrupt the main thread's blocking call.
+    """
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:

@@ -37,7 +37,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 class MappedPartition:
-    """One partition's rows and tables with `OWNERS` shares, as arrays of shape (owners, capacity). Use it under
+    """One partition's rows and tables with `OWNERS` shares, as arrays of shape (owners, capacity). Use it only inside
     `locked`. `counts` is each owner's number of states.
     """
 

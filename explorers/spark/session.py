@@ -1,4 +1,4 @@
-"""Spark sessions, or one sentence on why a session failed; tasks; and a shuffle of raw blocks.
+"""Spark sessions, the reason if one fails to start, tasks, and a shuffle of raw blocks.
 
 PySpark's own `partitionBy` would pickle every block, and could run a receiver on any executor. This shuffle passes
 blocks unchanged. The shuffle forms the union of the shuffled partitions and a cached RDD with the same partitioner and
@@ -122,8 +122,8 @@ def _started(conf: SparkConf, cluster: Cluster) -> SparkContext:
 
 
 def kept_aside() -> IO[str]:
-    """Return an empty temporary file; raise UsageError if the disk is full. Java reports its start in a temporary file.
-    If Java cannot write one, pyspark waits forever.
+    """Return an empty temporary file; raise UsageError if the disk is full. Java reports its start in a temporary file;
+    if it cannot write one, pyspark waits forever.
     """
     try:
         made = tempfile.NamedTemporaryFile("w+", prefix="fencepost-spark-", suffix=".log")  # noqa: SIM115 (it stays)
@@ -203,9 +203,7 @@ Found = TypeVar("Found")
 def run_tasks(
     context: SparkContext, task: Callable[[Item], Found], items: Sequence[Item], done: Callable[[Item, Found], None]
 ) -> str:
-    """Run `task` on executors for each item, one per processor at a time.
-
-    Return why it ended early, or an empty string.
+    """Run `task` on executors for each item, one per processor at a time; return why it ended early, or "".
 
     `done` is called in the calling thread, in order of completion; if it raises an error, all tasks are cancelled. A
     signal cancels running tasks and prevents new ones. If an executor is lost, Spark runs its items elsewhere. Raises
@@ -273,7 +271,7 @@ class Exchange:
 
     def run(self, send: Sender, receive: Receiver) -> list[bytes]:
         """Let every partition send blocks and then receive its own. Return the results in partition order. `send` and
-        `receive` may run more than once for a partition, and must then have the same result.
+        `receive` may run more than once for a partition, and must return the same result each time.
         """
         from pyspark import RDD
         from pyspark.serializers import NoOpSerializer

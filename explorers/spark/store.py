@@ -134,10 +134,7 @@ class Store:
         self.system, self.path = folder_of(url)
 
     def write_block(self, block: Block) -> tuple[int, int]:
-        """Write a block; return its size and checksum.
-
-        If this is interrupted, the block is either complete or absent.
-        """
+        """Write a block completely or not at all; return its size and checksum."""
         named = {name: getattr(block, name) for name in ("level", "partition", "firsts", "shares")}
         head = json.dumps({**named, "itemsize": block.rows.dtype.itemsize}).encode()
         rows, ancestors = np.ascontiguousarray(block.rows).view(np.uint8), block.ancestors.view(np.uint8)

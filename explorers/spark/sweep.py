@@ -204,7 +204,7 @@ def run(
     kept: bool = True,
 ) -> Swept:
     """Run the missing walks of all blocks, and save them after each round. If a job fails, the sweep ends, but earlier
-    walks are kept. `kept` is true if the folder outlives the run.
+    walks are kept. `kept` means that the folder outlives the run.
     """
     wanted = blocks_of(sweep, walks)
     waiting = missing(spark, folder, wanted)

@@ -74,7 +74,7 @@ def added(bag: Bag, where: Flag) -> Rec:
 
 def removed(bag: Bag, message: Refs, where: Flag) -> Flag:
     """Remove this message if the bag contains it, otherwise the first equal one. Return the condition that there is
-    none. While the bag is sorted, equal messages are adjacent, so it does not matter which one is removed.
+    none. If the bag is sorted, equal messages are adjacent, so it does not matter which one is removed.
     """
     missing: Flag = True
     others = []
@@ -156,7 +156,7 @@ def _closed(bag: Bag, slots: Slots, holes: list[Flag]) -> tuple[Slots, list[Flag
 
 
 def _inserted(bag: Bag, slots: Slots, on: Flag, message: Rec) -> Slots:
-    """Return ascending slots with one more message if `on` holds, placed after the messages that are not greater."""
+    """Return ascending slots with one more message if `on` holds, placed after all messages that are not greater."""
     found: Slots = []
     shifts: Flag = False
     earlier: tuple[Flag, Rec] = (False, bag.blank)

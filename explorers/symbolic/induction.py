@@ -1,8 +1,7 @@
 """Induction: a conjunction of predicates holds initially, and every step preserves it.
 
 The state before a step is any state in which the conjunction holds, reachable or not. Therefore a step that breaks the
-conjunction need not be a violation. Such a step is a counterexample to induction, and shows what the conjunction is
-missing.
+conjunction need not be a violation. Such a step is a counterexample to induction, and shows what the conjunction lacks.
 """
 
 from collections.abc import Callable

@@ -2,9 +2,9 @@
 
 After a havocked loop, everything that the loop may write has an arbitrary value of its domain. This over-approximates
 the loop, so proofs are sound, but a counterexample to induction need not be a step of the model. The written places are
-the fixed point of a repeated walk through the body: each walk is for an arbitrary iteration, from a state in which the
-places found so far have arbitrary values. Checks in that iteration apply to every iteration, so an error in the body
-becomes a cut of the proof.
+found by walking through the body repeatedly until no new one appears: each walk stands for an arbitrary iteration, from
+a state in which the places found so far have arbitrary values. Checks in that iteration apply to every iteration, so an
+error in the body becomes a cut of the proof.
 """
 
 from typing import Any, NamedTuple
@@ -42,8 +42,8 @@ def _set(place: Cell | Slot, content: Any) -> None:
 
 
 def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
-    """Havoc an unbounded loop: if it runs at all, everything that it may write has an arbitrary value after it. Raises
-    ModelError inside an unbounded fold, where one value for all of its numbers would be an under-approximation.
+    """Havoc an unbounded loop: if it runs at all, everything that it may write has an arbitrary value afterwards.
+    Raises ModelError inside an unbounded fold, where a single value for all iterations would be an under-approximation.
     """
     start, stop = source
     entry, known = frame.live, dict(frame.slots)

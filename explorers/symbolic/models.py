@@ -20,10 +20,7 @@ SIZES = (1, 2, 3, 5, 8)
 
 @dataclass(frozen=True)
 class Pair:
-    """Two plain states and the step between them: a counterexample to induction.
-
-    `constants` are the run's constants.
-    """
+    """Two plain states and the step between them, with the run's constants: a counterexample to induction."""
 
     constants: dict[str, int]
     before: Key
@@ -79,8 +76,8 @@ def _make_small(system: System, asking: Asking, before: places.Rec) -> None:
 
 
 def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = True) -> Any:
-    """Return z3's answer with the constants in their ranges. If there is a model, the machine accepts its constants.
-    Rejected constants are excluded only with `inside`. After too many rejections, the answer is unknown.
+    """Return z3's answer with the constants in their ranges. If there is a model, the machine accepts the model's
+    constants. Rejected constants are excluded only if `inside` holds. After too many rejections, the answer is unknown.
     """
     for _ in range(MOST_REFUSED):
         said = asking.ask(*flags, inside)

@@ -143,7 +143,7 @@ class Endless:
     facts: dict[Any, Flag]
 
     def note(self, path: str, index: Any) -> None:
-        """Record that the number at an index was read from the array's original content, and is in its domain there."""
+        """Record that the number at an index was read from the array's original content, so it is in its domain."""
         everywhere = z3.Int("any") if _is_quantified(index) else None
         first = z3.Select(self.base[path][0], index if everywhere is None else everywhere)
         fact = self.kinds[path].domain(Num(first, None, None))

@@ -147,7 +147,7 @@ def _think(ask: Callable[[Callable[[Any], None]], Any], there: Connection) -> No
 
 
 def _deaf() -> None:
-    """Ignore Ctrl-C, which a terminal sends to all processes; the parent handles it."""
+    """Ignore Ctrl-C, which a terminal sends to all processes: the parent handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -204,7 +204,7 @@ def _require_a_start(system: System, settings: Settings) -> None:
 
 
 def _initial_failures(system: System, answers: list[MoveAnswer], settings: Settings) -> dict[str, Finding]:
-    """Return the properties that fail initially, which are violated only if they fail with the given constants."""
+    """Return the properties that fail initially; they are violated only if they fail with the given constants."""
     found: dict[str, Finding] = {}
     broken = {name for item in answers for name in item.broken}
     unknown = {name for item in answers for name in item.unknown}
@@ -303,7 +303,7 @@ def _runs(system: System, depth: int, timeout: float) -> Reached:
 
     Raises DomainError if a run ends with an error, in a step or in a property. If another run violates a property, both
     are reported. Lifting constants also lifts bounds, so runs with the given constants come first, and their violations
-    count whatever the lifted runs show.
+    count regardless of the lifted runs.
     """
     first = Reached(-1)
     if system.lifting.names:

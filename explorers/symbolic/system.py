@@ -80,7 +80,7 @@ class Happening:
 
     @property
     def cut(self) -> Flag:
-        """Return the condition that a value leaves its bounds in a guard or a later check (an error in a plain run)."""
+        """Return the condition that a value leaves its bounds in a guard or a later check; in a plain run, an error."""
         return both(self.present, negate(self.passes))
 
     @property
@@ -256,7 +256,7 @@ class System:
         return self._ask(prop, [Refs(((True, state),))])
 
     def holds_step(self, prop: Property, before: Rec, happened: Happening) -> Flag:
-        """Return the condition that a step property holds of a move. A property of another action always holds."""
+        """Return the condition that a step property holds for a move. A property of another action always holds."""
         move = happened.move
         if move.action is None or (prop.on is not None and prop.on.name != move.action.name):
             return True

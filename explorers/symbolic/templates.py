@@ -145,7 +145,7 @@ def _of_pairs(table: Table) -> Iterator[str]:
 
 
 def _looked_up(table: Table, others: list[Table], own: Table) -> Iterator[str]:
-    """Yield the candidates that compare an owner's fields with the element of a table that the owner refers to."""
+    """Yield candidates that compare an owner's fields with those of the table's element that it refers to."""
     name = f"s.{table.name}"
     for kept in table.fields:
         for other in (item for item in others if kept.path in {entry.path for entry in item.fields}):

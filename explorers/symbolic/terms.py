@@ -43,7 +43,7 @@ class Mask:
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """A set without a greatest member: a function from each number (from 0 on) to whether it is a member."""
+    """A set without a greatest member: a function that says for each number from 0 on whether it is a member."""
 
     term: Any
 
@@ -147,7 +147,7 @@ def truth(value: Value) -> Flag:
 
 
 def endless_members(value: Value) -> Members:
-    """Return a set as one without a greatest member. A plain number must be nonnegative."""
+    """Return a value as a set without a greatest member. A plain number must be nonnegative."""
     if isinstance(value, Members):
         return value
     if not isinstance(value, int) or value < 0:

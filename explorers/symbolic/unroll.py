@@ -33,7 +33,7 @@ class History:
 
 @dataclass(frozen=True)
 class PropertyFailure:
-    """A property that can fail after `depth` steps. Without a history, it fails only for constants outside their
+    """A property that can fail after `depth` steps. If there is no history, it fails only for constants outside their
     ranges.
     """
 
@@ -160,7 +160,6 @@ class Chain:
         return found
 
     def know(self) -> None:
-        """Assume that every value read so far is in its domain."""
         self.asking.add(*(self.system.typed(state) for state in self.states))
 
     def holds(self, number: int) -> Flag:

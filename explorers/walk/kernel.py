@@ -48,8 +48,8 @@ def by_weight(z, enabled, weights):
 
 @helper
 def sketch_in(sketch, h):
-    """Add a hash to the sketch. The hash's low bits select the register, which keeps the maximum of leading zeros + 1
-    in the rest.
+    """Add a hash to the sketch. The hash's low bits select a register, which keeps the maximum of the number of leading
+    zeros in the other bits, plus 1.
     """
     register = h & np.uint64(sketch.shape[0] - 1)
     run = np.uint8(1)
@@ -63,7 +63,7 @@ def sketch_in(sketch, h):
 
 @helper
 def decide(found, asked, decided, step):
-    """Record the step at which properties were decided, and stop checking them; return whether one is violated."""
+    """Record the step at which properties were decided, and no longer check them; return whether one is violated."""
     bad = False
     for number in range(asked.shape[0]):
         if found[number] == 0:

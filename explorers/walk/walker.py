@@ -67,7 +67,7 @@ class Walks:
     """Code of the failed check that ended the last of these walks, or 0. See `Walker.error`."""
 
     def upto(self, count: int, code: int) -> "Walks":
-        """Return the first `count` of these walks, with the sketch of all walks and the code that ended the walks."""
+        """Return the first `count` of these walks, with the sketch of all walks and the error code that ended them."""
         whole = ("first", "sketch", "code")
         parts = {item.name: getattr(self, item.name)[:count] for item in fields(self) if item.name not in whole}
         return replace(self, **parts, code=code)

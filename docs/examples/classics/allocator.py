@@ -1,7 +1,7 @@
 """A resource allocator: clients request sets of resources, receive some at a time, and return some at any time.
 
 This is Merz's `SimpleAllocator`. The actions take a set of resources as a parameter. Returning everything is a separate
-action, because fairness is declared only for it.
+action, because only that action is declared fair.
 """
 
 from typing import Annotated

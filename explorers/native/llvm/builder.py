@@ -36,7 +36,7 @@ BITWISE = {"&": "and", "|": "or", "^": "xor"}
 
 
 class Builder:
-    """A function being written. `at` is the current block; a jump ends it, and the next `begin` starts another one."""
+    """A function being written. `at` is the current block: a jump ends it, and the next `begin` starts another one."""
 
     def __init__(self, name: str, parameters: Sequence[Type], *, exported: bool = False, attributes: str = "") -> None:
         self.name, self.exported, self.attributes = name, exported, attributes
@@ -202,7 +202,7 @@ class Builder:
         return self.load(address, memory) if isinstance(memory, Cell) else Value(address, memory)
 
     def write(self, address: str, memory: Memory, value: Value) -> None:
-        """Write a number, or copy a record. Two records of one type must be identical or disjoint."""
+        """Write a number, or copy a record. Two records of one type must be identical or must not overlap."""
         if isinstance(memory, Cell):
             self.store(address, memory, value)
         elif memory.bytes > FEW:
@@ -285,8 +285,8 @@ class Builder:
         return self.joined("&", one, other)
 
     def alike(self, left: Value, right: Value) -> tuple[Value, Value, bool]:
-        """Return two numbers of the same type, and whether they are unsigned words. A literal takes the other number's
-        type.
+        """Return two numbers of the same type, and whether they are unsigned words. A literal takes the type of the
+        other number.
         """
         left, right = self.number(left), self.number(right)
         if left.type is right.type:

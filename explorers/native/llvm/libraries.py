@@ -169,7 +169,6 @@ class Library:
         weakref.finalize(self, engine.close).atexit = False
 
     def kernels(self) -> "dict[str, Kernel]":
-        """Return the kernels. Each kernel keeps the library loaded."""
         return {name: Kernel(self, name, address, export) for name, (address, export) in self._exports.items()}
 
 
@@ -221,7 +220,7 @@ def _call_kept(_kernel: Kernel, call: Callable[..., Any], _kept: tuple[Any, ...]
 
 
 def _taken(annotation: str) -> tuple[Any, int] | None:
-    """Return an array's element type (None for records) and number of lengths; None for a number or a function."""
+    """Return an array's element type (None for records) and number of lengths; for a number or a function, None."""
     if annotation in _NUMBERS:
         return None
     known = {"Checks": np.int64, "Constants": np.int64, "Rows": None}

@@ -71,10 +71,7 @@ def is_x86(target: Target) -> bool:
 
 @cache
 def has_fast_bits() -> bool:
-    """Return whether this processor has fast bit gather and scatter instructions.
-
-    AMD's processors before Zen 3 do not.
-    """
+    """Return whether this processor gathers and scatters bits fast; AMD's processors before Zen 3 do not."""
     slow = ("bdver", "znver1", "znver2")
     has = bool(llvm.get_host_cpu_features().get("bmi2", False))
     return is_x86(native()) and has and not llvm.get_host_cpu_name().startswith(slow)

@@ -56,7 +56,7 @@ class Sort(Enum):
 
 @dataclass(frozen=True)
 class View:
-    """An array that the caller of compiled code owns: its address and lengths. `fixed` lengths are known."""
+    """An array that the caller of compiled code owns: its address and lengths. `fixed` lists lengths that are known."""
 
     element: Memory
     fixed: tuple[int | None, ...]

@@ -56,7 +56,7 @@ class Acting(Sifted):
         self.trying = Trying(module, wanted.bounds, place).write() if wanted.bounds and bounded else ""
 
     def write(self) -> str:
-        """Write the function and return its name. The written function returns the number of successors so far."""
+        """Write the function and return its name. At run time, the function returns the number of successors so far."""
         build, module = self.build, self.module
         effect = symbol(self.made, f"effect.{self.place}")
         module.body(self.made, effect, self.nest.effect, f"alwaysinline {PLAIN}")
@@ -130,7 +130,7 @@ class Acting(Sifted):
         return found
 
     def guards(self, several: list[Guarded], following: str) -> None:
-        """Write several guards without a branch for each, because it is hard to predict which one refuses."""
+        """Write several guards without a branch for each, because it is hard to predict which guard refuses."""
         build = self.build
         flags = [build.flag(self.code.straight(item.statement.condition)) for item in several]
         holds = Value("true", Sort.FLAG)
@@ -144,7 +144,9 @@ class Acting(Sifted):
         build.begin(inside)
 
     def guard(self, node: Guarded, following: str) -> None:
-        """Continue if a guard holds. Otherwise count a refusal for each combination of parameters not chosen yet."""
+        """Continue if a guard holds. Otherwise, count a refusal for each combination of the parameters that are not
+        chosen yet.
+        """
         build = self.build
         if self.wanted.masks is not None:
             self.masked_guard(node, following, self.wanted.masks)

@@ -117,7 +117,7 @@ class Bags:
         return Value(build.value(f"icmp eq ptr {one.text}, {other.text}"), Sort.FLAG)
 
     def _sort(self, build: Builder) -> None:
-        """Sort a bag by insertion, because bags are usually almost sorted."""
+        """Sort a bag by insertion, which is fast because bags are usually almost sorted."""
         (bag,) = build.arguments
         element = _items(bag).element
         assert isinstance(element, Struct)

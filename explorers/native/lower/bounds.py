@@ -77,7 +77,7 @@ class Trying(Choosing):
 
     The function evaluates guards as the action does, except that a guard that represents a bound refuses nothing: its
     bit is remembered, and the innermost step records it. A check that fails after a guard for a bound is not an error:
-    the bound counts as having refused the step. The rest is skipped if it cannot add anything to the counts.
+    the bound counts as having refused the step. The remaining code is skipped if it cannot add anything to the counts.
     """
 
     def __init__(self, module: Module, bounds: Bounds, place: int) -> None:
@@ -198,8 +198,8 @@ class Trying(Choosing):
         return build.compared("==", rest, number(0))
 
     def where_it_went_well(self, refusing: str | None, following: str) -> None:
-        """Continue if no check has failed. If one has, credit the bound that refused with preventing that error. If a
-        number exceeds 64 bits, the consequences are unknown, so the search ends.
+        """Continue if no check has failed. If one has failed after a bound refused, treat the error as prevented by the
+        bound. If a number exceeds 64 bits, the consequences are unknown, so the search ends.
         """
         build = self.build
         failed, well = build.label(), build.label()

@@ -21,7 +21,7 @@ from fencepost.model.language.domains import Domain
 
 
 class Whole(Protocol):
-    """The interface of `Module`, which documents the methods, for code inside one function."""
+    """The interface of `Module` for code inside one function; `Module` documents the methods."""
 
     shape: Shape
     bags: Bags
@@ -160,7 +160,7 @@ class Code:
         return Value(text, Sort.NUMBER, node.low, node.high)
 
     def kept(self, node: Expression, value: Value) -> Value:
-        """Return a value clamped to its expression's bounds, which it may exceed after a failed check."""
+        """Return a value clamped to its expression's bounds, which it can exceed only after a failed check."""
         if not node.checks or (value.low >= node.low and value.high <= node.high):
             return value
         build = self.build

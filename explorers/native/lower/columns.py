@@ -338,7 +338,7 @@ class Columns(Lanewise):
         return Mask(build.value(f"load {BITS}, ptr {slot}"))
 
     def clauses(self, left: list[nodes.Clause], open_: Callable[[], Value | Mask], decide: Callable[[], None]) -> None:
-        """Write nested loops. `open_` returns the lanes that are still undecided."""
+        """Write nested loops. `open_` returns the lanes whose result is still undecided."""
         if not left:
             decide()
             return
@@ -385,8 +385,8 @@ class Columns(Lanewise):
 
     @contextmanager
     def messages(self, bag: Places, active: Value) -> Iterator[tuple[Round, Value | Mask, Value]]:
-        """Run the block's code for each place of a bag, until no active lane has a message there. Yield also the lanes
-        that have one, and the active ones among them as bits.
+        """Run the block's code for each place of a bag, until no active lane has a message there. Also yield the lanes
+        that have one and, as bits, the active lanes among them.
         """
         count = self.count(bag)
         with counted(self.build, number(0), number(count.high)) as item:

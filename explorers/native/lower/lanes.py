@@ -35,7 +35,7 @@ class Mask:
 
 @dataclass(frozen=True)
 class Places:
-    """A location in each lane, at `offsets` in a state: the last entry with a set flag (the first has no flag)."""
+    """A location in each lane: the last of `offsets` whose flag is set; the first offset has no flag."""
 
     ways: tuple[tuple[Mask | None, str], ...]
     memory: Memory

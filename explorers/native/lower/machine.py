@@ -53,7 +53,7 @@ def write_expand(module: Module, wanted: Wanted) -> None:
 
 
 class Block(NamedTuple):
-    """Unpacked states: how many, and the row of the first one. `beside` is memory for columns, if they are used."""
+    """Unpacked states: their number, and the row of the first one. `beside` is memory for columns, if they are used."""
 
     states: Value
     beside: Value
@@ -146,7 +146,7 @@ def write_judge(module: Module, properties: Sequence[Property]) -> None:
 
     Properties are judged in columns where possible. If a check fails in a group of states, the group's decisions are
     undone and the group is judged again, state by state: the check may have failed after the state that decides the
-    property, and after a failed check the code continues with an invented value.
+    property, and code continues with an invented value after a failed check.
     """
 
     def visit(build: Builder, given: dict[str, Value], at: Value, state: Value) -> None:

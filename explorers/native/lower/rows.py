@@ -83,7 +83,7 @@ class Rows:
     def hashing(self, checks: Vector) -> str:
         """Return the hash function.
 
-        Each step is invertible in the word, so changing one word always changes the hash.
+        Each step is invertible in its word, so changing one word always changes the hash.
         """
         build = Builder("hash", [checks, _ROW], attributes="nounwind alwaysinline")
         e, row = build.arguments

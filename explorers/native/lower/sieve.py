@@ -1,7 +1,7 @@
 """Evaluation of an action's guards in columns, for several states at once.
 
 For each state, the surviving combinations of parameters are kept as bits. Afterwards, states and their surviving
-combinations are processed one by one, so steps come in the same order as from a separate loop in each state.
+combinations are processed one by one, in the same order as by a separate loop for each state.
 """
 
 from abc import ABC, abstractmethod

@@ -17,8 +17,8 @@ COMMUTES = (BinaryOp.ADD, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 
 def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: bool) -> tuple[Node, str] | None:
-    """Return a write that these expressions make, or None. With `stops` (evaluation may stop early), also return a
-    failure.
+    """Return a write that these expressions make, or None. If evaluation may stop early (`stops`), a possible failure
+    counts too.
     """
     for item in inside(block):
         if isinstance(item, nodes.Call) and functions[item.function].effects.writes:
@@ -144,7 +144,7 @@ class Rounds:
         return all(item.slot is not slot for item in later) and begins(self.loop.body, slot)
 
     def _is_total(self, slot: Slot) -> bool:
-        """Return whether iterations only accumulate in a variable by one operation, or all assign the same value."""
+        """Return whether iterations only accumulate in a variable by one operation, or all assign it the same value."""
         values = [item.value for item in self._assigns(slot)]
         reads = [item for item in self.body if isinstance(item, Local) and item.slot is slot]
         if all(isinstance(item, Literal) for item in values):

@@ -7,7 +7,7 @@ effect of renaming the things: it stays the same, it is a thing and is renamed, 
 only be compared for equality, used as an array index, and put into a set. Loops over things must work in any order.
 Under these rules, renaming commutes with steps: renaming a state and then taking a step with renamed arguments has the
 same result as taking the step and then renaming. Initial states may name things: the states reachable from a renamed
-initial state are the renamed states reachable from the original one.
+initial state are those reachable from the original one, renamed.
 
 The proof is conservative: a model that it rejects may still be symmetric. To check that it never wrongly accepts a
 model, tests verify on whole machines that every permutation commutes with every step of the plain semantics.
@@ -32,7 +32,7 @@ from fencepost.model.language.symmetry import Things, things_of
 
 
 class Kind(IntFlag):
-    """Kinds of numbers under renaming. A number may have several kinds: -1 names nothing, and as a set contains all
+    """Kinds of numbers under renaming. A number may have several kinds: -1 names no thing and, as a set, contains all
     things.
     """
 
@@ -101,10 +101,7 @@ class Shown:
         return self.known[number, kinds]
 
     def leaves_out(self, kind: FieldType) -> bool:
-        """Return whether a cleared part contains a thing.
-
-        In a cleared part, the thing is 0, which names the first one.
-        """
+        """Return whether a part contains a thing that clearing would set to 0, the first thing."""
         return any(isinstance(item, Scalar) and self.things.is_thing(item.domain) for item in within(kind))
 
 
@@ -388,7 +385,7 @@ def said(kind: Kind) -> str:
 
 def removes_all(functions: Sequence[Function], loop: nodes.For) -> tuple[Expression, Expression] | None:
     """Return a bag and a test if this loop removes every message that passes the test, which does not read the bag. The
-    model writes it as the removal of the first such message, as often as the bag has room.
+    model writes such a loop as the removal of the first such message, repeated as often as the bag has room.
     """
     match loop:
         case nodes.For(
@@ -423,7 +420,7 @@ MIRROR = {Order.LESS: Order.MORE, Order.AT_MOST: Order.AT_LEAST, Order.MORE: Ord
 
 
 def asks_for_none(order: Order, right: Expression) -> bool:
-    """Return whether a comparison only tests that a value is not NONE, as `leader >= 0` does."""
+    """Return whether a comparison only tests that a value is not NONE, as in `leader >= 0`."""
     orders = {0: (Order.AT_LEAST, Order.LESS), NONE: (Order.MORE, Order.AT_MOST)}
     return isinstance(right, Literal) and order in orders.get(right.value, ())
 

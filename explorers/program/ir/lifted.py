@@ -128,7 +128,7 @@ def extreme(lifted: Lifted, fold: nodes.Fold, default: Expression | None, *, gre
 
 
 class _Moved:
-    """The body of a fold as a separate function, with the outer variables that it reads as parameters."""
+    """The body of a fold as a separate function whose parameters are the outer variables that the body reads."""
 
     def __init__(self, fold: nodes.Fold) -> None:
         every = [*fold.clauses[1:], *(test for test in fold.clauses[0].tests), fold.value]

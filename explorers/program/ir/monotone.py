@@ -56,9 +56,9 @@ def why_not_guards_alone(program: Program, name: str) -> str:
 def why_fewer_matter(program: Program, name: str, *, errors: bool = False) -> str:
     """Return why it is not shown that a larger budget allows all behaviours of a smaller one, or an empty string.
 
-    `name` is the budget's constant. A larger budget may widen domains, unless `errors` is true: then every error under
-    a smaller budget must also occur under a larger one. Checks that reject constants are ignored, because a rejected
-    machine has no verdict.
+    `name` is the budget's constant. A larger budget may widen domains. If `errors` is true, it may not, because every
+    error under a smaller budget must then also occur under a larger one. Checks that reject constants are ignored,
+    because a rejected machine has no verdict.
     """
     field = budgets_of(program)[name]
     state = program.machine.state
@@ -159,7 +159,7 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
 
 
 def _at_least(part: Expression) -> tuple[Expression | None, int]:
-    """Return a nonnegative number and the least value of it that meets a condition, if every larger one does too."""
+    """Return a nonnegative number and the least value for which it meets a condition, if all larger values do too."""
     if isinstance(part, nodes.Field):
         return part, 1
     if not isinstance(part, nodes.Compare) or len(part.rest) != 1:
@@ -277,7 +277,7 @@ class Sent:
         return (through and is_true) or self.is_certain(last.value, names)
 
     def is_certain(self, value: nodes.Expression, names: Mapping[Slot, oversights.Where]) -> bool:
-        """Return whether a condition is true because its loops are empty."""
+        """Return whether a condition holds merely because its loops are empty."""
         match value:
             case nodes.Fold(operator=FoldOp.ALL):
                 return self.is_nothing(value, names)

@@ -1,4 +1,4 @@
-"""An action as nested loops over its parameters, with each guard in the outermost loop possible."""
+"""An action as nested loops over its parameters, with each guard as far out as possible."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class Compute:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guarded:
-    """A guard. If it does not hold, the later steps are not executed. The refusal counts once for each combination of
+    """A guard. If it does not hold, the later steps are not executed, and a refusal is counted for each combination of
     values of the parameters that are not chosen yet.
     """
 

@@ -57,7 +57,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Node:
-    """A node with a position, and those of its own checks (not its parts' checks) that may fail."""
+    """A node with a position, and those of its checks that may fail (excluding checks of its parts)."""
 
     at: At
     checks: Failures = NEVER
@@ -284,7 +284,7 @@ class Call(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fits(Expression):
-    """1 if an effect's condition is not 0, otherwise 0: then constant `bound` makes the effect omit something."""
+    """1 if an effect's condition is not 0; otherwise 0, and the constant `bound` makes the action omit the effect."""
 
     bound: str
     condition: Expression

@@ -214,7 +214,7 @@ Where = tuple[int, str] | None
 
 
 def names_in(function: Function) -> Mapping[nodes.Slot, Where]:
-    """Return the reference in each slot that always has the same one: parameters, and variables assigned once."""
+    """Return the reference in each slot that always holds the same one: parameters, and variables assigned once."""
     found: dict[nodes.Slot, Where] = {slot: (number, "") for number, slot in enumerate(function.parameters)}
     for item in inside(function.body):
         if isinstance(item, nodes.Assign):
@@ -239,8 +239,8 @@ def unshared_bounds(program: Program) -> frozenset[str]:
     """Return the bounds that only their own guards and effects read, and domains and bags that grow with them.
 
     A comparison that is true stays true with a larger constant. The size of an array may change a loop, and a
-    parameter's domain determines which values are tried, so both count as other reads. So does a domain or bag that
-    shrinks.
+    parameter's domain determines which values are tried, so both count as other reads. A domain or bag that shrinks
+    also counts.
     """
     elsewhere = {
         *shrinking_in_record(program.machine.state),
@@ -300,7 +300,7 @@ def _apart(program: Program, found: Iterable[Node], name: str) -> Iterator[Node]
 
 
 def _others(program: Program, condition: nodes.Expression, name: str) -> tuple[nodes.Expression, ...]:
-    """Return a condition's other parts, if a larger constant can only make a comparison true."""
+    """Return a condition's other parts if a larger constant can only make one of its comparisons true."""
     match condition:
         case nodes.Logic():
             return tuple(part for value in condition.values for part in _others(program, value, name))

@@ -118,8 +118,8 @@ def minus(one: End, other: End) -> End:
 
 
 def with_ranges(program: Program, values: Mapping[str, int] | None = None) -> Program:
-    """Return a program whose numbers have ranges, and whose nodes have only those checks that may fail, with these
-    values of its constants or with any. The body of a function that nothing calls is omitted.
+    """Return a program whose numbers have ranges, and whose nodes have only those checks that may fail with these
+    values of the constants or, without values, with any. The body of a function that nothing calls is omitted.
     """
     found = Ranges(program)
     if values is not None:

@@ -1,5 +1,4 @@
-"""A typed program under the constants of one run: what they decide is replaced by its value, and code that they make
-unreachable is omitted.
+"""A typed program specialized to the constants of one run: what they decide is computed, dead code is omitted.
 
 Sizes keep their names, so that `range(c.brokers)` remains the range of all brokers.
 """
@@ -22,8 +21,8 @@ NEUTRAL = {BinaryOp.AND: -1, BinaryOp.OR: 0, BinaryOp.XOR: 0}
 
 
 def settled(program: Program, constants: Constants) -> Program:
-    """Return the program, without its behaviours, with a copy of a helper for every call, so that each has the ranges
-    of its own arguments.
+    """Return the specialized program without its behaviours. Every call gets its own copy of the helper, with the
+    ranges of the call's arguments.
     """
     made: list[Function] = []
     known: dict[int, int] = {}
@@ -46,7 +45,7 @@ def settled(program: Program, constants: Constants) -> Program:
 
 
 class Settling:
-    """One function, with new slots where it is a helper."""
+    """The specialization of one function; a helper gets new slots."""
 
     def __init__(
         self, program: Program, constants: Mapping[str, int], functions: list[Function], slots: dict[Slot, Slot] | None

@@ -275,7 +275,7 @@ class Statements:
         return [*before, self.store(node, place, value)]
 
     def kept(self, value: Expression, before: list[Statement]) -> Expression:
-        """Return an expression that may be used twice: the expression if harmless, or a slot assigned before."""
+        """Return an expression that may be used twice: the same one if harmless, otherwise a slot that is set first."""
         inner = value
         while isinstance(inner, nodes.Field) and inner.type != INT:
             inner = inner.owner

@@ -1,7 +1,7 @@
 """Loops by index: over `enumerate`, `zip`, `reversed`, a range with a step, or an array of arrays.
 
-Engines support only loops over numbers, so each of these becomes a loop over numbers that assigns the variables the
-items at each number.
+Engines support only loops over numbers, so each of these becomes a loop over indices that assigns the items at each
+index to the variables.
 
 Engines see a channel as a record: an array of messages, and the number of messages.
 """
@@ -34,7 +34,7 @@ def view_of(
     make: Making,
     once: Callable[[Expression], Expression] = lambda found: found,
 ) -> View:
-    """Return a source as a view. `again` translates its text (evaluated once if that matters), `once` a count."""
+    """Return a source as a view. `again` translates its text (evaluated once if that matters), and `once` a count."""
     inner = node.args if isinstance(node, ast.Call) else []
     name = ""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node not in made.types:

@@ -158,7 +158,7 @@ class Places:
         return Known(dict(self.of), dict(self.scope.stale), set(self.added), set(self.gone))
 
     def join(self, other: Known) -> None:
-        """Merge the knowledge from another path. A name is stale after the merge if it is stale on either path."""
+        """Merge the knowledge from another path: a name becomes stale if it is stale on either path."""
         for name, places in other.of.items():
             self.of[name] = self.of.get(name, frozenset()) | places
         self.scope.stale = {**other.stale, **self.scope.stale}
