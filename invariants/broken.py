@@ -7,7 +7,7 @@ from fencepost.model.lineage.base import C, Epoch, Replica, State
 
 @action(leader=Replica, epoch=Epoch)
 def become_leader(s: State, c: C, leader: int, epoch: int) -> None:
-    """A replica considers itself leader because of a decision that may name another replica."""
+    """A replica considers itself leader after a decision that may name another replica."""
     require(epoch < s.next_leader_epoch)
     require(epoch > s.replica[leader].leader_epoch)
     r = s.replica[leader]

@@ -83,7 +83,7 @@ def runs() -> tuple[Run, ...]:
 
 
 def runs_of(*names: str) -> tuple[Run, ...]:
-    """Return the runs of the given protocols."""
+    """Return all runs of the given protocols."""
     return tuple(run for run in runs() if run.protocol in names)
 
 

@@ -181,9 +181,8 @@ def _by_release(text: str) -> dict[str, str]:
 
 
 def _cases(claim: Claim, runs: Runs) -> Iterator[Case]:
-    """Yield the evidence that runs give about the properties that they judge.
-
-    A bug or a hypothesis includes more runs than it names.
+    """Yield the evidence that runs give about the properties that they judge. A bug or a hypothesis includes more runs
+    than it names.
     """
     named = claim.said.get("runs", {})
     only(named, runs.by_protocol, "protocol")

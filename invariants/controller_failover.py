@@ -158,7 +158,7 @@ def refusals_tell_of_news(s: State, c: C) -> bool:
 
 @always
 def active_controllers_decide_on_their_log(s: State, c: C) -> bool:
-    """The state on which an active controller bases its decisions is the result of its log."""
+    """An active controller decides based on a state that is the result of its log."""
     return all(
         not is_active(s, c, node) or is_image_of(s.node[node].memory, s.node[node].log, s.node[node].end, c)
         for node in range(c.controllers)
@@ -228,7 +228,7 @@ def late_decision_is_brought_along(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def deposed_controller_calls_a_member_ineligible(s: State, c: C) -> bool:
-    """A leader's request is rejected because of a member that is unfenced in the leader's committed metadata."""
+    """A leader's request is rejected because of a member that is unfenced in the leader's own committed metadata."""
     return any(
         b.request.status == Status.ANSWERED
         and b.request.reply == Reply.INELIGIBLE

@@ -18,7 +18,7 @@ from fencepost.model.language.actions import properties_in
 
 
 def is_on(s: State, r: Replica) -> bool:
-    """Return whether the consumer's position is on a replica's log, as far as the log still shows this.
+    """Return whether the consumer's position is on a replica's log, as far as the log can still show this.
 
     The record before the position must have the epoch that it had when a read or a reset gave the position. If
     retention has deleted that record, the first remaining record decides, because epochs never decrease along a log.
@@ -80,8 +80,8 @@ def nothing_is_skipped(before: State, after: State, c: C) -> bool:
 def spurious_errors_are_recognized(before: State, after: State, c: C) -> bool:
     """K392-S3: a spurious error never resets, moves back or stops a consumer that knows its epoch.
 
-    An error is spurious if the newest leader has the offset, and it is not beyond the committed end. The consumer stays
-    where it is, both immediately and after the check with the leader.
+    An error is spurious if the newest leader has the offset, and the offset is not beyond the committed end. The
+    consumer stays where it is, both immediately and after the check with the leader.
     """
     consumer, l = before.consumer, newest_leader(before)
     is_error = consumer.doing == Doing.CHECKING or consumer.position > before.replica[target(before)].end
@@ -112,7 +112,7 @@ def cases_are_exclusive(s: State, c: C) -> bool:
 
 @always
 def unavailable_offsets_exist(s: State, c: C) -> bool:
-    """K392-S4: OFFSET_NOT_AVAILABLE means that records exist up to the offset, not all of them readable."""
+    """K392-S4: OFFSET_NOT_AVAILABLE means that records exist up to the offset, but not all of them can be read."""
     return all(
         reply_to(c, s.replica[replica], believes_to_lead(s, replica), offset) != Reply.OFFSET_NOT_AVAILABLE
         or (

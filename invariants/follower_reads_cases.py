@@ -55,7 +55,7 @@ def out_of_sync_replica_is_read(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def records_come_later(s: State, c: C) -> bool:
-    """SEED-392-5: a follower has a record that the leader would return to the consumer, but does not return it yet."""
+    """SEED-392-5: a follower has a record that the leader would return to the consumer, but cannot return it yet."""
     consumer, l = s.consumer, newest_leader(s)
     return (
         consumer.doing == Doing.FETCHING

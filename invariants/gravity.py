@@ -1,4 +1,4 @@
-"""The gravity of properties. A violation of a listed property loses or corrupts data; the first is the gravest.
+"""The severity of properties. A violation of a listed property loses or corrupts data; the first is the most severe.
 
 All other properties describe how the protocol works internally: a violation matters because of its possible
 consequences.
@@ -50,5 +50,8 @@ _RANKS = {prop: rank for rank, prop in enumerate(CONSEQUENCES)}
 
 
 def gravity(prop: Property) -> int:
-    """Return a property's rank by the gravity of its violation, from 0. Properties not listed share the last rank."""
+    """Return a property's rank by the severity of its violation, from 0.
+
+    Properties that are not listed share the last rank.
+    """
     return _RANKS.get(prop, len(_RANKS))

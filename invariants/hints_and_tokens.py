@@ -32,19 +32,19 @@ from fencepost.model.language.actions import properties_in
 
 @step(on=client_applies_metadata)
 def metadata_is_as_new_as_hints(before: State, after: State, c: C) -> bool:
-    """Q53: metadata shows no older leader than any hint that the client had accepted when it sent the request."""
+    """Q53: metadata never shows an older leader than a hint that the client had accepted when it sent the request."""
     return before.refresh.body >= before.refresh.ghost_told
 
 
 @step(on=client_applies_metadata)
 def late_metadata_is_as_new_as_hints(before: State, after: State, c: C) -> bool:
-    """Q53, by order of delivery: metadata shows no older leader than any hint accepted before the metadata arrived."""
+    """Q53, by order of delivery: metadata never shows an older leader than a hint accepted before it arrived."""
     return before.refresh.body >= before.ghost_hinted
 
 
 @step(on=client_receives_response)
 def accepted_hints_are_as_new_as_metadata(before: State, after: State, c: C) -> bool:
-    """Q53 reversed: an accepted hint names no older leader than metadata that the client has read."""
+    """Q53 reversed: an accepted hint never names an older leader than metadata that the client has read."""
     return not is_hint_accepted(before, c) or before.request.body >= before.ghost_read
 
 

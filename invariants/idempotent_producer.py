@@ -1,4 +1,4 @@
-"""Idempotence: the log contains each batch at most once and in order, and every acknowledged batch."""
+"""Idempotence: the log contains each batch at most once and in order, and contains every acknowledged batch."""
 
 from fencepost.model.idempotence.machine import (
     Answer,

@@ -159,7 +159,7 @@ def hint_is_accepted(s: State, c: C) -> bool:
 
 @sometimes
 def metadata_is_stale(s: State, c: C) -> bool:
-    """A metadata response has arrived that is older than what the client knows."""
+    """A metadata response that is older than what the client knows has arrived."""
     return s.refresh.stage == Stage.ANSWERED and any(
         is_older_than_known(s, partition) for partition in range(c.partitions)
     )
@@ -187,7 +187,7 @@ def leader_has_moved_its_endpoint(s: State, c: C) -> bool:
 
 @sometimes
 def refresh_spares_an_error(before: State, after: State, c: C) -> bool:
-    """Metadata names a newer leader of a partition for which no request has failed since its last success."""
+    """Metadata names a newer leader of a partition for which no request has failed since the last success."""
     is_there = before.refresh.stage == Stage.ANSWERED and after.refresh.stage == Stage.NONE
     return is_there and any(
         before.known[partition].attempt == NONE and after.known[partition].epoch > before.known[partition].epoch
@@ -359,7 +359,7 @@ LIVENESS = (clients_find_the_leader, immediate_retries, told_round_trips, round_
 
 @always
 def without_epoch_none_was_used(s: State, c: C) -> bool:
-    """A client that knows no leader epoch of a topic has never used one."""
+    """A client that knows no leader epoch of a topic has never used a leader epoch of it."""
     return c.old_brokers > 0 or all(known.epoch != NONE or known.ghost_epoch == 0 for known in s.known)
 
 

@@ -23,7 +23,7 @@ def quorum_is_the_last_decision(s: State, c: C) -> bool:
 
 
 def has_heard(s: State, r: ReplicaState) -> bool:
-    """Return whether the replica's leader and epoch are those of a decision of the controller, or the initial ones."""
+    """Return whether the replica's leader and epoch come from a decision of the controller, or are the initial ones."""
     return r.leader_epoch < s.next_leader_epoch and (
         r.leader == NONE if r.leader_epoch < 0 else r.leader == s.request[r.leader_epoch].leader
     )
@@ -167,7 +167,7 @@ def leader_has_committed_its_own(s: State, c: C) -> bool:
 
 
 def is_frozen(s: State, isr: int, epoch: int) -> bool:
-    """Return whether a member is in a later epoch: while it is in the ISR, this epoch can commit no more records."""
+    """Return whether a member is in a later epoch; while it is in the ISR, this epoch can commit no more records."""
     return any(
         bits.contains(isr, member) and s.replica[member].leader_epoch > epoch for member in range(len(s.replica))
     )

@@ -38,7 +38,7 @@ def is_answered_read(call: Call) -> bool:
 
 @step(on=client_delivers_answer)
 def reads_are_monotonic(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S1, G-S10: a read shows nothing older than what its store had received when the read began."""
+    """TOK-S1, G-S10: a read shows nothing older than what the read's store had received when the read began."""
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= call.ghost_read
 
@@ -126,7 +126,7 @@ def stale_servers_lag(before: State, after: State, c: C, client: int) -> bool:
 
 @step(on=server_reports_stale_metadata)
 def stale_servers_lag_behind_what_was_seen(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S10, beyond the draft: STALE_METADATA means that a response would show less than the session knows."""
+    """TOK-S10, beyond the draft: STALE_METADATA means that a response would show less than its session knows."""
     call, store = before.call[client], before.store[store_of(c, client)]
     known = max(store.ghost_read, store.ghost_written, store.ghost_imported, store.ghost_hinted)
     return shown(before, call.node, call.operation) < known
@@ -148,7 +148,9 @@ def tokens_never_fall(before: State, after: State, c: C, client: int) -> bool:
 
 @step(on=client_delivers_answer)
 def unlisted_requests_agree(before: State, after: State, c: C, client: int) -> bool:
-    """Q21: a request that the draft does not list is answered from metadata with everything its session has seen."""
+    """Q21: a request that the draft does not list is answered from metadata that contains everything its session has
+    seen.
+    """
     call = before.call[client]
     return call.operation != Operation.UNLISTED or call.oldest >= max(call.ghost_read, call.ghost_written)
 
@@ -301,7 +303,7 @@ def is_of_other_cluster(s: State, c: C, client: int) -> bool:
 
 
 def is_of_this_cluster(s: State, c: C, client: int) -> bool:
-    """Return whether the client's store does not contain such a context."""
+    """Return whether the client's store contains no context of another cluster."""
     return not is_of_other_cluster(s, c, client)
 
 

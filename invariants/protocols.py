@@ -36,10 +36,8 @@ from fencepost.model.protocols import MACHINES
 
 @dataclass(frozen=True)
 class Protocol:
-    """A machine and its properties.
-
-    Properties in `on_request` are checked only if named: they need the whole state graph, or apply to unusual
-    constants.
+    """A machine and its properties. Properties in `on_request` are checked only if named: they need the whole state
+    graph, or apply to unusual constants.
     """
 
     machine: Machine

@@ -1,6 +1,6 @@
 """Properties of the replicated metadata log, and their witnesses.
 
-Ids that begin with KR are about Raft as KRaft implements it, those that begin with K1166 about KIP-1166.
+Ids that begin with KR are about Raft as implemented by KRaft; ids that begin with K1166 are about KIP-1166.
 """
 
 from fencepost.model.language import NONE, always, bits, sometimes, step
@@ -128,7 +128,7 @@ def records_are_unique(s: State, c: C) -> bool:
 
 @always
 def nobody_fails(s: State, c: C) -> bool:
-    """No node is directed to truncate below its high watermark and thus stops. Does not apply when disks are lost."""
+    """No node stops because it is directed to truncate below its high watermark. Does not apply when disks are lost."""
     return not any(n.failed for n in s.node)
 
 
@@ -201,7 +201,7 @@ def brokers_apply_what_is_committed(s: State, c: C) -> bool:
 
 @always
 def divergence_is_told_at_once(s: State, c: C) -> bool:
-    """B37: a follower that must truncate is answered immediately: its fetch is never parked."""
+    """B37: a follower that must truncate is answered immediately; its fetch is never parked."""
     return not any(n.fetch.phase == Phase.PARKED and n.fetch.diverging for n in s.node)
 
 

@@ -69,7 +69,7 @@ def unknown_is_behind_everything_known(s: State, c: C) -> bool:
 
 @always
 def both_statements_of_the_rule_agree(s: State, c: C) -> bool:
-    """The KIP's "local high watermark <= remote" and "remote high watermark >= leader's" both mean: not behind."""
+    """The KIP's "local high watermark <= remote" and "remote high watermark >= leader's" both mean "not behind"."""
     return all(
         (not is_behind(s, c, leader, follower))
         == (s.node[leader].high_watermark <= reported_high_watermark(s, c, follower))

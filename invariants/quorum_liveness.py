@@ -1,8 +1,8 @@
 """Liveness of a replica of the metadata log, and the delay before it learns of a commit.
 
-All properties apply after the last fault: no election, no restart, no lost response. K1166-L1 and L2 allow timeouts;
-the properties about the purpose of KIP-1166 do not. The delay, in ticks, is measured on machines with a clock.
-SEED-1166-3 is about the content of responses in today's Kafka.
+All properties apply after the last fault: from then on, there are no elections, restarts or lost responses. K1166-L1
+and L2 allow timeouts; the properties about the purpose of KIP-1166 do not. The delay, in ticks, is measured on machines
+with a clock. SEED-1166-3 is about the content of responses in today's Kafka.
 """
 
 from fencepost.invariants.quorum import is_alone

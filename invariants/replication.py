@@ -44,7 +44,7 @@ def is_deleted(s: State, record: int) -> bool:
 
 
 def has_committed(s: State, r: Replica) -> bool:
-    """Return whether the log has all records that were ever below a leader's high watermark and are not deleted."""
+    """Return whether the log has every record that was ever below a leader's high watermark, except deleted ones."""
     return all(
         holds_committed(s, r, offset) or is_deleted(s, s.ghost_committed[offset])
         for offset in range(s.ghost_committed_end)
@@ -106,7 +106,7 @@ def leader_has_acknowledged(s: State, c: C) -> bool:
 
 @always
 def acknowledged_survives(s: State, c: C) -> bool:
-    """G-S2b: a record that was acknowledged is in some log, of a broker that is running or down."""
+    """G-S2b: a record that was acknowledged is in the log of some broker, running or down."""
     return all(
         any(has_record(r, record) for r in s.replica)
         for record in range(1, c.max_records + 1)
@@ -253,7 +253,7 @@ def maximal_isr_covers_requests(s: State, c: C) -> bool:
 def leaders_show_committed(s: State, c: C) -> bool:
     """G-S9: below its high watermark, a leader serves only the records that were first committed there.
 
-    So no consumer reads two versions of a record.
+    Therefore, no consumer reads two versions of a record.
     """
     return all(shows_committed(s, s.replica[broker]) for broker in range(c.brokers) if leads(s, broker))
 
@@ -266,7 +266,7 @@ def replicas_show_committed(s: State, c: C) -> bool:
 
 @always
 def log_starts_are_committed(s: State, c: C) -> bool:
-    """G-S14: no log starts above its high watermark or below 0, so only committed records are deleted (KIP-107)."""
+    """G-S14: no log starts above its high watermark or below 0; thus only committed records are deleted (KIP-107)."""
     return all(r.start <= r.high_watermark <= r.end for r in s.replica)
 
 

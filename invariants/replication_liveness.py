@@ -2,10 +2,10 @@
 
 Fairness: every broker applies metadata, fetches, and acts on the responses that it gets. The controller answers every
 leader, and unfences brokers that may be unfenced. A broker whose process is down is started again; a shutdown ends.
-Faults, timeouts and operators' actions need not happen: fencing, crashes, ISR shrinks, elections, the return of a
-failed directory. Only `normalize` makes a leader ignore a response that it no longer waits for. Without `normalize`, an
-ignored response would stay in flight forever, and the leader, which has one request in flight at a time, would never
-send another one.
+Faults, timeouts and operators' actions need not happen, such as fencing, crashes, ISR shrinks, elections, and the
+return of a failed directory. Only `normalize` makes a leader ignore a response that it no longer waits for. Without
+`normalize`, an ignored response would stay in flight forever, and the leader, which has one request in flight at a
+time, would never send another one.
 """
 
 from fencepost.invariants.replication import has_record

@@ -27,7 +27,7 @@ def raise_leaves_too_few(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def lower_is_enough(before: State, after: State, c: C) -> bool:
-    """An operator lowers min ISR to the size of the ISR."""
+    """An operator lowers min ISR to the size of the ISR or below."""
     return (
         newest(after).raised < newest(before).raised and is_under_min_isr(before, c) and not is_under_min_isr(after, c)
     )

@@ -30,9 +30,8 @@ WIDEST = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class Twin:
-    """The same theorem with one rule removed: a step of `action` must then violate the induction.
-
-    Constants or a modified machine remove the rule. For a theorem about every state, `action` is the violated property.
+    """The same theorem with one rule removed: a step of `action` must then violate the induction. Constants or a
+    modified machine remove the rule. For a theorem about every state, `action` is the violated property.
     """
 
     rule: str
@@ -46,8 +45,8 @@ class Twin:
 class Theorem:
     """A proof in the catalogue: `goals` follow by induction, together with `lemmas`, for every value of `unbounded`.
 
-    `everywhere`: the theorem is about every state of the domains, without any step. `havoc_loops`: loops that
-    `unbounded` makes unbounded may write any value.
+    `everywhere` means that the theorem is about every state of the domains, without any step; `havoc_loops` means that
+    loops that `unbounded` makes unbounded may write any value.
     """
 
     name: str

@@ -30,7 +30,7 @@ def store_is_the_latest(s: State, c: C) -> bool:
 
 @always
 def unknown_is_the_unit(s: State, c: C) -> bool:
-    """Unknown contexts change nothing, and an unknown store takes the first known one; likewise `later` of offsets."""
+    """Unknown contexts change nothing, and an unknown store takes the first known one; `later` behaves alike."""
     only_first = is_unknown(s.given[1].cluster) and is_unknown(s.given[2].cluster)
     return not only_first or is_same(s.in_order, s.given[0])
 

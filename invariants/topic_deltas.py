@@ -1,4 +1,4 @@
-"""Topic images: an image agrees with the log, whatever the deltas, and each directory is assigned or dropped."""
+"""Topic images: an image agrees with the log, regardless of the deltas, and each directory is assigned or dropped."""
 
 from fencepost.model.language import NONE, always, bits, leads_to, sometimes, weak
 from fencepost.model.language.actions import properties_in

@@ -226,7 +226,7 @@ def necessity(best: Best, name: str, row: str, reason: str) -> tuple[str, str]:
 
 
 def of_catalogue(name: str, row: str) -> Run | None:
-    """Return the run with the shortest violation that another run, with only this setting changed, does not have."""
+    """Return the run with the shortest violation that is absent from another run in which only this setting differs."""
     constant, mark, text = row.partition("=")
     if not mark:
         return None

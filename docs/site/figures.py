@@ -308,7 +308,7 @@ def _first_of(text: str) -> str:
 
 
 def _sizes(text: str) -> str:
-    """Return the constants that are not zero: a zero means that the event cannot happen."""
+    """Return the constants that are not zero; zero means that the event cannot happen."""
     return " ".join(item for item in text.split() if not item.endswith("=0")) or "no bound"
 
 

@@ -1,4 +1,4 @@
-"""The page on settings: all answers of `fencepost advise`, and a form that selects one."""
+"""The page on settings: every answer of `fencepost advise`, and a form that selects one."""
 
 import json
 import re

@@ -60,7 +60,7 @@ def crashes_measured() -> dict[str, Any]:
 
 
 def stale_crashes() -> list[str]:
-    """Return the numbers of replicas whose tables were measured with another model, without those never measured."""
+    """Return the numbers of replicas whose tables were measured with another model; unmeasured tables do not count."""
     known = crashes_measured()
     return [name for name in SIZES if name in known and known[name].get("mark") != crashes_mark(name)]
 

@@ -19,7 +19,7 @@ def file_of(name: str) -> Path:
 def load(name: str) -> dict[str, Any]:
     """Return the figures with this name, or an empty dict if they were not measured.
 
-    Do not modify them: they are cached.
+    The result is cached, so callers must not modify it.
     """
     file = file_of(name)
     found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}

@@ -297,7 +297,7 @@ class BuildsReport:
 
     @property
     def verdict(self) -> str:
-        """`differs` if confirmed, `not-exercised` if changed code never ran, otherwise `same`."""
+        """`differs` if a difference is confirmed, otherwise `not-exercised` if changed code never ran, or `same`."""
         if self.departure is not None or self.drawn.get("differs"):
             return "differs"
         missing = self.missed or self.unseen or self.one_way or self.unconfirmed

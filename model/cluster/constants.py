@@ -38,7 +38,7 @@ class Rollback(IntEnum):
 class FencedAnswers(IntEnum):
     """When a follower stops fetching until the next epoch because its leader reports a fenced epoch.
 
-    CHECKED: unless it has already entered a later epoch. IGNORED: never, which makes no difference, because no leader
+    CHECKED: unless it has already entered a later epoch. IGNORED: never. The behaviour is the same, because no leader
     serves the follower before the next epoch.
     """
 
@@ -89,8 +89,8 @@ class Checkpoint(IntEnum):
 class Completion(IntEnum):
     """The replicas that must be in the ISR before a reassignment completes.
 
-    All remaining ones (KAFKA-15665); only the added ones, as before; or the added ones, and all if the number of
-    replicas decreases (KAFKA-19975).
+    Either all remaining replicas (KAFKA-15665); only the added ones, as before that; or the added ones, but all
+    remaining ones if the number of replicas decreases (KAFKA-19975).
     """
 
     ALL_TARGETS = 0
@@ -99,9 +99,8 @@ class Completion(IntEnum):
 
 
 class Publishing(IntEnum):
-    """The order in which a broker applies an image's partition and configuration (BrokerMetadataPublisher).
-
-    Kafka applies topics first. TOGETHER: a partition's min ISR and ISR come from the same image.
+    """The order in which a broker applies an image's partition and configuration (BrokerMetadataPublisher). Kafka
+    applies topics first. TOGETHER: a partition's min ISR and ISR come from the same image.
     """
 
     TOPICS_FIRST = 0

@@ -167,7 +167,7 @@ def passes_epoch_checks(c: C, image: Image, m: AlterPartition) -> bool:
 
 
 def is_repeated(c: C, image: Image, m: AlterPartition) -> bool:
-    """Return whether the controller recognizes a request as a copy of the last one: the ISR is already the same."""
+    """Return whether the controller takes a request for a copy of the last one, because the ISR is already the same."""
     return (
         c.repeats_answers
         and m.broker_epoch == image.broker_epoch[m.leader]
@@ -267,7 +267,7 @@ def controller_refuses_alter_partition(s: State, c: C, m: AlterPartition) -> Non
 
     If `normalize` is on, such a request has already been rejected, because epochs only increase. The leader cannot know
     whether an earlier copy was applied, so its change stays pending until metadata arrives. With `repeats_answers`, the
-    controller answers that it was applied (KAFKA-14144).
+    controller answers that the request was applied (KAFKA-14144).
     """
     require(is_sent(m))
     require(not passes_epoch_checks(c, newest(s), m))

@@ -14,7 +14,7 @@ from fencepost.model.language import action, bits, require
 
 
 def delete(s: State, c: C, r: Replica, offset: int) -> None:
-    """Move the log start to `offset`: the records below it were deleted on purpose."""
+    """Move the log start to `offset`, because the records below it were deleted on purpose."""
     for deleted in range(max(c.deletions, c.expirations)):
         if r.start <= deleted < offset:
             s.ghost_deleted = bits.with_member(s.ghost_deleted, r.log[deleted].record)
@@ -30,8 +30,8 @@ def may_delete(c: C, r: Replica, offset: int) -> bool:
 def leader_deletes_records(s: State, c: C, leader: int, offset: int) -> None:
     """A client deletes the records below an offset at a leader, which may have been deposed.
 
-    Partition.deleteRecordsOnLeader: it deletes records at most up to the high watermark. The files keep the records
-    until a whole segment is deleted. The client gets its response once all live replicas have deleted them.
+    Partition.deleteRecordsOnLeader deletes records at most up to the high watermark. The files keep the records until a
+    whole segment is deleted. The client gets its response once all live replicas have deleted them.
     """
     r = s.replica[leader]
     require(offset <= c.deletions, bound=C.deletions)

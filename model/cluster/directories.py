@@ -32,8 +32,8 @@ from fencepost.model.language import NONE, action, bits, require
 def log_directory_fails(s: State, c: C, broker: int) -> None:
     """The directory with the replica fails while the broker continues with the other one (handleLogDirFailure).
 
-    The replica is offline: it neither leads nor follows until the broker restarts, with or without the directory. The
-    replica's fetch stays in flight, and pending writes get no response before they time out.
+    The replica is offline: it neither leads nor follows until the broker has restarted, with or without the directory.
+    The replica's fetch stays in flight, and pending writes get no response before they time out.
     """
     r = s.replica[broker]
     require(s.budget.directory_failures > 0, bound=C.directory_failures)
@@ -65,7 +65,7 @@ def log_directory_returns(s: State, c: C, broker: int) -> None:
 def disk_is_replaced(s: State, c: C, broker: int) -> None:
     """The disk with the replica is replaced by an empty one while the broker is down.
 
-    `log.dirs` is unchanged. The new directory has a new id and no file that records a clean shutdown.
+    `log.dirs` is unchanged. The new directory has a new id, and lacks the file that records a clean shutdown.
     """
     require(s.budget.disk_replacements > 0, bound=C.disk_replacements)
     require(broker < c.directories, bound=C.directories)

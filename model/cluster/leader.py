@@ -259,12 +259,12 @@ def fetched_epoch(c: C, f: Replica) -> int:
 
 
 def is_unknown_epoch(c: C, r: Replica, epoch: int) -> bool:
-    """Return whether the leader has neither a record of this epoch nor its recorded start (KAFKA-7415)."""
+    """Return whether the leader's log lacks this epoch, and the leader does not know where it starts (KAFKA-7415)."""
     return not c.epoch_start_recorded and epoch > log.latest_epoch(r)
 
 
 def departs(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether a fetch shows that the follower's log diverges from the leader's, or ends beyond it."""
+    """Return whether a fetch shows that the follower's log diverges from the leader's log or ends beyond it."""
     r, f = s.replica[leader], s.replica[follower]
     last_epoch = fetched_epoch(c, f)
     return f.end > r.end or (
@@ -275,8 +275,7 @@ def departs(s: State, c: C, leader: int, follower: int) -> bool:
 def is_out_of_range(s: State, leader: int, follower: int) -> bool:
     """Return whether the leader's log lacks the fetch offset (Partition.readRecords, UnifiedLog.read).
 
-    The offset is below the leader's log start, whatever the epochs are, or above its log end, if the request contains
-    no epoch.
+    The offset is below the leader's log start or, if the request contains no epoch, above its log end.
     """
     r, f = s.replica[leader], s.replica[follower]
     return f.end < r.start or (f.start > 0 and f.end > r.end and log.latest_epoch(f) == NONE)
@@ -366,7 +365,7 @@ def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker, follower=Broker)
 def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader detects that a follower's log diverges from its own, and answers where.
+    """A leader detects that a follower's log diverges from its own, and answers with the point of divergence.
 
     Partition.readRecords. Such a fetch does not update the follower's log end as known to the leader (KAFKA-13141).
     """
@@ -390,8 +389,8 @@ def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> Non
 def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
     """A leader answers where the epoch of a follower's last record ends (OffsetForLeaderEpoch, before KIP-595).
 
-    Under KIP-279 the response contains its epoch, which may be older than the requested one; under KIP-101 it did not.
-    A query from an older leader epoch is fenced (KIP-320).
+    Under KIP-279, the response names the epoch that it is about, which may be older than the requested one; under
+    KIP-101 it did not. A query from an older leader epoch is fenced (KIP-320).
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))
@@ -411,7 +410,7 @@ def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker)
 def leader_requests_expansion(s: State, c: C, leader: int) -> None:
-    """A leader reads the broker epoch of a follower whose log end it has already checked, and requests the expansion.
+    """A leader reads the broker epoch of a follower whose log end it has checked, and requests to add the follower.
 
     Before KAFKA-15221, it read both from the follower's current state, which a later fetch may have changed between the
     two reads. If the epoch does not match, the leader requests nothing.

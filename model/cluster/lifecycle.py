@@ -40,7 +40,7 @@ def may_lose(s: State, c: C, broker: int) -> bool:
 
 
 def halt(s: State, c: C, broker: int, life: Life) -> None:
-    """End the broker's process: its memory is lost, and so are the connections on which it fetched."""
+    """End the broker's process: its memory and the connections on which it fetched are lost."""
     r = s.replica[broker]
     forget_leadership(r)
     fail_writes(r)
@@ -148,7 +148,7 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
 
     ClusterControlManager.registerBroker: a session that has expired but is not fenced yet does not prevent this. The
     new incarnation leaves the ISR as if the old one had been fenced (ReplicationControlManager.handleBrokerShutdown,
-    KAFKA-18106), and leaves the ELR too if the shutdown was unclean. With `registration_opens_epoch`, every
+    KAFKA-18106). If the shutdown was unclean, it also leaves the ELR. With `registration_opens_epoch`, every
     registration opens a leader epoch in every partition instead, an alternative that KIP-903 rejects.
     """
     r = s.replica[broker]

@@ -68,7 +68,7 @@ def latest_epoch(r: Replica) -> int:
 
 
 def start_above(r: Replica, epoch: int) -> int:
-    """Return the offset of the first record with a later epoch than `epoch`, or the log end if no record has one."""
+    """Return the offset of the first record with a later epoch than `epoch`, or the log end if there is none."""
     start = r.end
     for offset in range(r.start, r.end):
         if start == r.end and r.log[offset].epoch > epoch:

@@ -1,4 +1,4 @@
-"""Propagation of metadata to brokers: images arrive late and in order, and some are skipped.
+"""Propagation of metadata to brokers: images arrive in order but may be late, and some are skipped.
 
 Modelled on ReplicaManager.applyDelta, Partition.makeLeader and Partition.makeFollower.
 """
@@ -186,7 +186,8 @@ def make_follower(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: b
     """Make the broker a follower, or let it wait for a leader, as its image requires (Partition.makeFollower).
 
     Pending writes fail. In a new leader epoch it fetches again from its log end, and accepts no earlier responses
-    (KAFKA-7786). Since IBP 2.7 it truncates only if the leader answers that the logs diverge; before that, immediately.
+    (KAFKA-7786). Since IBP 2.7, it truncates only if the leader answers that the logs diverge; before IBP 2.7, it
+    truncated immediately.
     """
     r = s.replica[broker]
     if was_leader:

@@ -1,7 +1,7 @@
 """Messages in flight: requests and responses that outlive their sender or their epoch, and messages without effect.
 
-Messages are never reordered within a connection, because a follower has one fetch in flight. They are reordered between
-connections. A lost message is one that is never handled. Messages and images that no longer matter are removed.
+Messages are never reordered within a connection, because a follower has one fetch in flight, but may be reordered
+between connections. A lost message is one that is never handled. Messages and images that no longer matter are removed.
 """
 
 from fencepost.model.cluster import log

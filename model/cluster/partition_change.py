@@ -1,4 +1,4 @@
-"""A change to the partition by the controller: consistent replicas, ISR, ELR and leader.
+"""A change to the partition by the controller, which keeps replicas, ISR, ELR and leader consistent.
 
 Modelled on PartitionChangeBuilder and PartitionReassignmentReplicas. A request contains an ISR and, if an operator
 moves replicas, new replicas; the result is written to the log as one image.
@@ -40,10 +40,10 @@ def first_in_order(c: C, members: int, removing: int) -> int:
 def is_complete(c: C, isr: int, missing: int, adding: int, removing: int) -> bool:
     """Return whether a reassignment completes with this ISR (PartitionReassignmentReplicas.maybeCompleteReassignment).
 
-    Up to 3.7, the added replicas must be in the ISR; since KAFKA-15665, all remaining ones; since KAFKA-19975, the
-    added ones, or all if the number of replicas decreases. A reassignment that replaced another one may list a broker
-    both as added and as removed. The check for added replicas never finds that broker, so the reassignment completes
-    only under the rule of KAFKA-15665.
+    Up to 3.7, the added replicas must be in the ISR; since KAFKA-15665, all remaining ones must; since KAFKA-19975, the
+    added ones must, or all remaining ones if the number of replicas decreases. A reassignment that replaced another one
+    may list a broker both as added and as removed. The check for added replicas never finds that broker, so the
+    reassignment completes only under the rule of KAFKA-15665.
     """
     kept = isr & ~removing
     targets = bits.everyone(c.brokers) & ~missing & ~removing
@@ -163,11 +163,11 @@ def append_image(s: State) -> None:
 def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: int, adding: int, removing: int) -> None:
     """Write a changed partition into the newest image (PartitionChangeBuilder.build).
 
-    A leader from outside the ISR becomes the whole ISR, and empties the ELR unless it was elected from it. The same
-    holds for a leader that is both in the ISR and in an ELR left over from before ELR was turned off. Without ELR, the
-    last member stays in the ISR. While there is no leader, the last leader is remembered. With HYP-12 fixed, the ELR is
-    empty if the elected leader alone satisfies min ISR. Once ELR is turned off, any change empties it, and the last
-    known leader does not change.
+    A leader from outside the ISR becomes the whole ISR; unless it was elected from the ELR, the ELR is emptied. The
+    same holds for a leader that is both in the ISR and in an ELR left over from before ELR was turned off. Without ELR,
+    the last member stays in the ISR. While there is no leader, the last leader is remembered. With HYP-12 fixed, the
+    ELR is empty if the elected leader alone satisfies min ISR. Once ELR is turned off, any change empties it, and the
+    last known leader does not change.
     """
     image = newest(s)
     is_new = leader not in (NONE, image.leader)

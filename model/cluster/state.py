@@ -44,9 +44,8 @@ class Life(IntEnum):
 
 
 class Answer(IntEnum):
-    """A leader's response to a fetch.
-
-    STOPPED: the follower applied FENCED to its new leader epoch and stopped fetching.
+    """A leader's response to a fetch. STOPPED: the follower applied FENCED to its new leader epoch and stopped
+    fetching.
     """
 
     NONE = 0
@@ -69,10 +68,8 @@ class Move(IntEnum):
 
 
 class Status(IntEnum):
-    """The progress of an AlterPartition request: sent, or answered by the controller.
-
-    STRAY is a sent copy of a request that has been answered: the leader no longer waits for it, but the controller
-    cannot know that.
+    """The progress of an AlterPartition request: sent, or answered by the controller. STRAY is a sent copy of a request
+    that has been answered: the leader no longer waits for it, but the controller cannot know that.
     """
 
     SENT = 0
@@ -138,7 +135,9 @@ Deleted = Annotated[int, BitSet(5 * largest(C.deletions, C.expirations))]
 
 
 class Image(Record):
-    """The controller's state after a batch of its log, as brokers read it. `missing`: the brokers without a replica."""
+    """The controller's state after a batch of its log, as brokers read it. `missing` contains the brokers without a
+    replica.
+    """
 
     leader: MaybeBroker
     leader_epoch: Epoch
@@ -159,9 +158,8 @@ class Entry(Record):
 
 
 class FollowerState(Record):
-    """A follower's state in its last fetch, as the leader knows it; NONE before the first one.
-
-    `start`: its log start.
+    """A follower's state in its last fetch, as the leader knows it; NONE before the first fetch. `start` is the
+    follower's log start.
     """
 
     end: MaybeOffset
@@ -224,7 +222,7 @@ class Replica(Record):
 
 
 class AlterPartition(Record):
-    """A leader's request to change the ISR, which later becomes the response; `raised`: the sender's min ISR."""
+    """A leader's request to change the ISR, which later becomes the response; `raised` gives the sender's min ISR."""
 
     status: Status
     leader: Broker
@@ -249,9 +247,8 @@ class LateFetch(Record):
 
 
 class LateAnswer(Record):
-    """A response to a fetch whose sender has left the fetch's leader epoch, although its thread still waits.
-
-    `offset` and `leader_epoch` are copied from the fetch; the other fields are as in `FetchAnswer`.
+    """A response to a fetch whose sender has left the fetch's leader epoch, although its thread still waits. `offset`
+    and `leader_epoch` are copied from the fetch; the other fields are as in `FetchAnswer`.
     """
 
     leader: Broker
@@ -390,7 +387,7 @@ def leads(s: State, broker: int) -> bool:
 
 
 def has_elr(s: State, c: C) -> bool:
-    """Return whether ELR is on, that is, has not been turned off (FeatureControlManager.isElrFeatureEnabled)."""
+    """Return whether ELR is on, that is, was not turned off (FeatureControlManager.isElrFeatureEnabled)."""
     return c.elr and s.elr_disabled == 0
 
 
@@ -416,7 +413,7 @@ def min_isr_of(s: State, c: C, broker: int) -> int:
 
 
 def follows(s: State, follower: int, leader: int) -> bool:
-    """Return whether the follower runs, has a replica that is online and fetches from `leader`."""
+    """Return whether the follower runs, has an online replica, and fetches from `leader`."""
     image = local(s, follower)
     return (
         follower != leader

@@ -45,7 +45,7 @@ class Selector(IntEnum):
 
 
 class Errors(IntEnum):
-    """The content of an out-of-range response: the side (as two codes), log start and high watermark, or nothing."""
+    """The content of an out-of-range response: which side (as two codes), log start and high watermark, or nothing."""
 
     DESIGN = 0
     TWO_CODES = 1
@@ -64,7 +64,7 @@ class Reaction(IntEnum):
 
 
 class Metadata(IntEnum):
-    """How brokers learn of leaders: pushed apart from replicas' requests, or from a log that replicas follow too."""
+    """How brokers learn of leaders: pushed apart from replicas' requests, or from a log that replicas also follow."""
 
     DESIGN = 0
     PUSHED = 1

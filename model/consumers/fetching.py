@@ -192,7 +192,7 @@ def consumer_is_fenced(s: State, c: C) -> None:
 
 @action()
 def consumer_cannot_connect(s: State, c: C) -> None:
-    """The replica is down or gone; the consumer requests metadata, and its preference ends.
+    """The replica is down or has moved away; the consumer requests metadata, and its preference ends.
 
     AbstractFetch.handleFetchFailure; NOT_LEADER_OR_FOLLOWER in FetchCollector. Metadata still shows the replica as
     online.
@@ -227,7 +227,7 @@ def has_old_metadata(s: State, c: C) -> bool:
 
 
 def known_isr(s: State, c: C) -> int:
-    """Return the ISR as far as the consumer learns it; nothing if its selector does not use the ISR."""
+    """Return the ISR as known to the consumer; empty if its selector does not use the ISR."""
     return s.isr if selector(c) != Selector.LEADER else 0
 
 

@@ -106,7 +106,7 @@ def latest_offset(c: C, l: Replica) -> int:
 
 
 def asked_for_earliest(s: State, c: C) -> int:
-    """Return the replica that is asked for the earliest offset: the one that raised the error, or the next one up."""
+    """Return the replica that is asked for the earliest offset: the one that raised the error, or the next higher."""
     if earliest_from(c) == Earliest.RAISED and s.replica[s.consumer.raised_by].is_up:
         return s.consumer.raised_by
     return believed_leader(s) if earliest_from(c) == Earliest.LEADER else target(s)

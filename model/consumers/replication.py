@@ -85,7 +85,7 @@ def may_join(s: State, follower: int) -> bool:
 
 
 def has_records(s: State, follower: int) -> bool:
-    """Return whether the follower lacks records, or its fetch first reports its log end or lets it join the ISR."""
+    """Return whether the follower lacks records, or its fetch is the first to report its log end or can let it join."""
     l, f = newest_leader(s), s.replica[follower]
     return f.known_end != f.end or f.end != l.end or may_join(s, follower)
 
@@ -180,7 +180,7 @@ def leader_reports_divergence(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def leader_tells_out_of_range(s: State, c: C, follower: int) -> None:
-    """The leader does not have the follower's offset, no longer or not yet; the follower asks where to restart."""
+    """The leader no longer has the follower's offset, or does not have it yet; the follower asks where to restart."""
     l, f = newest_leader(s), s.replica[follower]
     require(is_follower(s, follower))
     require(f.answer.kind == Kind.NONE)

@@ -32,7 +32,10 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def take_over(s: State, c: C, broker: int, leader_epoch: int) -> None:
-    """Lead or follow as the applied metadata says. `leader_epoch` is the previous epoch (makeLeader, makeFollower)."""
+    """Lead or follow as the applied metadata requires.
+
+    `leader_epoch` is the previous epoch (makeLeader, makeFollower).
+    """
     b = s.broker[broker]
     in_new_epoch = b.metadata.leader_epoch != leader_epoch
     if in_new_epoch:
@@ -127,7 +130,7 @@ def may_join(s: State, leader: int, follower: int) -> bool:
 
 @action(follower=Broker, leader=Broker)
 def follower_fetches(s: State, c: C, follower: int, leader: int) -> None:
-    """A follower fetches in the leader's epoch: its log is truncated where it diverges, or grows (KIP-320, KIP-595)."""
+    """A follower fetches in the leader's epoch: its log grows, or is truncated where it diverges (KIP-320, KIP-595)."""
     f, l = s.broker[follower], s.broker[leader]
     require(leads(s, leader))
     require(f.metadata.leader == leader)

@@ -115,7 +115,7 @@ def answer(s: State, c: C, request: Request, reply: Reply) -> None:
 
 @action(leader=Broker)
 def controller_applies_alter_partition(s: State, c: C, leader: int) -> None:
-    """A controller commits the ISR that the leader requests: every epoch is current, no member is fenced."""
+    """A controller commits the ISR that the leader requests, because every epoch is current and no member is fenced."""
     request = s.broker[leader].request
     n = s.node[request.to]
     require(request.status == Status.SENT)

@@ -66,7 +66,7 @@ def step_down(s: State, c: C, node: int) -> None:
 
 
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
-    """Advance the high watermark to what a majority has reached, only beyond the epoch's start (LeaderState)."""
+    """Advance the high watermark to what a majority has reached, but only beyond the epoch's start (LeaderState)."""
     l = s.node[leader]
     highest = 0
     for one in range(c.controllers):
@@ -133,7 +133,7 @@ def voter_fetches(s: State, c: C, follower: int, leader: int, arrives: int) -> N
     """A voter fetches from the leader and enters its epoch; its log is truncated where it diverges, or grows.
 
     KafkaRaftClient.handleFetchRequest: a fetch reports where the log ended before it, and the leader counts it. A fetch
-    that changes nothing is left out. The response may be lost, so that only the leader learns something.
+    that changes nothing is not modelled. The response may be lost, so that only the leader learns something.
     """
     f, l = s.node[follower], s.node[leader]
     agreed = log.agreed_end(l, f)

@@ -103,9 +103,9 @@ class Image(Record):
 class Node(Record):
     """A controller: a voter of the quorum, and the state machine on top of it.
 
-    `leads`: it believes that it leads the quorum; a later leader may exist. A leader keeps in `known_end` the offset of
-    each voter's last fetch in its epoch. `memory` is the state on which it bases decisions, and `replayed` the number
-    of log records in it: those below its `high_watermark` and, while it is active, its own.
+    `leads` means that it believes to lead the quorum; a later leader may exist. A leader keeps in `known_end` the
+    offset of each voter's last fetch in its epoch. `memory` is the state on which it bases decisions, and `replayed`
+    the number of log records in it: those below its `high_watermark` and, while it is active, its own.
     """
 
     epoch: Epoch

@@ -34,7 +34,7 @@ BROKERS = 2
 
 
 class Stage(IntEnum):
-    """The stage of a batch: without a sequence; on a connection; handled by the broker; to be resent; finished."""
+    """The stage of a batch: without a sequence, on a connection, handled by the broker, to be resent, or finished."""
 
     WAITING = 0
     SENT = 1
@@ -101,7 +101,6 @@ Offset = Annotated[int, Range(0, C.log_size)]
 
 class Batch(Record):
     """A batch of the application, with producer epoch and sequence once it was sent. `reset`: it was renumbered.
-
     `offset` is its offset at the broker that handled it.
     """
 
@@ -326,7 +325,7 @@ def is_unfinished(batch: Batch) -> bool:
 
 
 def first_unfinished(s: State, c: C) -> int:
-    """Return the unfinished batch with the lowest sequence, or NONE: batches are numbered in order."""
+    """Return the unfinished batch with the lowest sequence, or NONE; batches are numbered in order."""
     for number in range(c.batches):
         if is_unfinished(s.batch[number]):
             return number

@@ -1,4 +1,4 @@
-"""Bounds of a run, and bounds that a step reaches: constants, not rules of the protocol, that disable a step.
+"""Bounds of a run, which are constants and not rules of the protocol, and the bounds that alone disable a step.
 
 A guard `require(s.budget.crashes > 0, bound=C.crashes)` represents the constant `crashes`. A bound is *reached* in a
 state if it alone disables a step, that is, if all other guards of the step hold. An effect that omits something because

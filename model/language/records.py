@@ -100,10 +100,8 @@ def _annotations_in(namespace: dict[str, Any]) -> Mapping[str, Any]:
 
 
 class Record(metaclass=_RecordMeta):
-    """Base of all record classes.
-
-    A record literal such as `Replica(end=3)` is stored in a place or compared with one. Fields that the literal does
-    not name are cleared.
+    """Base of all record classes. A record literal such as `Replica(end=3)` is stored in a place or compared with one.
+    Fields that the literal does not name are cleared.
     """
 
     __slots__ = ()
@@ -170,7 +168,7 @@ class Array(list[T]):
 
 
 class Bag(Generic[T]):
-    """Messages in flight. `add` takes the fields of a new message, `remove` a message in flight."""
+    """Messages in flight. `add` takes the fields of a new message, and `remove` takes a message in flight."""
 
     __slots__ = ("_items", "_label", "_make", "_room")
 

@@ -63,7 +63,7 @@ def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
 
 @action(leader=Replica, follower=Replica, epoch=Epoch)
 def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
-    """A replica learns of its leader and truncates to where their logs diverge, both being in that epoch."""
+    """A replica learns of its leader and truncates to where their logs diverge, if both are in that epoch."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.presumes_leadership(l, leader))
     require(base.is_news_of_leader(s, follower, leader, epoch))

@@ -6,7 +6,7 @@ from fencepost.model.quorum.state import Id, State
 
 
 def applicable_end(s: State, c: C, node: int) -> int:
-    """Return how many records a broker may apply: those below its high watermark, as in Kafka's raft client."""
+    """Return how many records a broker may apply: those below its high watermark, as with Kafka's raft client."""
     n = s.node[node]
     if node < c.voters or n.failed or c.brokers_apply == Applied.NONE:
         return 0

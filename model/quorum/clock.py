@@ -1,4 +1,4 @@
-"""Time: the remainder of every delay, decremented tick by tick. The state does not contain absolute times."""
+"""Time as the remainder of every delay, decremented tick by tick. The state does not contain absolute times."""
 
 from fencepost.model.language import NONE, action, require
 from fencepost.model.quorum.broker import applicable_end

@@ -1,4 +1,4 @@
-"""A leader appends records, handles fetches, advances the high watermark, and parks fetches.
+"""A leader's steps: it appends records, handles fetches, advances the high watermark, and parks fetches.
 
 Modelled on KafkaRaftClient and LeaderState.
 """
@@ -94,7 +94,7 @@ def majority_end(s: State, c: C, leader: int) -> int:
 
 
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
-    """Advance the high watermark to what a majority has reached, only beyond the epoch's start (LeaderState).
+    """Advance the high watermark to what a majority has reached, but only beyond the epoch's start (LeaderState).
 
     KIP-1166 completes parked fetches in the same step, because one thread does both.
     """

@@ -29,10 +29,8 @@ LEADER_CHANGE = 0
 
 
 class Role(IntEnum):
-    """A node's role in the quorum. Followers and observers alike fetch from `leader`, if they know it.
-
-    RESIGNED: the node has led in its epoch and no longer leads. Without `check_quorum`, it is a follower without a
-    leader.
+    """A node's role in the quorum. Followers and observers alike fetch from `leader`, if they know it. RESIGNED: the
+    node has led in its epoch and no longer leads. Without `check_quorum`, it is a follower without a leader.
     """
 
     FOLLOWER = 0
@@ -101,11 +99,12 @@ class Node(Record):
     A leader keeps `epoch_start`, the offset of its LeaderChange record; `known_end`, the offset of each node's last
     fetch; `sent`, the last high watermark sent to each node, if it uses that; and `flushed`, the flushed end of its
     log, if that lags. A candidate keeps the votes `granted`. `fetched`: whether it has received a response from its
-    leader; recorded only if pre-votes depend on it. `lost`: it is an observer that has heard nothing from its leader
-    for too long. `active`: its controller was notified that it leads. `registration`: the progress of that controller's
-    registration. `failed`: it stopped because it had to truncate below its high watermark. `received` is the last high
-    watermark sent to it, if it reports that. `applied` is the number of log records that a broker has applied to its
-    metadata. `start` is where its log starts: the part of `log` below that is in its snapshot.
+    leader; recorded only if pre-votes depend on it. `lost` means that it is an observer that has heard nothing from its
+    leader for too long, `active` that its controller was notified that it leads, and `failed` that it stopped because
+    it had to truncate below its high watermark. `registration` is the progress of its controller's registration.
+    `received` is the last high watermark sent to it, if it reports that. `applied` is the number of log records that a
+    broker has applied to its metadata. `start` is where its log starts: the part of `log` below that is in its
+    snapshot.
     """
 
     role: Role

@@ -1,7 +1,7 @@
 """Unclean recovery: which replica is elected once ISR and ELR are empty, and which records are lost (KIP-966).
 
 Replication is reduced to its result: a follower copies one record in one step, every broker knows the controller's
-decisions, and a crash is noticed immediately. What remains is what a recovery rule uses: logs that end at different
+decisions, and a crash is noticed immediately. Only what a recovery rule uses remains: logs that end at different
 offsets and epochs, and may have lost their last records.
 """
 
@@ -89,7 +89,7 @@ class Entry(Record):
 
 
 class Replica(Record):
-    """A broker's log; `down` if it has crashed."""
+    """A broker's log. `down` means that the broker has crashed."""
 
     down: bool
     log: Annotated[Array[Entry], Size(C.max_records)]

@@ -27,10 +27,8 @@ from fencepost.model.language import (
 
 
 class Sessions(IntEnum):
-    """The fenced brokers that have a session.
-
-    None (until 3.9); those that were in contact, and all fenced brokers under a new controller (4.0); or those that
-    were in contact with this controller (4.1, KAFKA-19130).
+    """The fenced brokers that have a session. Either none (until 3.9); those that were in contact and, under a new
+    controller, all fenced brokers (4.0); or those that were in contact with this controller (4.1, KAFKA-19130).
     """
 
     UNFENCED = 0
@@ -77,9 +75,9 @@ Epoch = Annotated[int, Range(0, C.crashes + C.stops + C.amendments + 1)]
 class Broker(Record):
     """A broker's process, and the broker epoch that it knows.
 
-    `waiting`: it has sent a heartbeat, which is `lost` if it was sent to an inactive controller. `remaining` counts the
-    ticks until it gives up that heartbeat or sends the next one. `failures` counts failed heartbeats since the last
-    response, up to the number that matters.
+    `waiting` means that it has sent a heartbeat, which is `lost` if it was sent to an inactive controller. `remaining`
+    counts the ticks until it gives up that heartbeat or sends the next one. `failures` counts failed heartbeats since
+    the last response, up to the number that matters.
     """
 
     running: bool
@@ -91,9 +89,8 @@ class Broker(Record):
 
 
 class Controller(Record):
-    """The active controller, and the metadata log: the broker's epoch, and whether it is fenced.
-
-    `contact` counts the ticks since the broker's last contact, or is NONE without a session; it is not in the log.
+    """The active controller, and the metadata log: the broker's epoch, and whether it is fenced. `contact` counts the
+    ticks since the broker's last contact, or is NONE without a session; it is not in the log.
     """
 
     active: bool
@@ -116,10 +113,8 @@ class Budget(Record):
 
 
 class State(Record):
-    """One broker and the active controller.
-
-    `ghost_clean`: the registered process has completed a controlled shutdown; `ghost_new`: a controller has become
-    active since that shutdown.
+    """One broker and the active controller. `ghost_clean` means that the registered process has completed a controlled
+    shutdown, and `ghost_new` that a controller has become active since that shutdown.
     """
 
     broker: Broker

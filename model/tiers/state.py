@@ -109,9 +109,8 @@ class Replica(Record):
 
 
 class Segment(Record):
-    """The segments of an epoch that begin at an offset: the end of a finished copy, and the end of an abandoned one.
-
-    0 means that there is no such segment.
+    """The segments of an epoch that begin at an offset: the end of a finished copy, and the end of an abandoned one. 0
+    means that there is no such segment.
     """
 
     finished: Offset
@@ -120,7 +119,6 @@ class Segment(Record):
 
 class Tier(Record):
     """The segments of a leader epoch, by their first offset; `highest` is the highest end of any finished copy.
-
     `ghost_deleted` contains the records that were deleted on purpose, by retention or by a client.
     """
 
@@ -143,8 +141,8 @@ class Budget(Record):
 class State(Record):
     """The partition and its tier.
 
-    `ghost_early`: retention has left less than retention.bytes. `ghost_low`: after a leader has read the tier's
-    metadata, or deleted from the tier, its log still starts below what remains.
+    `ghost_early` means that retention has left less than retention.bytes. `ghost_low` means that after a leader has
+    read the tier's metadata, or deleted from the tier, its log still starts below what remains.
     """
 
     leader: MaybeBroker

@@ -61,7 +61,6 @@ class Delta(Record):
 
 class State(Record):
     """The topic with the name in the metadata log, and the number of topics so far; the broker's image and delta.
-
     `unassigned` contains replicas whose directories the broker has yet to report to the controller.
     """
 

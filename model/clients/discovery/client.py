@@ -22,7 +22,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def is_reachable(s: State, broker: int) -> bool:
-    """Return whether the client knows this broker's current endpoint."""
+    """Return whether the endpoint that the client knows for this broker is the current one."""
     return s.endpoint[broker] != NONE and s.endpoint[broker] == newest(s).endpoint[broker]
 
 
@@ -53,7 +53,7 @@ def client_sends_request(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def client_cannot_connect(s: State, c: C, broker: int) -> None:
-    """The leader is unknown or has left the endpoint that the client knows, so the client requests metadata."""
+    """The leader is unknown or is no longer at the endpoint that the client knows, so the client requests metadata."""
     require(s.request.stage == Stage.NONE)
     require(any(may_send(s, c, partition, broker) for partition in range(c.partitions)))
     require(not is_reachable(s, broker))
@@ -65,7 +65,7 @@ def client_cannot_connect(s: State, c: C, broker: int) -> None:
 
 @action(partition=Partition)
 def backoff_ends(s: State, c: C, partition: int) -> None:
-    """The retry backoff of a partition's batch ends, before or after a metadata refresh (`refresh_in_time`)."""
+    """The retry backoff for a partition's batch ends, before or after a metadata refresh (`refresh_in_time`)."""
     known = s.known[partition]
     require(known.work == Work.BACKOFF)
     require(not c.refresh_in_time or (not s.wants_refresh and s.refresh.stage == Stage.NONE))

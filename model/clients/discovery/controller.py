@@ -1,4 +1,4 @@
-"""Changes in the cluster (leaders, brokers with their endpoints, topics). Each is a record of the metadata log."""
+"""Changes in the cluster (to leaders, to brokers and their endpoints, to topics). Each is a metadata log record."""
 
 from fencepost.model.clients.discovery.constants import C
 from fencepost.model.clients.discovery.state import (

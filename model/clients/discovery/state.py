@@ -120,9 +120,8 @@ class Request(Record):
 
 
 class Refresh(Record):
-    """A metadata request, which later becomes its response with image `image`.
-
-    `is_old`: its leader epochs are unreliable.
+    """A metadata request, which later becomes its response with image `image`. If `is_old`, the response's leader
+    epochs are unreliable.
     """
 
     stage: Stage

@@ -108,7 +108,7 @@ def is_deliverable(s: State, c: C, client: int) -> bool:
 
 
 def is_taken(s: State, c: C, client: int) -> bool:
-    """Return whether the client keeps a call's response instead of dropping it to read again."""
+    """Return whether the client keeps a call's response, rather than dropping it to read again."""
     call = s.call[client]
     return call.status == Status.ANSWERED and (is_from_other_cluster(s, c, client) or is_deliverable(s, c, client))
 

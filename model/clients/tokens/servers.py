@@ -136,7 +136,7 @@ def server_passes_request(s: State, c: C, client: int) -> None:
 
 
 def has_token(s: State, c: C, call: Call) -> bool:
-    """Return whether the response header has a token that a client can use."""
+    """Return whether the response header contains a token that a client can use."""
     is_meant = c.unlisted_tokens or call.operation != Operation.UNLISTED
     return is_meant and not c.half_headers and not s.server[call.node].is_old
 

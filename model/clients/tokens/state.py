@@ -4,7 +4,7 @@ The model simplifies the protocol to keep states small:
 
 * The state of the cluster after each offset of its metadata log is the offset itself. The log is its committed end.
 * A server's metadata is the offset that its cache shows. All components that are updated after the cache are modelled
-  as one, with its own offset. A property of the component therefore covers the one that lags most.
+  as one, with its own offset. A property of this component therefore covers the most lagging one.
 * A client has one call at a time. Two calls in flight from one store are modelled as two clients of one factory, each
   with its own connections, or, with `in_order`, as two calls on shared connections.
 * Requests and responses are not lost: a call that never ends has no effect, and a repeated call is a retry.
@@ -48,10 +48,8 @@ class Server(Record):
 
 
 class Store(Record):
-    """A ConsistencyContextStore.
-
-    The ghosts are the newest offsets of a body, a write, a hint and another store that its clients have seen. A hint is
-    the information about a leader in a produce or fetch error (KIP-951).
+    """A ConsistencyContextStore. The ghosts are the newest offsets of a body, a write, a hint and another store that
+    its clients have seen. A hint is the information about a leader in a produce or fetch error (KIP-951).
     """
 
     latest: Context
@@ -112,9 +110,8 @@ class Budget(Record):
 
 
 class State(Record):
-    """The cluster with its committed offset, its servers, and the clients with their calls and stores.
-
-    `connected` is the server to which a client has a connection, if this affects where it sends its next request.
+    """The cluster with its committed offset, its servers, and the clients with their calls and stores. `connected` is
+    the server to which a client has a connection, if this affects where it sends its next request.
     """
 
     cluster: Cluster

@@ -25,9 +25,8 @@ MaybeOffset = Annotated[int, Range(NONE, C.records)]
 
 
 class Fetch(Record):
-    """The follower's fetch, or the response with the end of its records and the high watermark.
-
-    Before the response, `high_watermark` is the one that the follower reports.
+    """The follower's fetch, or the response with the end of its records and the high watermark. Before the response,
+    `high_watermark` is the one that the follower reports.
     """
 
     phase: Phase
