@@ -18,7 +18,7 @@ from fencepost.model.language.actions import properties_in
 
 
 def is_on(s: State, r: Replica) -> bool:
-    """Return whether the consumer's position is on a replica's log, as far as the log can still show this.
+    """Return whether the consumer's position is in a replica's log, as far as the log can still show this.
 
     The record before the position must have the epoch that it had when a read or a reset gave the position. If
     retention has deleted that record, the first remaining record decides, because epochs never decrease along a log.
@@ -52,7 +52,7 @@ def gives_up_position(before: State, after: State) -> bool:
 
 
 def lacks_position(s: State, r: Replica) -> bool:
-    """Return whether a replica's log start has passed the consumer's position, or the position is not on its log."""
+    """Return whether a replica's log start has passed the consumer's position, or its log lacks the position."""
     return r.start > s.consumer.position or not is_on(s, r)
 
 
@@ -125,13 +125,13 @@ def unavailable_offsets_exist(s: State, c: C) -> bool:
 
 @step(on=consumer_finds_truncation)
 def no_false_truncation(before: State, after: State, c: C) -> bool:
-    """K392-S5: a consumer detects a truncation only if its position is no longer on the leader's log."""
+    """K392-S5: a consumer detects a truncation only if its position is no longer in the leader's log."""
     return not is_on(before, before.replica[believed_leader(before)])
 
 
 @step(on=consumer_finds_position_valid)
 def no_missed_truncation(before: State, after: State, c: C) -> bool:
-    """K392-S5: a position that a consumer considers valid is on the leader's log."""
+    """K392-S5: a position that a consumer considers valid is in the leader's log."""
     return is_on(before, before.replica[believed_leader(before)])
 
 
@@ -225,7 +225,7 @@ def high_watermark_is_behind(s: State, c: C) -> bool:
 
 @sometimes
 def follower_is_ahead(s: State, c: C) -> bool:
-    """A follower's log contains records that are not on the newest leader's log."""
+    """A follower's log contains records that are not in the newest leader's log."""
     l = newest_leader(s)
     return has_leader(s) and any(r.end > l.end or log.departs(l, r.end, log.last_epoch(r)) for r in s.replica)
 

@@ -269,7 +269,7 @@ def trace_text(trace: Trace, path: Path) -> str:
 
 def archived(run: Run, prop: str) -> str:
     """Return the repository path of the archived trace for a run's violation, or an empty string. The archive contains
-    one trace per protocol and property. It belongs to the run only if the constants are equal.
+    one trace per protocol and property. That trace belongs to the run only if the constants are equal.
     """
     from fencepost.counterexamples.trace import ARCHIVE
 

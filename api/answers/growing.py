@@ -316,7 +316,7 @@ class Growing:
         """Return whether the searched cells imply the verdict of a property in a cell.
 
         If a larger cell does not reach a state, no smaller cell does. A larger cell reaches every state that a smaller
-        one reaches, unless the model raises an error there. It raises none if the search of an even larger cell
+        one reaches, unless the model raises an error there. There is no error if the search of an even larger cell
         finished.
         """
 

@@ -86,8 +86,8 @@ def ask(
     A question is returned unchanged.
 
     `what` is as in `find_subject`. Constants are given by name in `constants` or `more`: as numbers, booleans or words.
-    `only` limits the properties by name. With `walks`, properties of behaviours are left out unless named, because
-    walks are finite.
+    `only` limits the properties by name. With `walks`, properties of behaviours are omitted unless named, because walks
+    are finite.
     """
     if isinstance(what, Question):
         return what

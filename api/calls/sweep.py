@@ -153,7 +153,8 @@ def sweep(
     """Take random walks through a protocol with every combination of the grid's values, on Spark.
 
     The walks of a cell are the same as those of `simulate` with its constants and seed. `output` is a folder for the
-    walks, to which `resume` adds; `traces` is a folder for the trace of each violated property, from its smallest cell.
+    walks, to which `resume` adds more; `traces` is a folder for one trace per violated property, from the smallest
+    cell.
     """
     from fencepost.explorers.spark.session import Cluster, require_spark
     from fencepost.explorers.spark.sweep import cell_of

@@ -97,7 +97,8 @@ class Place(NamedTuple):
 
 def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
     """Yield the values that a condition reads as `name=value`: fields with their domain's names, and plain numbers.
-    Values that were not evaluated are left out.
+
+    Values that were not evaluated are omitted.
     """
     for place in _places(condition):
         shown = None

@@ -2,8 +2,8 @@
 
 Each step of the model either keeps the controller's state or reaches a later recorded state, possibly skipping some
 that were written in the same batch. The search prefers states that have reached more records and in which the brokers
-have applied all metadata, as they usually do. If such a state leads nowhere, the search backtracks. It may miss a path
-that exists.
+have applied all metadata, as they usually do. If such a state leads nowhere, the search backtracks. The search may miss
+a path that exists.
 """
 
 from collections.abc import Iterable, Iterator

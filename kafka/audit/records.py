@@ -1,9 +1,9 @@
 """Fate of records: which records in copies of a partition's log were acknowledged, and which the leader lacks.
 
-A record may be lost if a copy contains it but the leader's log has a later epoch at its offset. It was acknowledged if
-its offset is below the high watermark of a copy that contains it. Otherwise, a leader without the record shows that it
-was not acknowledged, provided that every later leader was elected from the ISR or the ELR and that nothing contradicts
-this.
+A record may be lost if a copy contains it but the leader's log has a later epoch at its offset. The record was
+acknowledged if its offset is below the high watermark of a copy that contains it. Otherwise, a leader without the
+record shows that it was not acknowledged, provided that every later leader was elected from the ISR or the ELR and that
+nothing contradicts this.
 """
 
 from collections.abc import Iterable, Iterator

@@ -141,8 +141,8 @@ class ClientOutcome:
 class Pool:
     """A pool of clients of one kind, all in the same process: a driver's process, or this one for our own client.
 
-    If the process crashes, all of its clients are lost. It is replaced, and each interrupted history is played again in
-    a separate process, so that a history that crashes clients does not prevent the others from being judged.
+    If the process crashes, all of its clients are lost. The process is replaced, and each interrupted history is played
+    again in a separate process, so that a history that crashes clients does not prevent the others from being judged.
     """
 
     def __init__(self, client: Installed, times: Times) -> None:

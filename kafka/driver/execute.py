@@ -30,8 +30,8 @@ class SetAsideError(Exception):
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference between Kafka and the model after the last of `steps`. `rows` lists the differences: part of the
-    state, value in the model, value in Kafka.
+    """A difference between Kafka and the model after the last of `steps`. `rows` lists the differences, each as part of
+    the state, value in the model, and value in Kafka.
     """
 
     steps: tuple[Step, ...]

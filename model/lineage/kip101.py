@@ -31,8 +31,8 @@ def truncation_offset(l: ReplicaState, f: ReplicaState) -> int:
 def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
     """A replica learns of its leader and truncates to where, according to the leader, its last epoch ends (KIP-101).
 
-    The leader answers from its current log, in any epoch or role. As published, if the answer is beyond the follower's
-    log end, the follower waits forever.
+    The leader answers from its current log, whatever its epoch and role. As published, if the answer is beyond the
+    follower's log end, the follower waits forever.
     """
     l, f = s.replica[leader], s.replica[follower]
     offset = truncation_offset(l, f)

@@ -36,7 +36,7 @@ def leader_registers_controller(s: State, c: C, leader: int, node: int) -> None:
 def registration_times_out(s: State, c: C, node: int) -> None:
     """A request expires unsent because no active controller is known.
 
-    Before KAFKA-20247, its sender does not notice this and waits for a response.
+    Before KAFKA-20247, the sender does not notice this and waits for a response.
     """
     n = s.node[node]
     require(s.budget.registration_timeouts > 0, bound=C.registration_timeouts)
