@@ -39,7 +39,7 @@ class Line(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """A different ending of the steps: the number of a step, from 1, and the sentence of its action.
+    """A different ending of the steps: the number of the step that differs, from 1, and the sentence of its action.
 
     If a guard refuses that step, `guard` is its line; otherwise `differs` describes how the step differs. The step is 0
     if only the verdict differs. For an infinite behaviour, the sentence then explains why it is not a violation.

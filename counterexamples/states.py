@@ -71,9 +71,8 @@ def is_aside(name: str) -> bool:
 
 
 def parts(record: type[Record], key: Key, known: frozenset[str] | None = None) -> list[Part]:
-    """Return a state as parts: its own fields, each array of records by element, then ghost variables and budgets.
-
-    With `known`, the constants of a file, fields whose size depends only on newer constants are omitted.
+    """Return a state as parts: its own fields, each array of records by element, then ghost variables and budgets. With
+    `known`, the constants of a file, fields whose size depends only on newer constants are omitted.
     """
     found: list[Part] = []
     _collect(found, Part("", (), "", ()), record, key, known)

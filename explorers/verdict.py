@@ -71,8 +71,8 @@ class Cost:
 class PropertyResult:
     """Verdict on one property. `path` leads to the violation or the witness, or is the worst-case path.
 
-    `args` contains the values of the property's parameters on that path, `values` the same values by name. `note` is an
-    explanation for the user.
+    `args` contains the values of the property's parameters on that path, and `values` contains the same values by name.
+    `note` is an explanation for the user.
     """
 
     name: str

@@ -97,7 +97,7 @@ def is_ahead(s: State, c: C, node: int) -> bool:
 
 
 def is_not_ahead(s: State, c: C, node: int) -> bool:
-    """Return whether the node's leader knows at least as high a high watermark, or the node has no leader."""
+    """Return whether the node's leader knows a high watermark at least as high as the node's, or there is no leader."""
     return not is_ahead(s, c, node)
 
 

@@ -96,7 +96,7 @@ def whole_data(found: Protocol, ablation: Ablation, base: Result) -> Json:
 
 
 def row_data(found: Protocol, ablation: Ablation, outcome: RowOutcome, *, texts: bool = True) -> Json:
-    """Return one row: its subject, its purpose, and a cell for each property. With `texts`, include its trace files."""
+    """Return one row: its subject, its purpose, and a cell for each property. With `texts`, include the trace files."""
     row, result, left = outcome.row, outcome.result, outcome.departure
     data: Json = {
         "row": row.name,

@@ -1,4 +1,4 @@
-"""Claims beyond a verdict, each a type with its sentence, and the wording of fault tables.
+"""Claims beyond a verdict, each as a type with a sentence, and the wording of fault tables.
 
 Each claim can be refuted: by other cells, by fewer faults, or by the machine without a guard.
 `tests/random_machines/claims.py` tries to refute the claims by their definitions.

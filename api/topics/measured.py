@@ -76,7 +76,7 @@ def are_driven_together(question: Question, mark: str) -> bool:
 
 
 def follows_version(question: Question) -> bool:
-    """Return whether a question has the rules of its version, fixed or not, at any size."""
+    """Return whether a question uses the rules of its version, with or without fixes, at any size."""
     machine, values = question.protocol.machine, question.constants.values
     wanted = machine.version(question.version).values
     return all(

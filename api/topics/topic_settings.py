@@ -50,7 +50,7 @@ def client_settings(file: Path) -> dict[str, str]:
 
 
 def settings_in(file: Path) -> dict[str, TopicSettings]:
-    """Return the topics in a file, one line `NAME REPLICAS MIN_ISR` each, plus `unclean` for unclean elections."""
+    """Return the topics in a file of lines `NAME REPLICAS MIN_ISR`, with `unclean` added for unclean elections."""
     try:
         lines = read_named(file).decode("utf-8").splitlines()
     except (OSError, ValueError) as error:

@@ -36,7 +36,7 @@ class Refusal(NamedTuple):
 
 def refusal(setting: Setting, step: Step, error: FencepostError, *, explained: bool = True) -> Refusal:
     """Return why a step was refused, from the error that refused it. Unless `explained`, return only the guard. Call
-    this before the next step: the state with the values is reused.
+    this before the next step, which reuses the state with these values.
     """
     number = number_of(setting, step.action, error)
     if number < 0:
@@ -97,7 +97,6 @@ class Place(NamedTuple):
 
 def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
     """Yield the values that a condition reads as `name=value`: fields with their domain's names, and plain numbers.
-
     Values that were not evaluated are omitted.
     """
     for place in _places(condition):

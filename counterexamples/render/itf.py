@@ -1,8 +1,8 @@
 """A trace in the Informal Trace Format (Apalache's ADR-015), which Apalache, Quint and their viewers read.
 
 Numbers are big integers, as Apalache writes them; NONE is -1. Enum members are strings, flags are booleans, and sets
-are sets. Arrays are lists indexed from 0, and a log stops at its end. A bag maps each message to the number of its
-copies in flight.
+are sets. Arrays are lists indexed from 0, and logs are cut off at their ends. A bag maps each message to the number of
+its copies in flight.
 """
 
 import json

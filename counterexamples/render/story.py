@@ -1,7 +1,7 @@
 """A path for diagrams: who takes each step, what changes in which lane, and which messages are exchanged.
 
 A message is followed from the step that adds it to a bag or channel to the step that removes it, even if `normalize`
-renumbers it. A party that reads another's state without a message receives a signal within one step.
+renumbers it. If a party reads another party's state without a message, a signal connects the two within one step.
 """
 
 from collections import Counter

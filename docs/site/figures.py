@@ -197,7 +197,7 @@ def unit() -> dict[str, float]:
     """Return the figures for predicting the time on larger clusters.
 
     `core` is the CPU time per state in seconds. `shuffle`, `kept` and `table` are bytes per state: in the shuffle, in
-    the blocks of the levels, and in the executors' tables. `level` is the time per level in seconds, and `partition`
+    the blocks of the levels, and in the executors' tables. `level` is the time per level in seconds, and `partition` is
     the CPU time for one partition of a level in seconds; neither depends on the number of states.
     """
     found = load("spark")

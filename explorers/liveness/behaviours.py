@@ -74,8 +74,8 @@ class FairAnswer(NamedTuple):
 class Analysis:
     """A question about a graph whose states are marked with the bits WHEN and THEN.
 
-    `begins` contains the states in which `when` holds and `then` does not, and `depth` their distances from an initial
-    state. `pause` is called between parts of the work, and may raise an exception to stop the analysis.
+    `begins` contains the states in which `when` holds and `then` does not, and `depth` contains their distances from an
+    initial state. `pause` is called between parts of the work, and may raise an exception to stop the analysis.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ class Explored(Protocol):
 def explain(
     search: Explored, rows: Iterable[Any], decided: Iterable[str], way: Callable[[int], Path] | None = None
 ) -> None:
-    """Raise the plain semantics' error for a check that failed in compiled code on one of these rows, taken in order.
+    """Raise the plain semantics' error for a check that failed in compiled code; the rows are examined in order.
 
     Properties in `decided` (by name) are not evaluated. Once a row decides a property, it is not evaluated on later
     rows. `way` returns the path to the row with a given number. Without it, the error shows only the state.

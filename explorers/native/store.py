@@ -84,9 +84,8 @@ class Position:
 
 
 def sizes(row: np.dtype[Any], most_successors: int, batch: int, batches: int) -> tuple[int, int]:
-    """Return how many states per batch and batches per round fit in memory, at most the given numbers.
-
-    The number of batches is reduced first, because the order of states depends only on the size of batches.
+    """Return how many states per batch and batches per round fit in memory, at most the given numbers. The number of
+    batches is reduced first, because the order of states depends only on the size of batches.
     """
     each = max(1, most_successors) * (row.itemsize + BESIDE)
     batches = max(1, min(batches, MOST_BYTES // (each * batch)))
@@ -132,8 +131,8 @@ class Partition:
     """The states of one owner.
 
     Initially, exact mode stores every row in `rows`. If states are keys (in compact mode, and after `pack`), `rows`
-    contains only the level being expanded (from number `base`), and `fresh` the next level (from `fresh_base`). In
-    compact mode both contain rows, otherwise keys that the trees decode.
+    contains only the level being expanded (from number `base`), and `fresh` contains the next level (from
+    `fresh_base`). In compact mode both contain rows, otherwise keys that the trees decode.
     """
 
     def __init__(

@@ -26,8 +26,8 @@ HELPER = "Return whether "
 class Guard:
     """One `require` of an action, or one conjunct of its condition.
 
-    `number` numbers the action's guards from 1, `part` the guard's conjuncts from 1 (0: the whole guard). `sentence`
-    describes the condition in words, if the model provides them.
+    `number` numbers the action's guards from 1, and `part` numbers the guard's conjuncts from 1 (0: the whole guard).
+    `sentence` describes the condition in words, if the model provides them.
     """
 
     action: str

@@ -117,8 +117,8 @@ class Walker:
         """Run the random walks first..last-1 with `depth` steps each.
 
         Raises the DomainError that ends a walk; if `broken`, returns the walks before and including the one with the
-        error instead. Every enabled step is equally likely. With `weights` (one per action), first an action is drawn
-        by weight, and then one of its enabled steps. The same seed and number always produce the same walk.
+        error instead. Every enabled step is equally likely. With `weights` (one per action), an action is drawn by
+        weight, and then one of its enabled steps is drawn. The same seed and number always produce the same walk.
         """
         made = self._run(first, last, seed, depth, weights, NO_SCHEDULE, stop=False, keep=keep)[0]
         return made if broken else self._whole(made)

@@ -122,7 +122,9 @@ class Presence:
 
 
 class Moment(NamedTuple):
-    """A topic's settings from an offset on. `clears` marks a ClearElrRecord, and `removed` a deletion of the topic."""
+    """A topic's settings from an offset on. `clears` marks a ClearElrRecord, and `removed` marks a deletion of the
+    topic.
+    """
 
     offset: int
     time: int

@@ -174,7 +174,7 @@ def add_run(runs: list[list[int]], first: int, last: int) -> None:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Offsets of a log that are present, missing or duplicate. The ends of ranges are inclusive."""
+    """Offsets of a log that are present, missing or duplicated. The ends of ranges are inclusive."""
 
     chosen: list[tuple[int, int, int]]
     """(file number, first offset, last offset): the file from which each offset is taken."""

@@ -64,7 +64,10 @@ def batches(
 
 @dataclass(frozen=True)
 class Selection:
-    """Records to judge. Duplicates count once, and records of a snapshot have the last offset that it covers."""
+    """Records to judge.
+
+    Duplicates count once, and records of a snapshot have the last offset that the snapshot covers.
+    """
 
     chosen: dict[int, Ranges]
     ends: dict[int, int]

@@ -187,8 +187,8 @@ class Harness:
     patches: Mapping[str, str] = field(default_factory=dict)
 
     def model_of(self, version: str) -> str:
-        """Return a release's version of the model: its own version, that of its line, or that of the line before. A
-        build without a number gets the latest version, and a release older than all lines gets the earliest one.
+        """Return a release's version of the model: its own version, its line's version, or the previous line's version.
+        A build without a number gets the latest version, and a release older than all lines gets the earliest one.
         """
         if version in self.patches:
             return self.patches[version]

@@ -165,7 +165,7 @@ def follower_waits_in_vain(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def leader_reports_divergence(s: State, c: C, follower: int) -> None:
-    """The leader answers a follower where their logs diverge (KIP-595), with the leader's high watermark."""
+    """The leader tells a follower where their logs diverge (KIP-595), and includes its own high watermark."""
     l, f = newest_leader(s), s.replica[follower]
     require(is_follower(s, follower))
     require(f.answer.kind == Kind.NONE)

@@ -132,8 +132,9 @@ def controller_learns_of_leader(s: State, c: C, controller: int, leader: int) ->
 def voter_fetches(s: State, c: C, follower: int, leader: int, arrives: int) -> None:
     """A voter fetches from the leader and enters its epoch; its log is truncated where it diverges, or grows.
 
-    KafkaRaftClient.handleFetchRequest: a fetch reports where the log ended before it, and the leader counts it. A fetch
-    that changes nothing is not modelled. The response may be lost, so that only the leader learns something.
+    KafkaRaftClient.handleFetchRequest: a fetch reports where the follower's log ends, which is the offset that the
+    leader counts. A fetch that changes nothing is not modelled. The response may be lost, so that only the leader
+    learns something.
     """
     f, l = s.node[follower], s.node[leader]
     agreed = log.agreed_end(l, f)

@@ -76,8 +76,8 @@ class Change(Record):
 
     A change of the partition contains the ISR (0 if unchanged) and, with `elects`, the leader; epochs are counted
     during replay. `subject` is the set that contains the broker which the record fences or unfences. A record that
-    changes nothing starts an epoch. `ghost_is_late`: the record was written after a later controller had been elected;
-    for a committed record, the same controller has committed it in the same epoch.
+    changes nothing starts an epoch. `ghost_is_late` means that the record was written after a later controller had been
+    elected; if the record is committed, the same controller has committed it in the same epoch.
     """
 
     epoch: Epoch
@@ -104,7 +104,7 @@ class Node(Record):
     """A controller: a voter of the quorum, and the state machine on top of it.
 
     `leads` means that it believes to lead the quorum; a later leader may exist. A leader keeps in `known_end` the
-    offset of each voter's last fetch in its epoch. `memory` is the state on which it bases decisions, and `replayed`
+    offset of each voter's last fetch in its epoch. `memory` is the state on which it bases decisions, and `replayed` is
     the number of log records in it: those below its `high_watermark` and, while it is active, its own.
     """
 
@@ -144,10 +144,10 @@ class Entry(Record):
 class Member(Record):
     """A broker: its metadata and its replica of the partition.
 
-    `epoch` is the latest controller epoch that it knows, `applied` the number of metadata records that it has applied,
-    and `applied_epoch` the epoch of the last of them. `channel` is the controller to which it sends requests, until
-    that controller fails. A leader keeps the last known `isr` and `partition_epoch`, the ISR that it has `proposed` (or
-    0), and the log end of each follower's last fetch in its leader epoch.
+    `epoch` is the latest controller epoch that it knows, `applied` is the number of metadata records that it has
+    applied, and `applied_epoch` is the epoch of the last of these. `channel` is the controller to which it sends
+    requests, until that controller fails. A leader keeps the last known `isr` and `partition_epoch`, the ISR that it
+    has `proposed` (or 0), and the log end of each follower's last fetch in its leader epoch.
     """
 
     epoch: Epoch
@@ -189,8 +189,8 @@ class State(Record):
     """The quorum and the brokers.
 
     `ghost_log` contains the metadata records below the highest high watermark of any controller, as first seen, and
-    `ghost_image` their result. `ghost_committed` contains the partition's records below the highest high watermark of
-    any leader, which are acknowledged.
+    `ghost_image` contains their result. `ghost_committed` contains the partition's records below the highest high
+    watermark of any leader, which are acknowledged.
     """
 
     node: Annotated[Array[Node], Per(Controller)]

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 class Cast:
     """The parties of a protocol. The parties affect only diagrams, never the meaning of a machine.
 
-    `owner` owns the remaining fields of the state; it is, for example, the controller. `names` gives names to the
-    elements of an array of records: `{"replica": "broker"}`. `arrows` maps an action to the source from which the
-    acting party learns something without a message in a bag; a party is the owner or a parameter of the action.
-    `nobodys` are fields of the state that belong to no party, such as a counter of writes. For an array of past values,
-    `current` names the field with the index of the present element. For a party's field that contains such an index,
-    `views` names the array; the field shows what the party knows.
+    `owner`, for example the controller, owns the remaining fields of the state. `names` gives names to the elements of
+    an array of records: `{"replica": "broker"}`. `arrows` maps an action to the source from which the acting party
+    learns something without a message in a bag; a party is the owner or a parameter of the action. `nobodys` are fields
+    of the state that belong to no party, such as a counter of writes. For an array of past values, `current` names the
+    field with the index of the present element. For a party's field that contains such an index, `views` names the
+    array; the field shows what the party knows.
 
     `parties` names the participants, in order, each with the alias of its index (`{"client": Client}`), or with None if
     there is only one; arrays of plain values with an element for each participant belong to them too. `fields` assigns

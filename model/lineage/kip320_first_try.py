@@ -2,7 +2,7 @@
 divergence.
 
 The first try fixes a bug of KIP-279: a new leader's high watermark is lower than its predecessor's. Replicas 0 and 1
-are the ISR and commit a record. Replica 1 is elected while its high watermark is still below the record. Replica 2,
+form the ISR and commit a record. Replica 1 is elected while its high watermark is still below the record. Replica 2,
 whose log is empty, has reached that high watermark and joins the ISR without the record (12 states with three
 replicas).
 

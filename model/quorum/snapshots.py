@@ -51,8 +51,9 @@ def node_takes_snapshot(s: State, c: C, node: int) -> None:
 def follower_loads_snapshot(s: State, c: C, follower: int) -> None:
     """A follower has fetched its leader's snapshot: it drops its whole log and starts at the snapshot's end.
 
-    If the leader has a later snapshot by now, the requested one is gone (SNAPSHOT_NOT_FOUND), and the follower asks
-    again. A snapshot that is not ahead of the follower's log stops the follower (truncateToLatestSnapshot).
+    If the leader has taken a later snapshot in the meantime, the requested one no longer exists (SNAPSHOT_NOT_FOUND),
+    and the follower asks again. A snapshot that is not ahead of the follower's log stops the follower
+    (truncateToLatestSnapshot).
     """
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)

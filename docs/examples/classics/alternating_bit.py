@@ -1,8 +1,8 @@
 """The alternating bit protocol: each value arrives once, in order, although the channels lose messages.
 
 This is Lamport's `AlternatingBit`. The channels may grow without limit, so the search bounds their length. TLC counts a
-step that would exceed the bound, and discards its state; in this model, a guard that names its bound refuses such a
-step.
+step that would exceed the bound, but discards the resulting state; in this model, a guard that names its bound refuses
+such a step.
 """
 
 from typing import Annotated

@@ -2,7 +2,7 @@
 
 This is Lamport's `InnerFIFO`, from "Specifying Systems". A wire has a value and two bits, and carries the value while
 the bits differ. The queue may grow without limit, so the search bounds its length. TLC counts a step that would exceed
-the bound, and discards its state; in this model, a guard that names its bound refuses such a step.
+the bound, but discards the resulting state; in this model, a guard that names its bound refuses such a step.
 """
 
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Compilation of LLVM IR to objects, for an architecture's baseline processor, because other machines run them too."""
+"""Compilation of LLVM IR to objects for an architecture's baseline processor, so that other machines can run them."""
 
 import hashlib
 import time

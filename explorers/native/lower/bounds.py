@@ -198,8 +198,8 @@ class Trying(Choosing):
         return build.compared("==", rest, number(0))
 
     def where_it_went_well(self, refusing: str | None, following: str) -> None:
-        """Continue if no check has failed. If one has failed after a bound refused, treat the error as prevented by the
-        bound. If a number exceeds 64 bits, the consequences are unknown, so the search ends.
+        """Continue if no check has failed. If a check has failed after a bound refused, treat its error as prevented by
+        that bound. If a number exceeds 64 bits, the consequences are unknown, so the search ends.
         """
         build = self.build
         failed, well = build.label(), build.label()

@@ -294,8 +294,8 @@ class Fits(Expression):
 class Switch(Expression):
     """A condition that can be turned off at run time: 1 if it is off, otherwise the condition.
 
-    `guard` is the guard's number in the program, `part` the number of a part in it (0: the whole guard). Only the pass
-    `compile.with_switches` creates switches.
+    `guard` is the guard's number in the program, and `part` is the number of a part of it (0: the whole guard). Only
+    the pass `compile.with_switches` creates switches.
     """
 
     guard: int

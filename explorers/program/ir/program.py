@@ -25,7 +25,7 @@ class Effects:
     """The paths that a function, including its helpers, reads and writes.
 
     Paths lead to scalars. A bag also has a path (`box`) for its set of messages and their order. `disorders` contains
-    the bags that may be unsorted after the call, `gives` the places that a returned record may have.
+    the bags that may be unsorted after the call; `gives` contains the places that a returned record may have.
     """
 
     reads: Paths = frozenset()
@@ -64,7 +64,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guard:
-    """A `require` of an action: `number` is its number in the program, `text` its condition in the source.
+    """A `require` of an action: `number` is its number in the program, and `text` is its condition in the source.
 
     If the condition is a conjunction, `parts` contains the conjuncts: ablation turns them off one by one. `reads`
     contains everything that the guard depends on, including earlier local variables.

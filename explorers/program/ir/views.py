@@ -34,7 +34,9 @@ def view_of(
     make: Making,
     once: Callable[[Expression], Expression] = lambda found: found,
 ) -> View:
-    """Return a source as a view. `again` translates its text (evaluated once if that matters), and `once` a count."""
+    """Return a source as a view. `again` translates its text (evaluated once if that matters), and `once` translates a
+    count.
+    """
     inner = node.args if isinstance(node, ast.Call) else []
     name = ""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node not in made.types:

@@ -73,12 +73,13 @@ class Letter(Record):
 class Call(Record):
     """A client's call: its request at the server, which later becomes the response.
 
-    `sent` is the context in the request header, cleared once it was checked. `oldest` and `newest` are the offsets at
-    which the body was read; for a write, both are the offset at which it was committed. `token` is the token in the
-    response header, or NONE if it is missing, and `cluster` is its cluster id. `merged` is set if storeLatest takes two
-    steps and has compared but not yet stored. `awaited` contains the servers that have not advanced since the call was
-    rejected, if clients wait for that (`backoff`). `ahead` contains the calls whose responses precede this one's, if
-    connections are ordered (`in_order`). The ghosts are copies of the store's ghosts from the time of the call.
+    `sent` is the context in the request header, which is cleared once it has been checked. `oldest` and `newest` are
+    the offsets at which the body was read; for a write, both are the offset at which it was committed. `token` is the
+    token in the response header, or NONE if it is missing, and `cluster` is its cluster id. `merged` is set if
+    storeLatest takes two steps and has compared but not yet stored. `awaited` contains the servers that have not
+    advanced since the call was rejected, if clients wait for that (`backoff`). `ahead` contains the calls whose
+    responses precede this one's, if connections are ordered (`in_order`). The ghosts are copies of the store's ghosts
+    from the time of the call.
     """
 
     status: Status

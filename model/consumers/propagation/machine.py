@@ -59,7 +59,7 @@ def other_follower_catches_up(s: State, c: C) -> None:
 
 @action()
 def leader_gets_fetch(s: State, c: C) -> None:
-    """The leader learns the follower's log end from its fetch, advances the high watermark, and answers or parks."""
+    """The leader learns the follower's log end, advances the high watermark, and answers or parks the fetch."""
     require(s.fetch.phase == Phase.SENT)
     s.known_end = s.fetch.end
     advance_high_watermark(s, c)

@@ -38,7 +38,7 @@ class State(Record):
     """Leader and follower, the fetch between them, the last sent high watermark, and the consumer.
 
     The last high watermark sent is NONE if the leader has not sent one in this session. `known_end` is the follower's
-    log end as the leader knows it, `other_end` the other follower's log end.
+    log end as the leader knows it, and `other_end` is the other follower's log end.
     """
 
     leader_end: Offset
