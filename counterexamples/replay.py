@@ -30,7 +30,8 @@ from fencepost.model.language.records import Key
 
 
 class Difference(NamedTuple):
-    """The first line at which the recorded states differ from the model's; a line is None if its side ends there.
+    """The first line at which the recorded states differ from the model's; None stands for a line beyond the end.
+
     `step` is the number of the step if a different step was taken, or 0 if a different state was reached.
     """
 

@@ -139,7 +139,9 @@ class Analysis:
         return self.dearest(inside, best)
 
     def fair_parts(self) -> Array | None:
-        """Return each state's component in which a fair behaviour may stay forever, or -1; None if there is none."""
+        """Return each state's component in which a fair behaviour may stay forever, or -1; None if no component is
+        fair.
+        """
         count = self.rows.states
         fair = np.full(count, -1, np.int32)
         component, order = np.full(count, -1, np.int32), np.zeros(count, np.int32)

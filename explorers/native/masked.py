@@ -33,7 +33,7 @@ class Departure:
 
 
 class MaskedSearch(Search):
-    """An exhaustive search without one guard (with all guards if it is None) that stores all states.
+    """An exhaustive search without one guard (or, given None, with all guards) that stores all states.
 
     Without a guard, a step that leaves a domain is refused; with all guards, it is an error. With `stop_on_violation`,
     the search ends after the level in which the last property that can fail has failed.

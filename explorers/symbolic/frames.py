@@ -102,7 +102,7 @@ class Walking(ABC):
     """The interface of `Walk` for expressions, folds and loops: its guards, checks and variables.
 
     `havoc_loops` determines how an unbounded loop is treated (see `loops`): `forgotten` names the functions with such a
-    loop, and `facts` are constraints on the variables for what the loop wrote. If it is None, unbounded loops are
+    loop, and `facts` are constraints on the variables for what the loop wrote. With None, unbounded loops are
     forbidden, as in a property, which must be exact. `branches` counts the branches of which both sides were followed.
     """
 
