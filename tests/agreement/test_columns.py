@@ -254,13 +254,8 @@ def said(name: str) -> list[str]:
 def test_compiled_code_reads_and_writes_nothing_but_states() -> None:
     done = subprocess.run(
         [sys.executable, "-c", "from tests.agreement.test_columns import *; print(json.dumps(said('native')))"],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=False,
-        timeout=300,
-    )
+        capture_output=True, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False, timeout=300,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == said("plain")
 

@@ -17,7 +17,7 @@ from fencepost.explorers.symbolic.system import Happening, System
 from fencepost.explorers.symbolic.terms import boolean, equal
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
-from fencepost.model.language import Action, Machine, action, always
+from fencepost.model.language import Action, Machine
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.errors import DomainError, ModelError
 from fencepost.model.language.interpreter import Interpreter, Step
@@ -81,7 +81,30 @@ def swept_cells_are_empty(s, c):
 @always
 def first_is_found(s, c):
     return s.found <= c.cells
+@always
+def never_swept_from_three(s, c):
+    return s.swept_from != 3
+@action()
+def sweep_too_far(s, c):
+    for place in range(c.cells):
+        s.row[place + 1] = 0
+@action()
+def fill_too_high(s, c):
+    for place in range(c.cells):
+        s.row[place] = c.most + 1
+        break
+@action()
+def shift_too_low(s, c):
+    for place in range(c.cells):
+        s.level = min(1 << 0 - place, c.most)
+@action()
+def return_early(s, c):
+    for place in range(c.cells):
+        if s.row[place] > 0:
+            s.seal = s.row[place]
+            return
 MACHINE = Machine("sweeper", "a row of cells is swept", State, C, initial, (put, clear, find, flatten))
+PROPERTIES = (seal_is_whole, swept_cells_are_empty, first_is_found)
 """)
 """A row of cells that is swept, searched and levelled in loops over all of it."""
 SWEEPER = sweeper.__file__
@@ -191,16 +214,10 @@ def test_a_step_that_only_such_a_loop_makes_is_not_shown_as_one_of_the_model() -
     assert "counterexample" not in data
 
 
-@always
-def never_swept_from_three(s: sweeper.State, c: sweeper.C) -> bool:
-    """The row was not swept from the fourth cell on: that takes more cells than there are by default."""
-    return s.swept_from != 3
-
-
 def test_a_step_with_such_a_loop_is_shown_where_the_plain_semantics_takes_it_too() -> None:
     machine = sweeper.MACHINE.replacing(name="sweeper", sentence="a row is swept, and nothing is put in", put=None)
     constants, settings = machine.set_constants({}), Settings({"cells": None}, havoc_loops=True)
-    properties = (never_swept_from_three,)
+    properties = (sweeper.never_swept_from_three,)
     proof = prove(machine, constants, properties, settings)
     assert (proof.broken[0].action, proof.broken[0].forgotten) == ("clear", ("sweep",))
     result = ProveResult(Protocol(machine, properties), constants, properties, settings, proof)
@@ -209,32 +226,10 @@ def test_a_step_with_such_a_loop_is_shown_where_the_plain_semantics_takes_it_too
     assert "breaks: never-swept-from-three" in report.text
 
 
-@action()
-def sweep_too_far(s: sweeper.State, c: sweeper.C) -> None:
-    """The row is swept, and one cell more than it has."""
-    for place in range(c.cells):
-        s.row[place + 1] = 0
-
-
-@action()
-def fill_too_high(s: sweeper.State, c: sweeper.C) -> None:
-    """A cell is given more than fits into it, and that is all."""
-    for place in range(c.cells):
-        s.row[place] = c.most + 1
-        break
-
-
-@action()
-def shift_too_low(s: sweeper.State, c: sweeper.C) -> None:
-    """The numbers of cells are written with a shift that is negative from the second cell on."""
-    for place in range(c.cells):
-        s.level = min(1 << 0 - place, c.most)
-
-
 FAULTS = {
-    sweep_too_far: ("State.row: an index is outside the array", "State.row: index 2 is outside the array"),
-    fill_too_high: ("State.row leaves its domain", "State.row[0]: 3 is out of its domain"),
-    shift_too_low: ("a shift by a negative number", "negative shift count"),
+    sweeper.sweep_too_far: ("State.row: an index is outside the array", "State.row: index 2 is outside the array"),
+    sweeper.fill_too_high: ("State.row leaves its domain", "State.row[0]: 3 is out of its domain"),
+    sweeper.shift_too_low: ("a shift by a negative number", "negative shift count"),
 }
 
 
@@ -249,17 +244,8 @@ def test_an_error_in_such_a_loop_is_told(fault: Action) -> None:
         proved(machine, sweeper.seal_is_whole, lifted=settings.lifted, havoc_loops=True)
 
 
-@action()
-def return_early(s: sweeper.State, c: sweeper.C) -> None:
-    """The first number is sealed, and that is all."""
-    for place in range(c.cells):
-        if s.row[place] > 0:
-            s.seal = s.row[place]
-            return
-
-
 def test_a_loop_without_an_end_that_returns_is_refused_with_its_line() -> None:
-    machine = sweeper.MACHINE.replacing(name="sweeper", sentence="one action is another", find=return_early)
+    machine = sweeper.MACHINE.replacing(name="sweeper", sentence="one action is another", find=sweeper.return_early)
     with pytest.raises(ModelError) as caught:
         sweep_proof(machine)
     assert "for place in range(c.cells):" in str(caught.value)

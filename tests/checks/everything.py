@@ -67,14 +67,9 @@ def run_part(part: Part, seconds: float, log: Path) -> Outcome:
     with log.open("wb") as out:
         command = [sys.executable, "-m", "tox", "run", "-e", part.name]
         process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=out,
+            command, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL, stdout=out, stderr=out,
             start_new_session=True,
-        )
+        )  # fmt: skip
         try:
             status = process.wait(seconds)
             word, why = (FAILED, f"see {log.relative_to(ROOT)}") if status else (PASSED, "")

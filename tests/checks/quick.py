@@ -40,13 +40,9 @@ class Lane(threading.Thread):
             for command in commands:
                 folder = KEPT if "mypy" in command else ROOT  # else kafka looks like the library
                 done = subprocess.run(
-                    command,
-                    cwd=folder,
-                    env=environment(),
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
+                    command, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                     check=False,
-                )
+                )  # fmt: skip
                 if done.returncode:
                     said += f"$ {shlex.join(command)}\n{done.stdout.decode(errors='replace')}"
             word = f"failed\n{said}" if said else "passed"

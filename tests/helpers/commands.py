@@ -51,12 +51,9 @@ def start(*args: str, stdout: int = subprocess.PIPE, **environment: str) -> subp
         signal.signal(number, signal.SIG_DFL)
     try:
         return subprocess.Popen(
-            [sys.executable, "-m", "fencepost", *args],
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-            text=True,
+            [sys.executable, "-m", "fencepost", *args], stdout=stdout, stderr=subprocess.PIPE, text=True,
             env={**os.environ, **environment},
-        )
+        )  # fmt: skip
     finally:
         for number in deaf:
             signal.signal(number, signal.SIG_IGN)

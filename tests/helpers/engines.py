@@ -84,12 +84,9 @@ class Engines:
             for is_so in ((1, False), (0, True))
         )
         return Seen(
-            tuple(successors),
-            tuple(map(int, fired)),
-            tuple(map(int, refused[:guards])),
-            (alone, together),
+            tuple(successors), tuple(map(int, fired)), tuple(map(int, refused[:guards])), (alone, together),
             tuple(sorted(decided)) if judge else (),
-        )
+        )  # fmt: skip
 
     def ask_plain(self, key: Key, *, judge: bool = True) -> tuple[Seen, list[Key]]:
         """Return the answers of the definition about a state, and its successors."""

@@ -108,13 +108,9 @@ def test_every_mutant_is_caught(mutant: str) -> None:
 
 def test_a_failure_is_kept_short_and_replays(tmp_path: Path) -> None:
     long = history(
-        "client-has-more 0",
-        *("broker-learns 0 1",) * 3,
-        "records-are-lost 0",
-        "controller-elects-leader 0 1",
-        "client-has-more 0",
-        consumer=1,
-    )
+        "client-has-more 0", *("broker-learns 0 1",) * 3, "records-are-lost 0", "controller-elects-leader 0 1",
+        "client-has-more 0", consumer=1,
+    )  # fmt: skip
     client = install_client(f"{OWN}/overlooks-truncation")
     found = run(client, [long], QUICK, most=1).failures["truncation-is-noticed"][0]
     assert found.is_steady

@@ -233,14 +233,7 @@ def ticks_well(before: State, after: State, c: C) -> bool:
     return not shows(before, c, Fault.STEP_PROPERTY_ABOVE) or before.values[before.three] == 0
 
 
-MACHINE = Machine(
-    name="faulty",
-    sentence="a clock that goes wrong at its second tick",
-    state=State,
-    constants=C,
-    initial=initial,
-    actions=(tick, store, index, loop, overfill, remove_twice, guard, local),
-    normalize=clear_flag,
-)
+MACHINE = Machine("faulty", "a clock that goes wrong at its second tick", State, C, initial,
+    (tick, store, index, loop, overfill, remove_twice, guard, local), normalize=clear_flag)  # fmt: skip
 
 PROPERTIES = (reads_well, is_seen, ticks_well)

@@ -91,14 +91,7 @@ def full_logs_differ(s: State, c: C) -> bool:
     )
 
 
-MACHINE = Machine(
-    name="finite-replicated-log",
-    sentence="logs are appended to, truncated and copied at will",
-    state=State,
-    constants=C,
-    initial=initial,
-    actions=(append, truncate, replicate),
-    source="hachikuji/kafka-specification, FiniteReplicatedLog",
-)
+MACHINE = Machine("finite-replicated-log", "logs are appended to, truncated and copied at will", State, C, initial,
+    (append, truncate, replicate), source="hachikuji/kafka-specification, FiniteReplicatedLog")  # fmt: skip
 
 PROPERTIES = (logs_have_no_holes, truncation_keeps_what_is_below, full_logs_differ)

@@ -106,9 +106,8 @@ def turns(before: State, after: State, c: C) -> bool:
     return after.y < before.y
 
 
-MACHINE = Machine(
-    "grid", "a walk on a grid, to the right and down", State, C, initial, (right, down, rest, go_back), normalize=hush
-)
+MACHINE = Machine("grid", "a walk on a grid, to the right and down", State, C, initial, (right, down, rest, go_back),
+    normalize=hush)  # fmt: skip
 
 PROPERTIES = (
     is_near, is_left_of_the_last_column, is_on_the_grid, never_rests, never_goes_back, is_quiet, reaches_the_corner,

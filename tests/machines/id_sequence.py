@@ -43,14 +43,7 @@ def ids_run_out(s: State, c: C) -> bool:
     return s.next_id > c.max_id
 
 
-MACHINE = Machine(
-    name="id-sequence",
-    sentence="ids are given out in order until none is left",
-    state=State,
-    constants=C,
-    initial=initial,
-    actions=(give_out,),
-    source="hachikuji/kafka-specification, IdSequence",
-)
+MACHINE = Machine("id-sequence", "ids are given out in order until none is left", State, C, initial, (give_out,),
+    source="hachikuji/kafka-specification, IdSequence")  # fmt: skip
 
 PROPERTIES = (ids_are_bounded, ids_are_not_repeated, ids_run_out)

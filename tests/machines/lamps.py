@@ -64,14 +64,7 @@ def favourite_is_lit(s: Room, c: C) -> bool:
     return s.lit >> s.favourite & 1 == 1 and s.favourite == c.lamps - 1 and s.noise
 
 
-MACHINE = Machine(
-    name="lamps",
-    sentence="lamps in a room",
-    state=Room,
-    constants=C,
-    initial=initial,
-    actions=(switch_to,),
-    versions=(Version("sticky", "what is lit stays lit", {"stuck": 1}),),
-)
+MACHINE = Machine("lamps", "lamps in a room", Room, C, initial, (switch_to,),
+    versions=(Version("sticky", "what is lit stays lit", {"stuck": 1}),))  # fmt: skip
 
 PROPERTIES = (some_lamp_is_dark, lit_lamps_stay, favourite_is_lit)

@@ -157,12 +157,5 @@ def is_there(s: Office, c: C, mood: Mood, größe: int) -> bool:
 kommt_an = leads_to("kommt_an", "It arrives.", when=is_here, then=is_there, mood=Mood, größe=Small)
 
 PROPERTIES = (nobody_is_low, bleibt, wird_gross, kommt_an)
-MACHINE = Machine(
-    "oddments",
-    "an office, “für alles”",
-    Office,
-    C,
-    open_it,
-    (send, lay_aside, übergeben, serve, loop),
-    versions=(Version("früher-1.0", "as it was", {"lowest": -3, "schalter": 1, "weg": Weg.NONE}),),
-)
+MACHINE = Machine("oddments", "an office, “für alles”", Office, C, open_it, (send, lay_aside, übergeben, serve, loop),
+    versions=(Version("früher-1.0", "as it was", {"lowest": -3, "schalter": 1, "weg": Weg.NONE}),))  # fmt: skip

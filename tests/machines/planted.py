@@ -98,14 +98,8 @@ def hall_is_full(s: Hall, c: C) -> bool:
     return s.inside == c.seats
 
 
-MACHINE = Machine(
-    name="planted",
-    sentence="a hall with tickets, and flaws to be found",
-    state=Hall,
-    constants=C,
-    initial=initial,
-    actions=(sell, open_door, shut_door, enter, switch_lamp, burn_down),
-)
+MACHINE = Machine("planted", "a hall with tickets, and flaws to be found", Hall, C, initial,
+    (sell, open_door, shut_door, enter, switch_lamp, burn_down))  # fmt: skip
 
 PROPERTIES = (
     guests_have_seats, guests_have_tickets, nobody_walks_through_a_shut_door, tickets_are_counted, hall_is_full,

@@ -88,14 +88,7 @@ def refuse(c: C) -> str | None:
     return "more drills than copies: set drills lower" if c.drills > c.copies else None
 
 
-MACHINE = Machine(
-    name="vault",
-    sentence="copies of a treasure, and what takes them away",
-    state=Vault,
-    constants=C,
-    initial=initial,
-    refuse=refuse,
-    actions=(crash, flood, drill, repair),
-)
+MACHINE = Machine("vault", "copies of a treasure, and what takes them away", Vault, C, initial,
+    (crash, flood, drill, repair), refuse=refuse)  # fmt: skip
 
 PROPERTIES = (a_copy_is_left, no_two_are_lost_at_once, one_copy_is_left)

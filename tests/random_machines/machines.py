@@ -91,13 +91,9 @@ class Author:
         choices = self.choices
         low = "0" if any("C.b" in domain.text for domain in self.domains) else choices.pick(["0", "0", "-2"])
         head = HEAD.format(
-            n=choices.pick([2, 1, 3]),
-            k=choices.pick([2, 1, 3, 4]),
-            b=choices.below(3),
-            low=low,
-            on=choices.pick([False, True]),
-            mood=choices.pick("ABC"),
-        )
+            n=choices.pick([2, 1, 3]), k=choices.pick([2, 1, 3, 4]), b=choices.below(3), low=low,
+            on=choices.pick([False, True]), mood=choices.pick("ABC"),
+        )  # fmt: skip
         known = [domain for domain in (*self.domains, COUNTER, PLACE, TURN) if domain.text]
         parts = [
             head + "".join(f"{domain.alias} = Annotated[int, {domain.text}]\n" for domain in known),

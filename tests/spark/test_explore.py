@@ -63,15 +63,9 @@ def explored(
 def explored_from(context: SparkContext, origin: Origin, partitions: int, handover: int, **options: Any) -> Result:
     found, constants = origin.protocol(), origin.constants()
     question = Explore(
-        found.machine,
-        constants,
-        found.select(origin.properties),
-        Options(workers=1, **options),
-        origin,
-        origin.kernels(),
-        partitions,
-        handover,
-    )
+        found.machine, constants, found.select(origin.properties), Options(workers=1, **options), origin,
+        origin.kernels(), partitions, handover,
+    )  # fmt: skip
     return question.run(lambda: nullcontext(context))
 
 

@@ -17,7 +17,8 @@ from fencepost.model.language.errors import UsageError
 from fencepost.testing import checks
 
 from tests.helpers.written import machine_of
-from tests.machines import mailbox, shelf, vault
+from tests.machines import mailbox, vault
+from tests.unit.explorers.test_bounds import shelf
 
 API = [getattr(f, name) for name in f.__all__]
 CALLS: tuple[Callable[..., Any], ...] = (*(item for item in API if hasattr(item, "__wrapped__")), checks.check)

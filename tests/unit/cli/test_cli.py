@@ -269,13 +269,9 @@ def test_a_new_model_and_its_test_run_as_they_are(tmp_path: Path, monkeypatch: p
     assert (found.name, len(found.properties)) == ("two-phase", 6)
     assert "fencepost new" not in Path("two_phase.py").read_text()
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_two_phase.py"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=dict(os.environ),
-        timeout=300,
-    )
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_two_phase.py"], capture_output=True,
+        text=True, check=False, env=dict(os.environ), timeout=300,
+    )  # fmt: skip
     assert "2 passed" in ran.stdout, ran.stdout
 
 

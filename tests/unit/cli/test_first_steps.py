@@ -106,12 +106,9 @@ def test_what_pages_ask_about_exists() -> None:
             for word in words[::2]
         }
         question = Target(
-            name,
-            tuple(given.get("--set", ())),
-            given.get("--version", [""])[-1],
-            tuple(given.get("--with", ())),
+            name, tuple(given.get("--set", ())), given.get("--version", [""])[-1], tuple(given.get("--with", ())),
             tuple(given.get("--without", ())),
-        ).question(given.get("--property", ()))
+        ).question(given.get("--property", ()))  # fmt: skip
         assert question.properties
     assert len([name for name, _ in asked if name in PROTOCOLS]) > 10
 

@@ -124,14 +124,9 @@ PAGES: dict[str, Callable[[Console], None]] = {
 def page(name: str, width: int = COLUMNS, *, colours: bool = False) -> str:
     file = io.StringIO()
     console = Console(
-        file=file,
-        width=width,
-        force_terminal=colours,
-        color_system="256" if colours else None,
-        highlight=False,
-        markup=False,
-        theme=theme(),
-    )
+        file=file, width=width, force_terminal=colours, color_system="256" if colours else None, highlight=False,
+        markup=False, theme=theme(),
+    )  # fmt: skip
     console.width = min(console.width, COLUMNS)
     PAGES[name](console)
     return file.getvalue()

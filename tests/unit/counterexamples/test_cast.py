@@ -25,8 +25,62 @@ from fencepost.model.language.errors import ModelError
 from fencepost.model.language.interpreter import Interpreter, Path
 
 from tests.helpers.places import DOCS
-from tests.machines import lease
+from tests.helpers.written import module_of
 
+lease = module_of("""
+class C(Constants):
+    clients = shape(2, low=1, high=3, meaning="clients")
+Client = Annotated[int, Index(C.clients)]
+MaybeClient = Annotated[int, Index(C.clients, none=True)]
+class Ask(Record):
+    by: Client
+class Grant(Record):
+    to: Client
+class State(Record):
+    granted: Annotated[int, Range(0, 3)]
+    holder: MaybeClient
+    last: Annotated[Array[MaybeClient], Per(Client)]
+    leased: Annotated[Array[bool], Per(Client)]
+    asks: Annotated[Bag[Ask], Size(2)]
+    grants: Annotated[Bag[Grant], Size(2)]
+@action()
+def initial(s, c):
+    s.holder = -1
+@action(who=Client)
+def wants(s, c, who):
+    require(all(m.by != who for m in s.asks))
+    require(not s.leased[who])
+    s.asks.add(by=who)
+@action(m=InFlight("asks"))
+def give(s, c, m):
+    require(s.holder == -1)
+    s.granted += 1
+    s.holder = m.by
+    s.last[m.by] = m.by
+    s.grants.add(to=m.by)
+    s.asks.remove(m)
+@action(m=InFlight("asks"))
+def refuse(s, c, m):
+    require(s.holder != -1)
+    s.asks.remove(m)
+@action(m=InFlight("grants"))
+def take(s, c, m):
+    s.leased[m.to] = True
+    s.grants.remove(m)
+    for other in s.asks:
+        if other.by == m.to:
+            s.asks.remove(other)
+@action(m=InFlight("asks"))
+def lose(s, c, m):
+    s.asks.remove(m)
+@sometimes
+def somebody_has_it(s, c):
+    return any(s.leased) and len(s.asks) == 0
+CAST = Cast(parties={"server": None, "client": Client}, fields={"granted": "server", "holder": "server"},
+    actors={"wants": "who"}, senders={"Ask": "by", "Grant": "server"}, receivers={"Ask": "server", "Grant": "to"})
+MACHINE = Machine("lease", "A lease", State, C, initial, (wants, give, refuse, take, lose), cast=CAST)
+""")
+"""A server leases something to one client, once and for all: whoever asks too late is refused."""
 FILES = sorted(ARCHIVE.glob("*.trace"))
 GIVEN = (lease.wants, lease.wants, lease.give, lease.refuse, lease.take)
 

@@ -74,13 +74,9 @@ def test_a_weak_promise_is_explained_for_each_of_its_values_and_only_where_the_l
     plain = Interpreter(rooms.MACHINE, rooms.C(size=2))
     start = plain.initial_states()[0]
     prop = leads_to(
-        "all_lit",
-        "All is lit.",
-        when=rooms.is_dark,
-        then=rooms.is_lit,
-        fair=(weak(rooms.light, each="room"),),
+        "all_lit", "All is lit.", when=rooms.is_dark, then=rooms.is_lit, fair=(weak(rooms.light, each="room"),),
         room=rooms.Room,
-    )
+    )  # fmt: skip
     path = retrace(
         plain,
         start,

@@ -12,13 +12,13 @@ from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE, Trace
 from fencepost.counterexamples.violating_binding import ViolatingBinding, violated_for, violating_binding
 from fencepost.invariants.protocols import Protocol
-from fencepost.model.language import Property, always, bits
+from fencepost.model.language import Property, always
 from fencepost.model.language.interpreter import Step
 from fencepost.model.language.records import Array
 
 from tests.helpers.parameters import few
 from tests.helpers.traces import lamps_trace, mailbox_trace
-from tests.helpers.written import machine_of
+from tests.helpers.written import machine_of, module_of
 
 FILES = sorted(
     file
@@ -77,28 +77,23 @@ def judged(prop: Property) -> ViolatingBinding:
     return found
 
 
-def is_odd(s: Any, lamp: int) -> bool:
+lit = module_of("""
+from tests.machines import lamps
+MACHINE = lamps.MACHINE
+PROPERTIES = lamps.PROPERTIES
+def is_odd(s, lamp):
     for other in range(len(s.count)):
         if other == lamp:
             return s.count[other] & 1 == 1
     return False
-
-
 @always
-def all_even(s: Any, c: Any) -> bool:
-    """No lamp was lit an odd number of times."""
+def all_even(s, c):
     return not any(is_odd(s, lamp) for lamp in range(c.lamps) if lamp < 2)
-
-
 @always
-def values_small(s: Any, c: Any) -> bool:
-    """Nothing was lit."""
+def values_small(s, c):
     return all(number < 1 for number in s.count)
-
-
 @always
-def by_statements(s: Any, c: Any) -> bool:
-    """Nothing was lit, in other words."""
+def by_statements(s, c):
     seen = 0
     for lamp in range(c.lamps):
         if lamp == 1:
@@ -107,64 +102,39 @@ def by_statements(s: Any, c: Any) -> bool:
         if seen > 0:
             return False
     return True
-
-
 @always
-def one_of_two(s: Any, c: Any) -> bool:
-    """Dark, or the favourite was never lit."""
+def one_of_two(s, c):
     return not s.lit or s.count[s.favourite - 1] == 0
-
-
 @always
-def nested(s: Any, c: Any) -> bool:
-    """Whatever was lit was lit for every other lamp too."""
+def nested(s, c):
     return all(s.count[one] == s.count[other] for one in range(c.lamps) if one > 0 for other in range(one))
-
-
 @always
-def no_witness(s: Any, c: Any) -> bool:
-    """Some lamp was lit twice."""
+def no_witness(s, c):
     return any(number == 2 for number in s.count)
-
-
 @always
-def either(s: Any, c: Any) -> bool:
-    """As chosen."""
+def either(s, c):
     return all(s.count[lamp] == 0 if lamp < 1 else bits.contains(s.lit, lamp) for lamp in range(c.lamps))
-
-
 @always
-def none_twice(s: Any, c: Any) -> bool:
-    """No two lamps were lit as often as each other."""
+def none_twice(s, c):
     return not any(s.count[one] == s.count[other] and one > 0 for one in range(c.lamps) for other in range(one))
-
-
 @always
-def chained(s: Any, c: Any) -> bool:
-    """What is asked first is false, and what comes after it has no value."""
+def chained(s, c):
     return s.favourite < 0 < s.count[1 << (s.favourite - 99)]
-
-
 @always
-def chosen(s: Any, c: Any) -> bool:
-    """What is not chosen has an index too."""
+def chosen(s, c):
     return s.favourite == (s.count[s.favourite + 5] if s.favourite > 5 else s.count[s.favourite])
-
-
 @always
-def one_after_the_other(s: Any, c: Any) -> bool:
-    """An index in a part that is not asked."""
+def one_after_the_other(s, c):
     return (s.favourite > 5 and s.count[s.favourite + 5] > 0) == (s.favourite > 0 or s.count[s.favourite + 6] > 0)
-
-
 @always
-def changed_afterwards(s: Any, c: Any) -> bool:
-    """What decides is written over."""
+def changed_afterwards(s, c):
     lamp = s.favourite - 1
     if s.count[lamp] > 0:
         lamp = 9
         return False
     return lamp < 9
+""")
+"""Properties of the room with all lamps lit, the first of which was lit once."""
 
 
 def test_an_explanation_that_fails_hides_no_violation() -> None:
@@ -184,18 +154,18 @@ def test_an_explanation_that_fails_hides_no_violation() -> None:
 @pytest.mark.parametrize(
     ("prop", "values", "condition", "operands"),
     [
-        (all_even, "lamp=0, other=0", "s.count[other] & 1 == 1", "1 == 1"),
-        (values_small, "number=1 (count[0])", "number < 1", "1 < 1"),
-        (by_statements, "lamp=0", "seen > 0", "1 > 0"),
-        (one_of_two, "(s.favourite - 1)=0", "s.count[s.favourite - 1] == 0", "1 == 0"),
-        (nested, "one=1, other=0", "s.count[one] == s.count[other]", "0 == 1"),
-        (no_witness, "", "any((number == 2 for number in s.count))", ""),
-        (either, "lamp=0", "s.count[lamp] == 0", "1 == 0"),
-        (none_twice, "one=2, other=1", "s.count[one] == s.count[other] and one > 0", ""),
-        (chained, "", "s.favourite < 0 < s.count[1 << s.favourite - 99]", "1 < 0"),
-        (chosen, "favourite=1",
+        (lit.all_even, "lamp=0, other=0", "s.count[other] & 1 == 1", "1 == 1"),
+        (lit.values_small, "number=1 (count[0])", "number < 1", "1 < 1"),
+        (lit.by_statements, "lamp=0", "seen > 0", "1 > 0"),
+        (lit.one_of_two, "(s.favourite - 1)=0", "s.count[s.favourite - 1] == 0", "1 == 0"),
+        (lit.nested, "one=1, other=0", "s.count[one] == s.count[other]", "0 == 1"),
+        (lit.no_witness, "", "any((number == 2 for number in s.count))", ""),
+        (lit.either, "lamp=0", "s.count[lamp] == 0", "1 == 0"),
+        (lit.none_twice, "one=2, other=1", "s.count[one] == s.count[other] and one > 0", ""),
+        (lit.chained, "", "s.favourite < 0 < s.count[1 << s.favourite - 99]", "1 < 0"),
+        (lit.chosen, "favourite=1",
             "s.favourite == (s.count[s.favourite + 5] if s.favourite > 5 else s.count[s.favourite])", "1 == 0"),
-        (changed_afterwards, "lamp=0", "s.count[lamp] > 0", "1 > 0"),
+        (lit.changed_afterwards, "lamp=0", "s.count[lamp] > 0", "1 > 0"),
     ],
     ids=lambda item: getattr(item, "name", ""),
 )  # fmt: skip
@@ -205,19 +175,19 @@ def test_what_decides_a_property_is_found_through_helpers_loops_and_choices(
     """With the values at that time; unevaluated parts are neither evaluated nor reported."""
     found = judged(prop)
     assert (str(found), found.condition, found.operands) == (values, condition, operands)
-    assert found.is_so is (prop in (all_even, by_statements, none_twice, changed_afterwards))
+    assert found.is_so is (prop in (lit.all_even, lit.by_statements, lit.none_twice, lit.changed_afterwards))
 
 
 def test_an_index_in_a_part_that_is_not_asked_is_not_told() -> None:
-    assert str(judged(one_after_the_other)) == ""
+    assert str(judged(lit.one_after_the_other)) == ""
 
 
 def test_the_first_combination_that_brute_force_finds_is_the_culprit() -> None:
-    trace = lamps_trace(nested, (0b111, 0))
+    trace = lamps_trace(lit.nested, (0b111, 0))
     count = trace.interpreter().schema.restore(follow(trace).path.states[-1]).count
     assert isinstance(count, Array)
     first = next((one, other) for one in range(3) for other in range(one) if count[one] != count[other])
-    assert dict(judged(nested).values) == dict(zip(("one", "other"), map(str, first), strict=True))
+    assert dict(judged(lit.nested).values) == dict(zip(("one", "other"), map(str, first), strict=True))
 
 
 FALLEN = Protocol(

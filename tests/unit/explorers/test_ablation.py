@@ -229,12 +229,9 @@ def test_a_guard_refuses_whatever_the_others_say() -> None:
     machine, properties = PLACES
     constants = machine.set_constants({})
     search = MaskedSearch(
-        machine,
-        constants,
-        properties,
-        Options(workers=2),
+        machine, constants, properties, Options(workers=2),
         kernels=compiled(machine, constants, properties, masked=True),
-    )
+    )  # fmt: skip
     search.run()
     asked = guards(machine)
     assert {item.name: count for item, count in search.refusals(asked).items()} == {"right 1": 6, "up 1": 10, "up 2": 0}

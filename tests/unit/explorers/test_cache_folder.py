@@ -40,11 +40,8 @@ def asked_elsewhere(tmp_path: Path, **environment: str) -> subprocess.CompletedP
     return subprocess.run(
         [sys.executable, "-c", FIND],
         env=kept | {"TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)} | environment,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-    )
+        capture_output=True, text=True, check=True, timeout=300,
+    )  # fmt: skip
 
 
 def test_a_folder_that_is_missing_is_made_for_this_user_alone_whatever_the_umask(

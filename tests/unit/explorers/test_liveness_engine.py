@@ -153,13 +153,9 @@ ISR_GROWS = leads_to(
     "isr-grows", "The ISR grows again.", when=leads_alone, then=is_complete, fair=(weak(*kip320.MACHINE.actions),)
 )
 WRITES = at_most(
-    "writes",
-    "Writes until then.",
-    when=leads_alone,
-    then=is_complete,
-    costs={kip320.MACHINE.action("leader-write"): 1},
-    unit="writes",
-)
+    "writes", "Writes until then.", when=leads_alone, then=is_complete,
+    costs={kip320.MACHINE.action("leader-write"): 1}, unit="writes",
+)  # fmt: skip
 LINEAGE = (ISR_GROWS, WRITES)
 
 

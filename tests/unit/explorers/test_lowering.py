@@ -24,7 +24,8 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers.engines import layout_under
-from tests.machines import id_sequence, wide
+from tests.machines import id_sequence
+from tests.unit.explorers.test_native_errors import wide
 
 HERE = At(1, 0, 1, 0)
 LEVELS = (0, 1, 2, 3)

@@ -125,12 +125,9 @@ def test_plain_rules_find_what_schedules_find() -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
     few = settings(
-        max_examples=200,
-        derandomize=True,
-        deadline=None,
-        phases=[Phase.generate],
+        max_examples=200, derandomize=True, deadline=None, phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
-    )
+    )  # fmt: skip
     for machine, constants, properties in (
         (lamps.MACHINE, lamps.C(), (lamps.some_lamp_is_dark,)),
         (lamps.MACHINE, lamps.C(), (lamps.lit_lamps_stay,)),
