@@ -13,47 +13,34 @@ from tests.kafka.kafkas import on_kafka
 
 pytestmark = [on_kafka, pytest.mark.xdist_group("kafka")]
 
-LAST_LEADER = Script(
+
+def known(shape: str, steps: str) -> Script:
+    return Script(shape, tuple(steps.split("; ")))
+
+
+LAST_LEADER = known(
     "brokers=2 disks=1 partitions=1 replicas=2 min-isr=2 elr=1 faults=1",
-    ("produce 0", "fetch 1 0", "follow 1 0", "fetch 1 0", "kill 1", "stop 0", "replace 1"),
+    "produce 0; fetch 1 0; follow 1 0; fetch 1 0; kill 1; stop 0; replace 1",
 )
 """HYP-17: the last leader returns with a new disk and is elected."""
 SHAPE = "partitions=1 replicas=2 min-isr=2 elr=1"
 KNOWN = {
-    "hyp-21": Script(
-        f"brokers=2 disks=1 {SHAPE} faults=0",
-        (
-            *("min-isr 1", "recreate 0", "stop 1", "start 1", "publish 1", "publish 0", "stop 0", "heartbeat 1"),
-            "produce 0",
-        ),
-    ),
-    "hyp-24": Script(f"brokers=2 disks=2 {SHAPE} faults=2", ("stop 1", "fail 0 0", "fence 0")),
-    "hyp-25": Script(
-        f"brokers=2 disks=2 {SHAPE} faults=1",
-        ("kill 0", "stop 1", "start 0", "publish 0", "heartbeat 0", "recreate 0", "fail 0 0"),
-    ),
-    "hyp-26": Script(
-        "brokers=2 disks=1 partitions=1 replicas=2 min-isr=1 elr=1 faults=0",
-        (
-            *("produce 0", "fetch 1 0", "follow 1 0", "fetch 1 0", "follow 1 0", "delete 0", "fetch 1 0", "follow 1 0"),
-            *("stop 1", "recreate 0", "publish 0", "start 1", "kill 1", "produce 0"),
-        ),
-    ),
-    "hidden-checkpoint": Script(
-        "brokers=3 disks=2 partitions=1 replicas=3 min-isr=2 elr=1 faults=1",
-        (
-            *("move 0 0 1", "work 0", "kill 0", "take 0", "start 0", "publish 0", "publish 1", "produce 1"),
-            *("fetch 0 1", "follow 0 1", "stop 0", "start 0", "checkpoint 0", "kill 0"),
-        ),
-    ),
-    "moved-empty": Script(
-        "brokers=2 disks=2 partitions=2 replicas=2 min-isr=2 elr=1 faults=2",
-        ("move 1 1 1", "stop 1", "kill 0", "boot 0"),
-    ),
-    "failed-while-moved": Script(
-        f"brokers=2 disks=2 {SHAPE} faults=1", ("move 1 0 1", "copy 1", "fence 0", "publish 1 0", "fail 1 0")
-    ),
-}
+    "hyp-21": known(f"brokers=2 disks=1 {SHAPE} faults=0",
+        "min-isr 1; recreate 0; stop 1; start 1; publish 1; publish 0; stop 0; heartbeat 1; produce 0"),
+    "hyp-24": known(f"brokers=2 disks=2 {SHAPE} faults=2", "stop 1; fail 0 0; fence 0"),
+    "hyp-25": known(f"brokers=2 disks=2 {SHAPE} faults=1",
+        "kill 0; stop 1; start 0; publish 0; heartbeat 0; recreate 0; fail 0 0"),
+    "hyp-26": known("brokers=2 disks=1 partitions=1 replicas=2 min-isr=1 elr=1 faults=0",
+        "produce 0; fetch 1 0; follow 1 0; fetch 1 0; follow 1 0; delete 0; fetch 1 0; follow 1 0; stop 1; "
+        "recreate 0; publish 0; start 1; kill 1; produce 0"),
+    "hidden-checkpoint": known("brokers=3 disks=2 partitions=1 replicas=3 min-isr=2 elr=1 faults=1",
+        "move 0 0 1; work 0; kill 0; take 0; start 0; publish 0; publish 1; produce 1; fetch 0 1; follow 0 1; "
+        "stop 0; start 0; checkpoint 0; kill 0"),
+    "moved-empty": known("brokers=2 disks=2 partitions=2 replicas=2 min-isr=2 elr=1 faults=2",
+        "move 1 1 1; stop 1; kill 0; boot 0"),
+    "failed-while-moved": known(f"brokers=2 disks=2 {SHAPE} faults=1",
+        "move 1 0 1; copy 1; fence 0; publish 1 0; fail 1 0"),
+}  # fmt: skip
 """Histories of 4.4.0 that are findings, as `fencepost fuzz` shortened them."""
 
 

@@ -87,6 +87,10 @@ def field(annotation: Any) -> Any:
     return lambda: fields(record("Wrong", field=annotation))
 
 
+def spelt() -> None:
+    check(replace(machine(), state=record("Spelt", replicas=Annotated[int, Range(0, 3)])), (always(of_a_field),))
+
+
 def set_limit() -> None:
     c = C()
     c.limit = 2
@@ -102,9 +106,7 @@ class Refused(NamedTuple):
 OPERATORS = "enum Mood defines __lt__, but engines have only the operators of whole numbers: remove it."
 REFUSED: dict[str, Refused] = {
     "a field spelt as a constant does not say how long a range is": Refused(
-        lambda: check(
-            replace(machine(), state=record("Spelt", replicas=Annotated[int, Range(0, 3)])), (always(of_a_field),)
-        ),
+        spelt,
         "*max() may get no values*",
     ),
     "two actions have one name": Refused(
@@ -166,7 +168,8 @@ REFUSED: dict[str, Refused] = {
     "this assigns to a constant": Refused(
         set_limit, "constant 'limit' cannot be assigned: constants are fixed for a run."
     ),
-} | {
+}
+REFUSED |= {
     f"a choice is an enum with {members}": Refused(
         lambda members=members: choice(next(iter(IntEnum("Choice", members))), meaning="how it goes"),
         "enum Choice is a choice (how it goes): number its members from 0 without gaps.",

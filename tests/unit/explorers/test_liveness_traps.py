@@ -167,63 +167,48 @@ def by_function(function: Any, bound: int | None = None) -> Property:
 
 
 THREE = "a 0>1, a 1>2, a 2>4"
-COSTS = {
-    "the worst way is the dearest": costly(
-        "a 0>1, a 1>4, b 0>4", costs(weak(a), weak(b), a=3, b=5), HOLDS, [0, 1, 4], worst=6, best=5
-    ),
+COSTS: dict[str, Trap] = {
+    "the worst way is the dearest": costly("a 0>1, a 1>4, b 0>4", costs(weak(a), weak(b), a=3, b=5), HOLDS, [0, 1, 4],
+        worst=6, best=5),
     "a bound that is met holds": costly("a 0>1, a 1>4", costs(weak(a), bound=6, a=3), HOLDS),
-    "one that is passed does not": costly(
-        "a 0>1, a 1>4", costs(weak(a), bound=5, a=3), VIOLATED, [0, 1, 4], text="6 ms"
-    ),
-    "a loop that costs makes the cost unbounded though it is left": costly(
-        ROUND, costs(strong(a), weak(b), b=1), VIOLATED, loop=[0, 1, 0], reach=Reach.UNBOUNDED, worst=None
-    ),
-    "a loop that costs nothing does no harm if it is left": costly(
-        ROUND, costs(strong(a), weak(b), a=2), HOLDS, worst=2
-    ),
-    "a step to the same state may cost for ever": costly(
-        "b 0>0, a 0>4", costs(weak(a), b=1), VIOLATED, loop=[0, 0], reach=Reach.UNBOUNDED
-    ),
-    "a fair way never to arrive comes before any cost": costly(
-        "b 0>1, a 0>4", costs(weak(a), b=1), VIOLATED, [0, 1], reach=Reach.NEVER, best=0
-    ),
+    "one that is passed does not": costly("a 0>1, a 1>4", costs(weak(a), bound=5, a=3), VIOLATED, [0, 1, 4],
+        text="6 ms"),
+    "a loop that costs makes the cost unbounded though it is left": costly(ROUND, costs(strong(a), weak(b), b=1),
+        VIOLATED, loop=[0, 1, 0], reach=Reach.UNBOUNDED, worst=None),
+    "a loop that costs nothing does no harm if it is left": costly(ROUND, costs(strong(a), weak(b), a=2), HOLDS,
+        worst=2),
+    "a step to the same state may cost for ever": costly("b 0>0, a 0>4", costs(weak(a), b=1), VIOLATED, loop=[0, 0],
+        reach=Reach.UNBOUNDED),
+    "a fair way never to arrive comes before any cost": costly("b 0>1, a 0>4", costs(weak(a), b=1), VIOLATED, [0, 1],
+        reach=Reach.NEVER, best=0),
     "costs end with the first then": costly("a 0>4, b 4>3, b 3>4", costs(weak(a), a=1, b=9), HOLDS, worst=1),
-    "costs before when do not count": costly(
-        "b 0>1, b 1>2, a 2>4", costs(weak(a), a=1, b=9), HOLDS, [0, 1, 2, 4], when=[2], worst=1
-    ),
-    "a step that is left out costs nothing": costly(
-        "b 0>1, a 1>4, a 0>4", costs(weak(a), a=1, b=9, without=(b,)), HOLDS, worst=1
-    ),
-    "where then comes with when nothing is paid": costly(
-        "a 0>1, a 1>0", costs(a=1), HOLDS, when=[0, 1], then=[0, 1], worst=0, best=0
-    ),
-    "a cost may be a function of the states before and after": costly(
-        "a 0>1, a 1>4, a 0>3, a 3>4", by_function(leaps, 0), VIOLATED, worst=2
-    ),
-    "large costs that fit are exact": costly(
-        "a 0>1, a 1>4", costs(weak(a), bound=LARGE, a=LARGE), VIOLATED, worst=2 * LARGE, best=2 * LARGE
-    ),
-    "so are those of a function": costly(
-        "a 0>1, a 1>4", by_function(large, LARGE), VIOLATED, worst=2 * LARGE, best=2 * LARGE
-    ),
-    **{
-        f"the least cost is right beside a way that costs {cost}": costly(
-            "a 0>1, d 1>2, a 2>4, a 1>3, a 3>4", costs(a=1, d=cost), VIOLATED, reach=Reach.NEVER, best=3
-        )
-        for cost in (2**63 - 1, 2**70)
-    },
-    "a cost that does not fit 64 bits does no harm where it is not paid": costly(
-        "a 0>4, b 4>1", costs(weak(a), a=3, b=2**70), HOLDS, worst=3, best=3
-    ),
-    **{
-        f"a negative cost is no error where it is not paid: {graph}": costly(
-            graph, costs(weak(a), a=1, b=BELOW), HOLDS, when=[when], worst=1, best=1
-        )
-        for graph, when in (("a 0>4", 0), ("a 0>4, b 4>1", 0), ("b 0>1, a 1>4", 1))
-    },
-    "nor of a step that is left out": costly(
-        "b 0>1, a 0>4", costs(weak(a), a=1, b=BELOW, without=(b,)), HOLDS, worst=1, best=1
-    ),
+    "costs before when do not count": costly("b 0>1, b 1>2, a 2>4", costs(weak(a), a=1, b=9), HOLDS, [0, 1, 2, 4],
+        when=[2], worst=1),
+    "a step that is left out costs nothing": costly("b 0>1, a 1>4, a 0>4", costs(weak(a), a=1, b=9, without=(b,)),
+        HOLDS, worst=1),
+    "where then comes with when nothing is paid": costly("a 0>1, a 1>0", costs(a=1), HOLDS, when=[0, 1], then=[0, 1],
+        worst=0, best=0),
+    "a cost may be a function of the states before and after": costly("a 0>1, a 1>4, a 0>3, a 3>4",
+        by_function(leaps, 0), VIOLATED, worst=2),
+    "large costs that fit are exact": costly("a 0>1, a 1>4", costs(weak(a), bound=LARGE, a=LARGE), VIOLATED,
+        worst=2 * LARGE, best=2 * LARGE),
+    "so are those of a function": costly("a 0>1, a 1>4", by_function(large, LARGE), VIOLATED, worst=2 * LARGE,
+        best=2 * LARGE),
+    "a cost that does not fit 64 bits does no harm where it is not paid": costly("a 0>4, b 4>1",
+        costs(weak(a), a=3, b=2**70), HOLDS, worst=3, best=3),
+    "nor of a step that is left out": costly("b 0>1, a 0>4", costs(weak(a), a=1, b=BELOW, without=(b,)), HOLDS, worst=1,
+        best=1),
+}  # fmt: skip
+COSTS |= {
+    f"the least cost is right beside a way that costs {cost}": costly(
+        "a 0>1, d 1>2, a 2>4, a 1>3, a 3>4", costs(a=1, d=cost), VIOLATED, reach=Reach.NEVER, best=3
+    )
+    for cost in (2**63 - 1, 2**70)
+} | {
+    f"a negative cost is no error where it is not paid: {graph}": costly(
+        graph, costs(weak(a), a=1, b=BELOW), HOLDS, when=[when], worst=1, best=1
+    )
+    for graph, when in (("a 0>4", 0), ("a 0>4, b 4>1", 0), ("b 0>1, a 1>4", 1))
 }
 
 

@@ -162,20 +162,14 @@ NAMED = [("2 brokers, B09", "leader-has-committed"), ("2 brokers, B09", "isr-mem
 TWIN = [("2 brokers", "leader-has-committed"), ("2 brokers", "isr-members-are-current")]
 
 
-def test_a_bug_has_the_runs_whose_titles_name_it_with_their_twins(runs: Runs) -> None:
+def test_a_bug_has_the_runs_whose_titles_name_it_with_their_twins_and_then_those_that_it_names(runs: Runs) -> None:
     assert settled(CLAIMS, runs)["B09"] == NAMED
-    assert settled(CLAIMS, Runs({"": ONE_SWITCH}))["B09"] == [*NAMED, *TWIN]
-
-
-def test_runs_that_a_bug_names_come_after_those_with_their_twins_too() -> None:
-    more = CLAIMS.replace('by = "G-S1, G-S7"', 'by = "G-S1, G-S7"\nruns.replication = ["kafka-4.1 2 brokers: G-S7"]')
-    found = settled(more, Runs({"": ONE_SWITCH}))["B09"]
-    assert found == [*NAMED, *TWIN, ("kafka-4.1 2 brokers", "isr-members-are-current")]
-
-
-def test_a_bug_that_stands_alone_has_the_runs_that_it_names_only() -> None:
-    alone = CLAIMS.replace('by = "G-S1, G-S7"', 'alone = true\nruns.replication = ["2 brokers, B09: G-S7"]')
-    assert settled(alone, Runs({"": ONE_SWITCH}))["B09"] == [NAMED[1]]
+    switched, by = Runs({"": ONE_SWITCH}), 'by = "G-S1, G-S7"'
+    assert settled(CLAIMS, switched)["B09"] == [*NAMED, *TWIN]
+    more = CLAIMS.replace(by, f'{by}\nruns.replication = ["kafka-4.1 2 brokers: G-S7"]')
+    assert settled(more, switched)["B09"] == [*NAMED, *TWIN, ("kafka-4.1 2 brokers", "isr-members-are-current")]
+    alone = CLAIMS.replace(by, 'alone = true\nruns.replication = ["2 brokers, B09: G-S7"]')
+    assert settled(alone, switched)["B09"] == [NAMED[1]]
 
 
 def test_shared_texts_stand_where_they_are_named(runs: Runs) -> None:
@@ -273,18 +267,18 @@ def test_a_run_with_what_was_found_expects_it() -> None:
     assert again.violated == {"committed-is-the-same-everywhere": 3, "nobody-fails": 4}
 
 
-def test_a_figure_that_a_group_shares_is_not_changed_for_one_of_its_runs() -> None:
-    shared = FILE.replace('judges = "delay"\n', 'judges = "delay"\nworst = "delay 203"\n').replace(
-        ', worst="delay 203"', ""
-    )
-    found = replace(figures("clock"), worst={"commit-is-known-in-time": 204})
-    with pytest.raises(
-        UsageError, match=r"some figures of 'quorum clock' are given in its group: write them in its row"
-    ):
-        pinned("a file", shared, {"quorum clock": found})
-
-
-def test_a_row_of_another_form_is_refused() -> None:
+def test_a_figure_that_a_group_shares_and_a_row_of_another_form_are_not_changed() -> None:
+    shared = FILE.replace('judges = "delay"\n', 'judges = "delay"\nworst = "delay 203"\n')
     other = FILE.replace('run."3 voters" = {pin=[77_039, 28]}', 'run."3 voters".pin = [77_039, 28]')
-    with pytest.raises(UsageError, match="figures are written into rows of the form"):
-        pinned("a file", other, {"quorum 3 voters": figures("3 voters")})
+    late = replace(figures("clock"), worst={"commit-is-known-in-time": 204})
+    for text, name, found, said in (
+        (
+            shared.replace(', worst="delay 203"', ""),
+            "clock",
+            late,
+            "figures of .quorum clock. are given in its group",
+        ),
+        (other, "3 voters", figures("3 voters"), "figures are written into rows of the form"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            pinned("a file", text, {f"quorum {name}": found})
