@@ -80,35 +80,23 @@ class Protocol:
 
 
 _PROPERTIES = {
-    "replication": replication.PROPERTIES,
-    "quorum": quorum.PROPERTIES,
-    "metadata-reads": metadata_reads.PROPERTIES,
-    "leader-discovery": leader_discovery.PROPERTIES,
-    "hints-and-tokens": hints_and_tokens.PROPERTIES,
-    "follower-reads": follower_reads.PROPERTIES,
-    "watermark-propagation": watermark_propagation.PROPERTIES,
-    "controller-failover": controller_failover.PROPERTIES,
-    "unclean-recovery": recovery.PROPERTIES,
-    "broker-sessions": broker_sessions.PROPERTIES,
-    "topic-deltas": topic_deltas.PROPERTIES,
-    "idempotent-producer": idempotent_producer.PROPERTIES,
-    "tiers": tiers.PROPERTIES,
-}
+    "replication": replication.PROPERTIES, "quorum": quorum.PROPERTIES, "metadata-reads": metadata_reads.PROPERTIES,
+    "leader-discovery": leader_discovery.PROPERTIES, "hints-and-tokens": hints_and_tokens.PROPERTIES,
+    "follower-reads": follower_reads.PROPERTIES, "watermark-propagation": watermark_propagation.PROPERTIES,
+    "controller-failover": controller_failover.PROPERTIES, "unclean-recovery": recovery.PROPERTIES,
+    "broker-sessions": broker_sessions.PROPERTIES, "topic-deltas": topic_deltas.PROPERTIES,
+    "idempotent-producer": idempotent_producer.PROPERTIES, "tiers": tiers.PROPERTIES,
+}  # fmt: skip
 """Properties of each machine. Machines not listed are published models, which share their properties."""
 _ON_REQUEST = {
     "replication": (*replication_witnesses.PROPERTIES, *replication_liveness.PROPERTIES),
     "controller-failover": (*controller_failover.ON_REQUEST, *controller_failover.LIVENESS),
-    "quorum": quorum_liveness.PROPERTIES,
-    "metadata-reads": metadata_reads.LIVENESS,
-    "leader-discovery": leader_discovery.LIVENESS,
-    "hints-and-tokens": hints_and_tokens.LIVENESS,
-    "watermark-propagation": watermark_propagation.ON_REQUEST,
-    "broker-sessions": broker_sessions.LIVENESS,
-    "topic-deltas": topic_deltas.LIVENESS,
-    "idempotent-producer": idempotent_producer.LIVENESS,
-    "tiers": tiers.LIVENESS,
+    "quorum": quorum_liveness.PROPERTIES, "metadata-reads": metadata_reads.LIVENESS,
+    "leader-discovery": leader_discovery.LIVENESS, "hints-and-tokens": hints_and_tokens.LIVENESS,
+    "watermark-propagation": watermark_propagation.ON_REQUEST, "broker-sessions": broker_sessions.LIVENESS,
+    "topic-deltas": topic_deltas.LIVENESS, "idempotent-producer": idempotent_producer.LIVENESS, "tiers": tiers.LIVENESS,
     "follower-reads": (*follower_reads_cases.ON_REQUEST, *follower_reads_live.PROPERTIES),
-}
+}  # fmt: skip
 """Properties that are checked only if they are named."""
 
 _VISIBLE: dict[type, tuple[Callable[..., int], ...]] = {base.State: visible.LINEAGE, cluster.State: visible.REPLICATION}

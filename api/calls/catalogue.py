@@ -216,20 +216,11 @@ def catalogue(
     asked = profile_named(profile)
     chosen = choose_runs(asked, protocols)
     every = Runs(
-        chosen,
-        watched(progress),
-        workers=workers,
-        budget=budget,
-        memory=memory,
-        max_states=max_states,
-        max_depth=max_depth,
-        compact=compact,
-        normalize=normalize,
-        stop_on_violation=stop_on_violation,
-        checkpoint=str(checkpoint) if checkpoint else None,
-        resume=resume,
+        chosen, watched(progress), workers=workers, budget=budget, memory=memory, max_states=max_states,
+        max_depth=max_depth, compact=compact, normalize=normalize, stop_on_violation=stop_on_violation,
+        checkpoint=str(checkpoint) if checkpoint else None, resume=resume,
         cross_check=AT_LEAST if asked is Profile.FULL else None,
-    )
+    )  # fmt: skip
     done: list[dict[str, Any]] = []
     problems: list[verdict.Problem] = []
     why = ""

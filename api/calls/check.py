@@ -102,21 +102,12 @@ def check(
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     choose_engine(engine)
     options = Options(
-        workers=workers,
-        compact=compact,
-        normalize=normalize,
-        symmetry=symmetry,
-        stop_on_violation=stop_on_violation,
-        deadlock=deadlock,
-        max_depth=max_depth,
-        max_states=max_states,
-        budget=budget,
+        workers=workers, compact=compact, normalize=normalize, symmetry=symmetry, stop_on_violation=stop_on_violation,
+        deadlock=deadlock, max_depth=max_depth, max_states=max_states, budget=budget,
         memory=interrupts.default_memory() if memory is None else memory,
-        checkpoint=str(checkpoint) if checkpoint else None,
-        resume=resume,
-        spill=str(spill) if spill else None,
+        checkpoint=str(checkpoint) if checkpoint else None, resume=resume, spill=str(spill) if spill else None,
         cross_check=cross_check,
-    )
+    )  # fmt: skip
     watch = watched(progress)
     growth = None
     if spill:
@@ -151,15 +142,10 @@ def answer(
     base, told = (compared.outcome, compared.notes) if compared else (None, ())
     notes = (*told, *notes) if base is Base.SAME else (*notes, *told)
     return CheckResult(
-        **{**parts, "notes": notes, "peak_memory_bytes": interrupts.peak_memory()},
-        question=question,
-        normalize=options.normalize,
-        background=background,
-        growth=growth,
-        verdict=found.verdict,
-        cause=cause_of(found.why_stopped),
-        base=base,
-    )
+        **{**parts, "notes": notes, "peak_memory_bytes": interrupts.peak_memory()}, question=question,
+        normalize=options.normalize, background=background, growth=growth, verdict=found.verdict,
+        cause=cause_of(found.why_stopped), base=base,
+    )  # fmt: skip
 
 
 def larger(
@@ -277,21 +263,12 @@ def notes_on(options: Options, result: Result) -> tuple[str, ...]:
 def _interrupted(question: Question, engine: str, options: Options, why: str, seconds: float) -> Result:
     kept = ", and no checkpoint was written" if options.checkpoint else ""
     return Result(
-        protocol=question.name,
-        constants=question.constants.shown,
-        engine=engine,
-        workers=options.workers,
-        complete=False,
-        why_stopped=extended(why, f": nothing was searched{kept}"),
-        distinct=0,
-        generated=0,
-        depth=0,
+        protocol=question.name, constants=question.constants.shown, engine=engine, workers=options.workers,
+        complete=False, why_stopped=extended(why, f": nothing was searched{kept}"), distinct=0, generated=0, depth=0,
         seconds=seconds,
         properties=tuple(PropertyResult(item.name, item.kind, Verdict.UNDETERMINED) for item in question.properties),
-        fired={item.label: 0 for item in question.protocol.machine.actions},
-        guards=(),
-        deadlocks=0,
-    )
+        fired={item.label: 0 for item in question.protocol.machine.actions}, guards=(), deadlocks=0,
+    )  # fmt: skip
 
 
 def with_memory_explained(result: Result) -> Result:

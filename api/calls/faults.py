@@ -132,22 +132,13 @@ def faults(
     question = ask(what, properties, constants=constants, version=version, more=more)
     choose_engine(engine)
     options = Options(
-        workers=workers or os.cpu_count() or 1,
-        normalize=normalize,
-        compact=compact,
-        budget=budget,
-        max_states=max_states,
-        memory=memory or default_memory(),
-    )
+        workers=workers or os.cpu_count() or 1, normalize=normalize, compact=compact, budget=budget,
+        max_states=max_states, memory=memory or default_memory(),
+    )  # fmt: skip
     request = _Request(
-        question,
-        question.protocol.select((prop,))[0],
-        tuple(kinds),
-        dict(costs or {}),
-        options,
-        Path(traces) if traces else None,
-        engine,
-    )
+        question, question.protocol.select((prop,))[0], tuple(kinds), dict(costs or {}), options,
+        Path(traces) if traces else None, engine,
+    )  # fmt: skip
     settings = list(
         settings_of(question.protocol.machine, question.constants, axes_from(question.protocol.machine, grid or {}))
     )

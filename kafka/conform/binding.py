@@ -69,41 +69,18 @@ LOGS = Harness(
     (HERE / "loop", KAFKA / "tiers" / "java"),
 )
 REPLICATION = Binding(
-    protocol="replication",
-    harness=BROKERS,
-    follow=Brokers,
-    small=replication.SMALL,
-    refuse=replication.refuse,
-    rules=replication.rules,
-    not_compared=replication.NOT_COMPARED,
-    not_driven=replication.NOT_DRIVEN,
-    limits=replication.LIMITS,
-    ablation=ABLATION,
-)
+    protocol="replication", harness=BROKERS, follow=Brokers, small=replication.SMALL, refuse=replication.refuse,
+    rules=replication.rules, not_compared=replication.NOT_COMPARED, not_driven=replication.NOT_DRIVEN,
+    limits=replication.LIMITS, ablation=ABLATION,
+)  # fmt: skip
 QUORUM = Binding(
-    protocol="quorum",
-    harness=QUORUMS,
-    follow=Nodes,
-    small=quorum.SMALL,
-    refuse=quorum.refuse,
-    rules=quorum.rules,
-    not_compared=quorum.NOT_COMPARED,
-    not_driven=quorum.NOT_DRIVEN,
-    limits=quorum.LIMITS,
-    ablation=QUORUM_ABLATION,
-)
+    protocol="quorum", harness=QUORUMS, follow=Nodes, small=quorum.SMALL, refuse=quorum.refuse, rules=quorum.rules,
+    not_compared=quorum.NOT_COMPARED, not_driven=quorum.NOT_DRIVEN, limits=quorum.LIMITS, ablation=QUORUM_ABLATION,
+)  # fmt: skip
 TIERS = Binding(
-    protocol="tiers",
-    harness=LOGS,
-    follow=tiers.Logs,
-    small=tiers.SMALL,
-    refuse=tiers.refuse,
-    rules=tiers.rules,
-    not_compared=tiers.NOT_COMPARED,
-    not_driven=tiers.NOT_DRIVEN,
-    limits=tiers.LIMITS,
-    ablation=tiers.ABLATION,
-)
+    protocol="tiers", harness=LOGS, follow=tiers.Logs, small=tiers.SMALL, refuse=tiers.refuse, rules=tiers.rules,
+    not_compared=tiers.NOT_COMPARED, not_driven=tiers.NOT_DRIVEN, limits=tiers.LIMITS, ablation=tiers.ABLATION,
+)  # fmt: skip
 BINDINGS: dict[str, Binding] = {item.protocol: item for item in (REPLICATION, QUORUM, TIERS)}
 
 
