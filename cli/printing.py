@@ -23,6 +23,7 @@ VIEWS = {
     "FaultsResult": ("commands.faults", "print_faults"),
     "ProveResult": ("commands.prove", "print_report"),
     "SimulateResult": ("commands.simulate", "print_sample"),
+    "SweepResult": ("commands.sweep", "print_sweep"),
 }
 
 
@@ -35,5 +36,5 @@ def first_screen(answer: Any) -> str:
     if "verbose" in signature(show).parameters:
         show = partial(show, verbose=False)
     with redirect_stdout(io.StringIO()) as out:
-        show(results(narrow=True), answer.to_dict() if name == "AuditResult" else answer)
+        show(results(narrow=True), answer.to_dict() if name in ("AuditResult", "SweepResult") else answer)
     return HINT.sub("", out.getvalue()).rstrip("\n")

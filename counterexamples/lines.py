@@ -122,8 +122,8 @@ class Lines:
                     "above.",
                 )
             if name not in HEADERS:
-                hint = nearest(name, list(HEADERS))
-                self.refuse(line.number, f"there is no header {quoted(name)}.{hint} Headers are: {', '.join(HEADERS)}.")
+                hint = nearest(name, HEADERS, "Headers are:")
+                self.refuse(line.number, f"there is no header {quoted(name)}.{hint}")
             if name in found:
                 self.refuse(
                     line.number, f"header {name!r} appears twice, first in line {found[name].number}. Write it once."

@@ -187,10 +187,8 @@ class _Reader:
             with self.at(header[key].number):
                 for name, text in pairs(header[key].text, "replicas=3"):
                     if name not in declared:
-                        raise UsageError(
-                            f"protocol {found.name!r} has no constant {name!r}.{nearest(name, list(declared))} "
-                            f"Constants are: {', '.join(declared)}."
-                        )
+                        hint = nearest(name, declared, "Constants are:")
+                        raise UsageError(f"protocol {found.name!r} has no constant {name!r}.{hint}")
                     if name in named:
                         raise UsageError(f"constant {name!r} appears twice. Write it once.")
                     named.add(name)

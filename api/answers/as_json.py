@@ -7,6 +7,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from fencepost.model.language.errors import UsageError
+
 FORMAT = 1
 Json = dict[str, Any]
 """A JSON object in an answer; docs/use/json.md documents its keys."""
@@ -58,6 +60,14 @@ def judged(verdict: object, expected: object | None) -> dict[str, Any]:
     if expected is None:
         return {}
     return {"expected": {"verdict": str(expected)}, "as_expected": verdict is expected}
+
+
+def pandas() -> Any:
+    """Import pandas; raise UsageError if it is not installed."""
+    try:
+        return import_module("pandas")
+    except ModuleNotFoundError:
+        raise UsageError("to_frame() needs pandas, which is not installed: run `pip install pandas`.") from None
 
 
 class Printed:

@@ -9,7 +9,7 @@ from pathlib import Path as File
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import pick
+from fencepost.api.answers.as_json import pandas, pick
 from fencepost.explorers.verdict import PropertyResult
 from fencepost.invariants.catalogue import Run, values_of
 from fencepost.invariants.protocols import Protocol, protocol
@@ -180,8 +180,7 @@ class Counterexample:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per state: the step that leads to it, and every field, even a field named `step`."""
-        import pandas as pd
-
+        pd = pandas()
         made = pd.DataFrame([dict(state.fields) for state in self.states]).rename_axis("state")
         made.insert(0, "step", ["", *self.texts], allow_duplicates=True)
         return made

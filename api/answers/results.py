@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
-from fencepost.api.answers.as_json import FORMAT, Json, Printed, actions_of, as_json, judged, of_json, pick
+from fencepost.api.answers.as_json import FORMAT, Json, Printed, actions_of, as_json, judged, of_json, pandas, pick
 from fencepost.api.answers.counterexample import Counterexample, Histories, trace_of_path
 from fencepost.api.asking.quantities import counted
 from fencepost.explorers.program.ir.monotone import Sent
@@ -173,9 +173,7 @@ class Answer(Printed):
 
 def frame(columns: str, rows: Iterable[Any], *, index: str = "", whole: str = "") -> pd.DataFrame:
     """Return rows as a data frame with these columns. Columns named in `whole` contain integers or missing values."""
-    import pandas as pd
-
-    made = pd.DataFrame(list(rows), columns=columns.split()).astype({whole: "Int64"} if whole else {})
+    made = pandas().DataFrame(list(rows), columns=columns.split()).astype({whole: "Int64"} if whole else {})
     return made.set_index(index) if index else made
 
 

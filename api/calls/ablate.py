@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import KEY, Json
+from fencepost.api.answers.as_json import KEY, Json, pandas
 from fencepost.api.answers.matrix import refuse_unfinished, row_data, suspicions, whole_data
 from fencepost.api.answers.results import Answer, frame, table
 from fencepost.api.asking.arguments import call
@@ -100,8 +100,7 @@ class AblateResult(Answer):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each guard and setting, with the length of each property's shortest violation."""
-        import pandas as pd
-
+        pd = pandas()
         rows = ((item.purpose, item.condition, item.distinct) for item in self.rows)
         lengths = [
             [item.cells[name].length if name in item.cells else None for name in self.asked] for item in self.rows

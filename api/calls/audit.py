@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.as_json import pandas
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted
@@ -81,9 +82,7 @@ class AuditResult(Answer):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each finding."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.findings))
+        return pandas().DataFrame(list(self.findings))
 
     def _repr_html_(self) -> str:
         rows = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT, KEY, Json, pick
+from fencepost.api.answers.as_json import FORMAT, KEY, Json, pandas, pick
 from fencepost.api.answers.counterexample import Counterexample, trace_of_path
 from fencepost.api.answers.results import Answer, frame, table
 from fencepost.api.asking.arguments import call
@@ -77,8 +77,7 @@ class FaultsResult(Answer):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per setting: its constants, and the lowest cost of faults that violate the property."""
-        import pandas as pd
-
+        pd = pandas()
         found = frame("least undetermined", ((it.least, it.undetermined) for it in self.settings), whole="least")
         return pd.concat([pd.DataFrame([dict(item.setting) for item in self.settings]), found], axis="columns")
 
@@ -197,7 +196,7 @@ class _Request:
             if name not in known:
                 raise UsageError(
                     f"`costs=` names {name!r}, which is not a fault of protocol "
-                    f"{found.name!r}.{nearest(name, list(known))} Faults are: {', '.join(known)}."
+                    f"{found.name!r}.{nearest(name, known, 'Faults are:')}"
                 )
             if name not in counted_ones:
                 add = "add it to `kinds=`" if self.kinds else f"allow some, such as `{known[name]}=1`"

@@ -81,9 +81,7 @@ def fuzz(
     from fencepost.kafka.fuzz.histories import PROFILES, Fuzzer, Repaired, Script, fuzz_release
 
     if profile not in PROFILES:
-        raise UsageError(
-            f"there is no profile {profile!r}.{nearest(profile, list(PROFILES))} Write one of {', '.join(PROFILES)}."
-        )
+        raise UsageError(f"there is no profile {profile!r}.{nearest(profile, PROFILES, 'Profiles are:')}")
     script = Script.read(Path(replay)) if replay else None
     folder, watch = Path(output) if output else None, watched(progress)
     if folder is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT, pick
+from fencepost.api.answers.as_json import FORMAT, pandas, pick
 from fencepost.api.answers.results import table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.targets import find_protocol
@@ -44,8 +44,7 @@ class Protocols:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each property of each protocol."""
-        import pandas as pd
-
+        pd = pandas()
         rows = [
             {"protocol": item.name, "property": prop.name, "kind": str(prop.kind), "sentence": prop.sentence}
             for item in self.protocols

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT, Json, actions_of, pick
+from fencepost.api.answers.as_json import FORMAT, Json, actions_of, pandas, pick
 from fencepost.api.answers.counterexample import Counterexample, trace_of_path
 from fencepost.api.answers.results import Answer, frame, table
 from fencepost.api.asking.arguments import call
@@ -69,16 +69,14 @@ class SweepResult(Answer):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each cell."""
-        import pandas as pd
-
+        pd = pandas()
         rows = ((str(item.verdict), item.walks, item.violated, item.shortest) for item in self.cells)
         found = frame("verdict walks violated shortest", rows, whole="shortest")
         return pd.concat([pd.DataFrame([dict(item.constants) for item in self.cells]), found], axis="columns")
 
     def walks(self) -> pd.DataFrame:
         """Return a row for each stored walk, with a column for each axis of the grid."""
-        import pandas as pd
-
+        pd = pandas()
         if self.path is None:
             raise UsageError("the walks were not saved: pass `output=DIR` to `sweep`.")
         rows = pd.read_parquet(self.path)

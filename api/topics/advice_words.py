@@ -84,8 +84,9 @@ def headline(data: Json) -> str:
     others = [[seen for seen in row["elsewhere"] if seen["outcome"] == "lost"] for row in rows]
     near = [any(line in seen["release"] and seen["differs"] == ["release"] for seen in found) for found in others]
     lost = sum(near) if unread else sum(row["outcome"] == "lost" for row in rows)
-    least = "at least " if any(row["outcome"] == "not-measured" for row in rows) else ""
-    said = f"Yes: {least}{lost} of {len(rows)} operations can lose records"
+    unknown = sum(row["outcome"] == "not-measured" for row in rows)
+    said = f"Yes: {'at least ' * unread}{lost} of {len(rows)} operations can lose records"
+    said += f", {unknown} unknown" if unknown and not unread else ""
     if settings["acks"] != "all":
         acks = settings["acks"]
         return f"Yes, whenever a leader fails: acks={acks} is not modelled, so the rows below apply to acks=all."
@@ -103,7 +104,7 @@ def headline(data: Json) -> str:
     sentence = f"{said} ({', '.join([release, *more])})."
     named = sentence.replace(f"({release}", f"(Kafka {release}") if release[0].isdigit() else sentence
     forms = (
-        named, sentence, sentence.replace("records (", "data ("), sentence.replace("can lose records", "lose data"),
+        named, sentence, sentence.replace("records", "data"), sentence.replace("can lose records", "lose data"),
     )  # fmt: skip
     return next((text for text in forms if len(text) <= WIDTH), sentence)
 
@@ -117,7 +118,7 @@ def answer_of(data: Json, item: Json) -> str:
     harm = item["elsewhere"][0] if item["outcome"] == "not-measured" and item["elsewhere"] else item
     said = MAY[harm["outcome"]].format(care="" if item["operation"] in EVENTS else "only with care, ")
     if harm is not item:
-        seen = row_of(item)[1].partition(f" {SAID[harm['outcome']]}")[0]
+        seen = row_of(item)[1].removeprefix("unknown; ").partition(f" {SAID[harm['outcome']]}")[0]
         said += f", seen with {seen}" if settings["acks"] == "all" else ""
     if settings["acks"] != "all":
         said = f"acks={settings['acks']} is not modelled; with acks=all {said}"
@@ -125,15 +126,20 @@ def answer_of(data: Json, item: Json) -> str:
 
 
 def facts_of(item: Json, most: int) -> Iterator[tuple[str, str]]:
-    """Yield what to do, up to this many observations, what to do afterwards, and the commands."""
-    yield "do", " ".join([f"{item['instead'][0].upper()}{item['instead'][1:]}.", *item["avoid"]])
+    """Yield what to do for twice `most` findings, `most` observations, what to do afterwards, and the commands; if
+    observations are left out, so is the command that measures the operation.
+    """
+    more = [text.partition(":")[0] for text in item["avoid"][2 * most :]]
+    further = [f"For {listed(more)}: `-v`."] if more else []
+    yield "do", " ".join([f"{item['instead'][0].upper()}{item['instead'][1:]}.", *item["avoid"][: 2 * most], *further])
     lines = _observed(item)
     for number, line in enumerate(lines[:most]):
         yield "" if number else "seen", line
+    measure = ", and the command that measures it" if item["measure"] else ""
     if len(lines) > most:
-        yield "", f"`-v` shows {len(lines) - most} more."
+        yield "", f"`-v` shows {len(lines) - most} more{measure}."
     yield from ((name, text) for name, text in (("if lost", item["after"]), ("show", item["show"])) if text)
-    if item["measure"]:
+    if item["measure"] and len(lines) <= most:
         yield "measure", item["measure"]
 
 
@@ -147,13 +153,15 @@ def row_of(item: Json) -> tuple[str, str, str]:
         release = patches_read(other["release"])[0] if other["seen"] == "model" else other["release"]
         elr = "no ELR" if not other["elr"] else "with ELR" if release >= "4" else "variant"
         differs = DIFFERS[other["differs"][0]].format(**{**other, "release": release, "elr": elr})
-        fact = f"{differs} {SAID[other['outcome']]}: {_in_short(other)}"
+        fact = f"unknown; {differs} {SAID[other['outcome']]}: {_in_short(other, measured=False)}"
     return item["title"], fact, item["instead"]
 
 
-def _in_short(seen: Json) -> str:
-    """Return an observation in at most 22 characters."""
+def _in_short(seen: Json, *, measured: bool = True) -> str:
+    """Return an observation in at most 22 characters; if it has other settings, only its finding if there is one."""
     name = f"{seen['findings'][0]} " if seen["findings"] else ""
+    if name and not measured:
+        return name.rstrip()
     if seen["seen"] == "clusters":
         return f"{name}{seen['times']}/{seen['of']} runs"
     if seen["outcome"] == "safe":

@@ -132,8 +132,9 @@ def operation_named(name: str) -> str:
     """Return the name of an operation, given its name or title; raise UsageError for anything else."""
     by = {word: item.name for item in OPERATIONS for word in (item.title, item.name)}
     if name.strip().lower() not in by:
-        names = ", ".join(item.name for item in OPERATIONS)
-        raise UsageError(f"there is no operation {name!r}.{nearest(name, list(by))} Write one of {names}.")
+        raise UsageError(
+            f"there is no operation {name!r}.{nearest(name, [item.name for item in OPERATIONS], 'Write one of:')}"
+        )
     return by[name.strip().lower()]
 
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 STYLES = {"lost": "bold red", "leaderless": "red", "out": "red", "safe": "green"}
-SEEN = 3
-"""Maximum number of observations shown per operation."""
+SEEN, GROUPS, NAMES = 1, 11, 3
+"""Maximum numbers of observations per operation, of groups of topics, and of topics named in a group, without `-v`."""
 ON_OFF = Choice(["on", "off"])
 
 
@@ -72,6 +72,7 @@ def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exi
         "elr": None if given["elr"] is None else given["elr"] == "on",
     }
     made = [(names, advised(**found._asdict(), **asked)) for found, names in groups.items()]
+    decided = all(item.decided for _, item in made)
     if trace:
         _write(trace, made[0][1].to_dict())
     if as_json and given["topic"] is None and read:
@@ -80,16 +81,19 @@ def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exi
         print_json({**_data(made[0][1], operation), "read_from": read})
     else:
         console = results(narrow=not verbose)
+        if len(made) > 1 and not verbose:
+            print_groups(console, [(names, _data(item, operation)) for names, item in made])
+            made = []
         for number, (names, item) in enumerate(made):
             if number:
                 console.print()
-            if len(made) > 1 or (read and given["topic"] is None):
+            if len(groups) > 1 or (read and given["topic"] is None):
                 print_lines(console, heading(", ".join(names)))
             if operation:
                 print_operation(console, _data(item, operation), verbose=bool(verbose))
             else:
                 print_advice(console, item, read, verbose=bool(verbose))
-    return Exit.AS_EXPECTED if all(item.decided for _, item in made) else Exit.UNDETERMINED
+    return Exit.AS_EXPECTED if decided else Exit.UNDETERMINED
 
 
 def _read(given: dict[str, Any]) -> tuple[dict[str, TopicSettings], dict[str, str | None] | None]:
@@ -129,6 +133,22 @@ def _write(file: Path, data: Any) -> None:
 
 def _data(made: AdviceResult, operation: str) -> Json:
     return about(made.to_dict(), operation) if operation else made.to_dict()
+
+
+def print_groups(console: Console, groups: list[tuple[list[str], Json]]) -> None:
+    """Print one sentence for each group of topics with equal settings: first those that most operations harm."""
+
+    def harmed(data: Json) -> int:
+        return sum(item["outcome"] == "lost" for item in data["operations"]) or len(data["operations"])
+
+    groups = sorted(groups, key=lambda group: harmed(group[1]), reverse=True)
+    for names, data in groups[:GROUPS]:
+        rows = data["operations"]
+        print_lines(console, advice_words.answer_of(data, rows[0]) if len(rows) == 1 else advice_words.headline(data))
+        more = f" and {len(names) - NAMES} more" if len(names) > NAMES else ""
+        print_lines(console, f"{', '.join(names[:NAMES])}{more}", indent=2, style="bold")
+    more = f", and {len(groups) - GROUPS} more groups of topics" if len(groups) > GROUPS else ""
+    print_lines(console, f"`-v` shows every operation{more}.", style="dim")
 
 
 def print_operation(console: Console, data: Json, *, verbose: bool) -> None:

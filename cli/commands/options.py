@@ -55,10 +55,8 @@ def _parse_switch(machine: Machine, option: str, text: str) -> str:
             f"write --set {name}={value or 'VALUE'}."
         )
     if name not in known:
-        listed = f"Switches are: {', '.join(known)}." if known else "The protocol has no switches."
-        raise UsageError(
-            f"{option} {text}: protocol {machine.name!r} has no switch {name!r}.{nearest(name, known)} {listed}"
-        )
+        wrong = f"{option} {text}: protocol {machine.name!r} has no switch {name!r}"
+        raise UsageError(f"{wrong}.{nearest(name, known, 'Switches are:')}")
     return name
 
 
@@ -140,9 +138,7 @@ def _sample(text: str, param: click.Parameter | None) -> Any:
 def _verdict(text: str, _: click.Parameter | None) -> Verdict:
     known = [str(item) for item in Verdict]
     if text not in known:
-        raise UsageError(
-            f"--expect: there is no verdict {text!r}.{nearest(text, known)} Verdicts are: {', '.join(known)}."
-        )
+        raise UsageError(f"--expect: there is no verdict {text!r}.{nearest(text, known, 'Verdicts are:')}")
     return Verdict(text)
 
 

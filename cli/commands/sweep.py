@@ -78,7 +78,7 @@ FEW = 100
 """Minimum number of states for a meaningful estimate."""
 
 
-def print_sweep(console: Console, data: Json, *, coverage: bool, output: str | None = None) -> None:
+def print_sweep(console: Console, data: Json, *, coverage: bool = False, output: str | None = None) -> None:
     print_lines(console, f"{data['protocol']}  {data['verdict']}")
     print_bare(console, _table(data))
     for left in data["refused"]:

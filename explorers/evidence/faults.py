@@ -120,10 +120,7 @@ def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -
     wanted = tuple(dict.fromkeys(name.replace("-", "_") for name in named))
     for name in wanted:
         if name not in ends:
-            raise UsageError(
-                f"protocol {machine.name!r} has no fault {name!r}.{nearest(name, list(ends))} "
-                f"Faults are: {', '.join(ends)}."
-            )
+            raise UsageError(f"protocol {machine.name!r} has no fault {name!r}.{nearest(name, ends, 'Faults are:')}")
     chosen = wanted or tuple(name for name, end in ends.items() if end.value(constants.values) > 0)
     for name in chosen:
         why = _why_not(machine, name, ends)

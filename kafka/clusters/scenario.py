@@ -58,7 +58,5 @@ class Scenario:
 def named(name: str, scenarios: Sequence[Scenario]) -> Scenario:
     found, name = {scenario.name: scenario for scenario in scenarios}, name.lower()
     if name not in found:
-        raise UsageError(
-            f"there is no scenario {name!r}.{nearest(name, list(found))} The scenarios are: {', '.join(found)}."
-        )
+        raise UsageError(f"there is no scenario {name!r}.{nearest(name, found, 'The scenarios are:')}")
     return found[name]

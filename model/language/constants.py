@@ -73,7 +73,7 @@ class Constant(Linear, Generic[T]):
             given = f"constant {self.name!r} was given {_short(text)!r}"
             if not names:
                 raise UsageError(f"{given}: write a whole number from {self.low} to {self.high}.") from None
-            raise UsageError(f"{given}.{nearest(word, list(names))} Write one of: {', '.join(names)}.") from None
+            raise UsageError(f"{given}.{nearest(word, names, 'Write one of:')}") from None
         return self.accept(number)
 
     def accept(self, value: int) -> T:
@@ -162,10 +162,7 @@ class Constants:
         declared = self.declared()
         for name in values:
             if name not in declared:
-                known = list(declared)
-                raise UsageError(
-                    f"there is no constant {name!r}.{nearest(name, known)} Constants are: {', '.join(known)}."
-                )
+                raise UsageError(f"there is no constant {name!r}.{nearest(name, declared, 'Constants are:')}")
         self.values: Mapping[str, int] = {
             name: constant.accept(values.get(name, constant.default)) for name, constant in declared.items()
         }

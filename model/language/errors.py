@@ -53,16 +53,24 @@ class DisabledError(FencepostError):
     """A guard does not hold, so the action cannot happen in this state."""
 
 
-def nearest(word: str, known: list[str], *, least: float = 0.5) -> str:
-    """Return `` Did you mean 'x'?`` for the most similar known word, or an empty string if none is similar."""
+FEW = 20
+"""Maximum number of known words that a message lists beside a suggestion."""
+
+
+def nearest(word: str, known: Collection[str], listed: str = "", *, least: float = 0.5) -> str:
+    """Return `` Did you mean 'x'?`` if a known word is similar. If `listed` is given, it begins a list of all known
+    words; if that list would be long, three similar words replace it.
+    """
     import difflib
 
-    close = difflib.get_close_matches(word, known, n=1, cutoff=least)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    several = bool(listed) and len(known) > FEW
+    close = difflib.get_close_matches(word, known, n=3 if several else 1, cutoff=least)
+    said = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+    return said if not listed or (close and several) else f"{said} {listed} {', '.join(known) or 'none'}."
 
 
 def require_known(names: Iterable[str], known: Collection[str], lacks: str, listed: str) -> None:
     """Raise UsageError for the first unknown name. The message contains the phrases `lacks` and `listed`."""
     for name in names:
         if name not in known:
-            raise UsageError(f"{lacks} {name!r}.{nearest(str(name), list(known))} {listed}: {', '.join(known)}.")
+            raise UsageError(f"{lacks} {name!r}.{nearest(str(name), known, f'{listed}:')}")

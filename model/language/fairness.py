@@ -69,7 +69,7 @@ def _fairness(word: str, actions: tuple[Any, ...], each: str | tuple[str, ...]) 
             if param not in known:
                 raise ModelError(
                     f"{word}({item.name}, each={name!r}): the action has no parameter "
-                    f"{param!r}.{nearest(param, list(known))} Its parameters are: {', '.join(known) or 'none'}."
+                    f"{param!r}.{nearest(param, known, 'Its parameters are:')}"
                 )
             if dot and (not field or not isinstance(known[param], InFlight)):
                 raise ModelError(

@@ -144,9 +144,7 @@ class Machine:
             if item.name == wanted:
                 return item
         known = [item.label for item in self.actions]
-        raise UsageError(
-            f"protocol {self.name!r} has no action {name!r}.{nearest(name, known)} Actions are: {', '.join(known)}."
-        )
+        raise UsageError(f"protocol {self.name!r} has no action {name!r}.{nearest(name, known, 'Actions are:')}")
 
     def version(self, name: str) -> Version:
         """Return the version with this name; raise UsageError if it does not exist.
@@ -198,10 +196,8 @@ class Machine:
         known = self.constants.declared()
         found = name.strip().replace("-", "_")
         if found not in known:
-            raise UsageError(
-                f"protocol {self.name!r} has no constant {name.strip()!r}.{nearest(found, list(known))} "
-                f"Constants are: {', '.join(known)}."
-            )
+            wrong = f"protocol {self.name!r} has no constant {name.strip()!r}"
+            raise UsageError(f"{wrong}.{nearest(found, known, 'Constants are:')}")
         return known[found]
 
     def setting(self, name: str, text: str) -> tuple[str, int]:

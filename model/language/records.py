@@ -170,19 +170,17 @@ class Array(list[T]):
 class Bag(Generic[T]):
     """Messages in flight. `add` takes the fields of a new message, and `remove` takes a message in flight."""
 
-    __slots__ = ("_items", "_label", "_make", "_room")
+    __slots__ = ("_items", "_label", "_make", "_room", "_size")
 
     _items: list[Any]
 
-    def __init__(self, label: str, room: int, make: Callable[[], Any]) -> None:
-        self._items, self._label, self._room, self._make = [], label, room, make
+    def __init__(self, label: str, room: int, make: Callable[[], Any], size: Linear) -> None:
+        self._items, self._label, self._room, self._make, self._size = [], label, room, make, size
 
     def add(self, /, **values: Any) -> T:
         """Put a message in flight and return it. Fields that are not named are zero."""
         if len(self._items) >= self._room:
-            raise DomainError(
-                f"{self._label}: the bag is full ({self._room} in flight). Raise the bound that sizes it."
-            )
+            raise DomainError(of_full_bag(self._label, self._size, self._room))
         message = self._make()
         for name, value in values.items():
             setattr(message, name, value)
@@ -209,6 +207,12 @@ class Bag(Generic[T]):
     def sort(self) -> None:
         """Bring the messages into canonical order."""
         self._items.sort(key=key_of)
+
+
+def of_full_bag(label: str, size: Linear, room: int) -> str:
+    """Return the message of a bag that has no room for another message."""
+    held = f"{size.source()[1:-1].replace('c.', '')} = {room}" if size.names else str(room)
+    return f"{label}: the bag is full: it holds {held} messages. Raise {' or '.join(size.names) or 'its size'}."
 
 
 class Row(Record):
@@ -619,7 +623,7 @@ class Schema:
         make, room, zero = self.maker(field.record), self.length(field), self.zero(field.record)
 
         def bag(key: Key) -> Bag[Any]:
-            made: Bag[Any] = Bag(label, room, lambda: make(zero))
+            made: Bag[Any] = Bag(label, room, lambda: make(zero), field.room)
             made._items = [make(item) for item in key]
             return made
 

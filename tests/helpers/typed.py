@@ -20,7 +20,7 @@ from fencepost.model.language import Constants, Machine, Property
 from fencepost.model.language.domains import NONE, Domain, InFlight
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter, Step
-from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nested, Record, Scalar, fields
+from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nested, Record, Scalar, fields, of_full_bag
 
 
 class NumberError(DomainError):
@@ -235,8 +235,7 @@ class Machinery:
         given = [self.value(frame, fill.value) for fill in item.fills]
         room = bag.kind.room.value(self.constants.values)
         if len(bag.items) >= room:
-            what = f"{bag.label}: the bag is full ({room} in flight). Raise the bound that sizes it."
-            raise self.failed(item, Failure.FULL, what)
+            raise self.failed(item, Failure.FULL, of_full_bag(bag.label, bag.kind.room, room))
         record = bag.kind.record
         row = row_of(record, self.zero(record), _below(bag.path, "[]"))
         for fill, value in zip(item.fills, given, strict=True):

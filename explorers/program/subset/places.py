@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from fencepost.explorers.program.subset.kinds import Arr, BagRef, Checking, Function, Queue, Rec, Type
 from fencepost.model.language.domains import InFlight
-from fencepost.model.language.errors import ModelError, nearest
+from fencepost.model.language.errors import FEW, ModelError, nearest
 from fencepost.model.language.names import own_operator
 from fencepost.model.language.own_names import path_shown
 from fencepost.model.language.records import BagOf, fields
@@ -35,9 +35,11 @@ class Scope:
 
     def refuse_name(self, node: ast.AST, what: str, name: str, known: Iterable[str]) -> NoReturn:
         listed = list(known)
-        several = len(listed) > 1
-        instead = f"use one of: {', '.join(listed)}" if several else f"write {listed[0]!r}, the only one"
-        self.refuse(node, f"{what} {name!r}.{nearest(name, listed) if several else ''}".rstrip("."), instead)
+        hint = nearest(name, listed) if len(listed) > 1 else ""
+        instead = f"use one of: {', '.join(listed)}" if len(listed) > 1 else f"write {listed[0]!r}, the only one"
+        if hint and len(listed) > FEW:
+            instead = "use one that is declared"
+        self.refuse(node, f"{what} {name!r}.{hint}".rstrip("."), instead)
 
     def is_action(self) -> bool:
         machine = self.program.machine

@@ -179,7 +179,7 @@ class Program:
                 label = name.replace("_", "-")
                 raise ModelError(
                     f"property {item.name}: machine {self.machine.name!r} has no action "
-                    f"{label!r}.{nearest(label, known)} Actions are: {', '.join(known)}."
+                    f"{label!r}.{nearest(label, known, 'Actions are:')}"
                 )
         for fair in about.fair:
             _check_each(self.machine, item, fair)
@@ -244,7 +244,7 @@ def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
                     known = [found for found, kind in record.items() if isinstance(kind, Scalar)]
                     raise ModelError(
                         f"property {item.name}: `{fair}`: the message {param!r} has no field {field!r} that is a "
-                        f"number or a flag.{nearest(field, known)} Those are: {', '.join(known)}."
+                        f"number or a flag.{nearest(field, known, 'Write one of:')}"
                     )
 
 
@@ -275,8 +275,8 @@ def _bag(state: type[Record], bag: str, item: Action, param: str) -> BagOf:
         known = [name for name, kind in fields(state) if isinstance(kind, BagOf)]
         code = item.function.__code__
         said = (
-            f"action {item.name}: InFlight({bag!r}) for {param!r}: the state has no such bag.{nearest(bag, known)} "
-            f"Bags are: {', '.join(known) or 'none'}."
+            f"action {item.name}: InFlight({bag!r}) for {param!r}: the state has no such bag."
+            f"{nearest(bag, known, 'Bags are:')}"
         )
         raise ModelError(at_line(code.co_filename, code.co_firstlineno, said) or said)
     return found

@@ -60,7 +60,7 @@ stores no states: omit it, or name other properties in `--property`.
 $ check kip320 --with replicas
 --with replicas: constant 'replicas' is not a switch but a number or a choice: write --set replicas=VALUE.
 $ check kip320 --with elr
---with elr: protocol 'kip320' has no switch 'elr'. The protocol has no switches.
+--with elr: protocol 'kip320' has no switch 'elr'. Switches are: none.
 $ check replication --with elr=true
 --with elr=true: a switch takes no value: write --with elr.
 $ check replication --with elr=false

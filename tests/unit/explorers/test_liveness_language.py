@@ -97,7 +97,7 @@ REFUSALS: list[tuple[Any, str]] = [
         r"`costs` has 'a', which is not an action"),
     (lambda: check(MACHINE, (made(then=moves),)), r"property 'comes' changes the state"),
     (lambda: check(MACHINE, (made(fair=(weak(d, each="m.to"),)),)),
-        r"the message 'm' has no field 'to' .*Those are: at."),
+        r"the message 'm' has no field 'to' .*Write one of: at."),
     (lambda: check(MACHINE, (made(fair=(weak(GRID.actions[0]),)),)),
         r"machine 'maze' has no action '.*'. Actions are: a, b, d."),
     (lambda: check(MIXED, (made(fair=(weak(d, numbered, each="m"),)),)),

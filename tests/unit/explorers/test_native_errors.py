@@ -77,7 +77,7 @@ MESSAGES = {
     Fault.READ_BELOW: "index: State.values: index -4 is outside the array: it has 3 elements, numbered from 0.",
     Fault.FOLD_ABOVE: "loop: State.values: index 3 is outside the array: it has 3 elements, numbered from 0.",
     Fault.SHIFT_BELOW: "index: negative shift count",
-    Fault.BAG_FULL: "overfill: State.box: the bag is full (2 in flight). Raise the bound that sizes it.",
+    Fault.BAG_FULL: "overfill: State.box: the bag is full: it holds 2 messages. Raise its size.",
     Fault.BAG_ABSENT: (
         "remove-twice m={number=1,extra=[0,0]}: State.box: there is no message Message(number=1, extra=[0, 0]) "
         "in flight to remove."

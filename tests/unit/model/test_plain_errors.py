@@ -54,7 +54,7 @@ State.values: index slice(0, 2, None) is outside the array: it has 3 elements, n
 s.values[0:2] = [1, 1]
 State.values: index slice(0, 2, None) is outside the array: it has 3 elements, numbered from 0.
 for number in range(4): s.box.add(number=number)
-State.box: the bag is full (3 in flight). Raise the bound that sizes it.
+State.box: the bag is full: it holds 3 messages. Raise its size.
 m = s.box.add(number=1); m.seen[1] = 2; s.box.remove(m); s.box.remove(m)
 State.box: there is no message Message(number=1, seen=[0, 2]) in flight to remove.
 s.latest = s.replica[0]
