@@ -57,18 +57,15 @@ def why(log: Log) -> str:
 
 
 def test_why_a_broker_left_the_isr_is_told_as_far_as_the_log_has_it() -> None:
-    fenced, stopped, slow, moved, restarted = (Log() for _ in range(5))
-    fenced.change(isr=[1, 2])
-    fenced.time -= 2000  # in the batch of that change
-    fenced.fence(3)
+    fenced, stopped, _, moved, restarted = logs = [Log() for _ in range(5)]
     stopped.event("BROKER_REGISTRATION_CHANGE_RECORD", brokerId=3, brokerEpoch=1, inControlledShutdown=1)
-    stopped.change(isr=[1, 2])
-    slow.change(isr=[1, 2])
-    moved.change(replicas=[1, 2], isr=[1, 2], leader=1)
-    restarted.change(isr=[1, 2])
-    restarted.time -= 2000
+    for log in logs:
+        log.change(isr=[1, 2], **({"replicas": [1, 2], "leader": 1} if log is moved else {}))
+    for log in (fenced, restarted):
+        log.time -= 2000  # in the batch of that change
+    fenced.fence(3)
     restarted.event("REGISTER_BROKER_RECORD", brokerId=3, brokerEpoch=99, fenced=True)
-    assert [why(log) for log in (fenced, stopped, slow, moved, restarted)] == [
+    assert [why(log) for log in logs] == [
         "3: it was fenced because its heartbeats had stopped", "3: it was shutting down",
         "3: it was active but lagged, according to the leader", "3: it is no longer a replica", "3: it had restarted",
     ]  # fmt: skip

@@ -101,20 +101,13 @@ def test_a_record_that_was_acknowledged_and_cannot_be_read_is_lost() -> None:
     assert [line["text"] for line in data["steps"]] == [line.text for line in lines]
 
 
-def test_a_story_without_a_loss_keeps() -> None:
+def test_a_story_without_a_loss_keeps_and_what_does_not_come_about_is_undetermined() -> None:
     report, lines = played(keeps)
     assert (report.verdict, report.lost) == ("kept", [])
     assert lines[-1].text == "1 acknowledged, 1 readable: no acknowledged record is lost."
-
-
-def test_what_does_not_come_about_is_undetermined_and_said() -> None:
     report, lines = played(waits_in_vain)
-    assert report.verdict == "undetermined"
-    assert report.why == "not reached: leader 2"
+    assert (report.verdict, report.why) == ("undetermined", "not reached: leader 2")
     assert lines[-1].text == "Undetermined: not reached: leader 2."
-
-
-def test_a_story_that_takes_too_long_is_undetermined() -> None:
     report, _ = played(lambda stage: stage.pause(60), seconds=5)
     assert (report.verdict, report.why) == ("undetermined", "not reached: the time limit is exceeded")
 

@@ -166,11 +166,8 @@ def at_a_follower_that_retention_left(**constants: int) -> Story:
     return story.do("preferred-replica-refuses-late").do("preference-expires").do("consumer-gets-late-error")
 
 
-def test_a_late_error_of_a_follower_is_taken_for_the_leaders() -> None:
+def test_a_late_error_of_a_follower_is_taken_for_the_leaders_unless_its_sender_is_known() -> None:
     assert at_a_follower_that_retention_left().state.consumer.doing == Doing.RESETTING
-
-
-def test_a_late_error_does_nothing_where_its_sender_is_known() -> None:
     assert at_a_follower_that_retention_left(knows_who_answered=1).state.consumer.doing == Doing.FETCHING
 
 

@@ -106,15 +106,11 @@ def committed_while_parked(**constants: int) -> Story:
     return story.do("leader-handles-fetch", 0, 1)
 
 
-def test_a_new_high_watermark_completes_what_is_parked() -> None:
+def test_a_new_high_watermark_completes_what_is_parked_which_waits_without_completion() -> None:
     story = committed_while_parked()
     assert story.phase(2) is Phase.ANSWERED
     assert story.do("follower-appends", 2).state.node[2].high_watermark == 2
-
-
-def test_without_completion_a_parked_replica_waits() -> None:
-    story = committed_while_parked(completes_on_high_watermark=Completion.NONE)
-    assert story.phase(2) is Phase.PARKED
+    assert committed_while_parked(completes_on_high_watermark=Completion.NONE).phase(2) is Phase.PARKED
 
 
 def test_a_timeout_brings_the_high_watermark_of_the_arrival_so_an_old_replica_waits_twice() -> None:
@@ -134,14 +130,11 @@ def test_answered_anew_an_old_replica_waits_once() -> None:
     assert story.state.node[2].high_watermark == 2
 
 
-def test_a_leader_that_remembers_what_it_sent_parks_a_replica_whose_answer_was_lost() -> None:
+def test_a_leader_that_remembers_parks_a_replica_whose_answer_was_lost_and_one_that_reports_is_answered_again() -> None:
     story = committed_while_parked(high_watermark_source=Source.REMEMBERED, losses=1)
     story.do("answer-is-lost", 2).do("leader-handles-fetch", 0, 2)
     assert story.phase(2) is Phase.PARKED
     assert not story.plain.holds(properties.parked_replicas_know_the_high_watermark, story.key)
-
-
-def test_a_replica_that_reports_is_answered_again_when_its_answer_was_lost() -> None:
     story = committed_while_parked(losses=1).do("answer-is-lost", 2).do("leader-handles-fetch", 0, 2)
     assert story.phase(2) is Phase.ANSWERED
 
