@@ -1,6 +1,5 @@
-"""The command `fencepost`: its subcommands, exit statuses and output streams.
-
-If stderr is closed by its reader, the command continues.
+"""The command `fencepost`: its subcommands, exit statuses and output streams. If stderr is closed by its reader, the
+command continues.
 """
 
 import io
@@ -214,10 +213,7 @@ class _Notes(io.TextIOWrapper):
 
 
 def settle_streams() -> None:
-    """Open closed standard streams, so that no file gets their descriptors.
-
-    Notes that cannot be written are discarded.
-    """
+    """Open closed standard streams, so that no file gets their descriptors; discard notes that cannot be written."""
     for number in range(3):
         try:
             os.fstat(number)

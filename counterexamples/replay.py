@@ -1,6 +1,5 @@
-"""Replay of traces under the plain semantics: every step must be enabled, and the end must show the finding.
-
-The states recorded in a file are compared with those of the current model, to report changes to the model.
+"""Replay of traces under the plain semantics: every step must be enabled, and the end must show the finding. The states
+recorded in a file are compared with those of the current model, to report changes to the model.
 """
 
 import json
@@ -31,7 +30,6 @@ from fencepost.model.language.records import Key
 
 class Difference(NamedTuple):
     """The first line at which the recorded states differ from the model's; None stands for a line beyond the end.
-
     `step` is the number of the step if a different step was taken, or 0 if a different state was reached.
     """
 
@@ -157,10 +155,7 @@ def own_file(found: Protocol) -> str:
 
 
 def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:
-    """Replay a trace file and regenerate its states.
-
-    The header and the actions, with their comments, stay unchanged.
-    """
+    """Replay a trace file and regenerate its states. The header, the actions and their comments stay unchanged."""
     file = read(path, lookup)
     made = follow(file.trace, file)
     _save(path, file.head + made.states, file.newline)

@@ -1,6 +1,5 @@
-"""Attempts to make a trace shorter and smaller, by omitting steps and reducing sizes.
-
-Each attempt is a replay that skips disabled steps. Constants that choose between behaviours do not change.
+"""Attempts to make a trace shorter and smaller, by omitting steps and reducing sizes. Each attempt is a replay that
+skips disabled steps. Constants that choose between behaviours do not change.
 """
 
 import time

@@ -98,10 +98,7 @@ def changes(record: type[Record], before: Key, after: Key) -> list[Change]:
 
 
 def merged(rows: Iterable[Part]) -> list[tuple[str, tuple[Cell, ...]]]:
-    """Return the rows of a table with their index as text.
-
-    Equal neighbours share a row with an index such as `0..2`.
-    """
+    """Return the rows of a table with their index as text. Equal neighbours share a row, such as `0..2`."""
     found = []
     for (prefix, cells), same in groupby(rows, key=lambda part: (part.place[:-1], part.cells)):
         last = [part.place[-1] for part in same]

@@ -137,10 +137,7 @@ class Partitions:
         return [self.search.layout.decode(row) for row in self._rows(states)]
 
     def _rows(self, states: Sequence[int]) -> Array:
-        """Return the rows of states.
-
-        Rows of one partition are read together, because reading one may mean reading all.
-        """
+        """Return the rows of states. A partition's rows are read together, because reading one may mean reading all."""
         numbers, rows = np.array(states, np.int64), np.empty(len(states), self.search.layout.dtype)
         for owner in np.unique(numbers % self.search.owners):
             mine = numbers % self.search.owners == owner

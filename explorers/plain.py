@@ -1,6 +1,5 @@
-"""The reference search: breadth-first on the plain semantics, short enough to review completely.
-
-It is slow. Tests compare the other engines' counts, depths, verdicts and coverage with its results.
+"""The reference search: breadth-first on the plain semantics, short enough to review completely. It is slow. Tests
+compare the other engines' counts, depths, verdicts and coverage with its results.
 """
 
 import time

@@ -1,5 +1,4 @@
 """Search with the native engine for every kind of property. Properties of behaviours are judged on its state graph.
-
 Results of catalogue runs are compared with their pinned counts and lengths.
 """
 

@@ -63,7 +63,7 @@ class Cost:
 
     @property
     def text(self) -> str:
-        """Return the worst case in words: `500 ms`, `unbounded`, `never`."""
+        """Return the worst case in words: `500 ms`, `unbounded` or `never`."""
         return f"{self.worst:,} {self.unit}".rstrip() if self.worst is not None else str(self.reach)
 
 

@@ -1,6 +1,5 @@
-"""Properties of KIP-392 for consumers that fetch from followers, and their witnesses.
-
-The ids are the catalogue's: K392-S1 to K392-S7, K392-Q2, G-S9, G-S9b.
+"""Properties of KIP-392 for consumers that fetch from followers, and their witnesses. The ids are the catalogue's:
+K392-S1 to K392-S7, K392-Q2, G-S9, G-S9b.
 """
 
 from fencepost.model.consumers import log

@@ -236,7 +236,7 @@ def is_misled(s: State, c: C, partition: int) -> bool:
 
 
 def is_right(s: State, c: C, partition: int) -> bool:
-    """Return whether the client uses the controller's leader, at its endpoint."""
+    """Return whether the client uses the controller's leader and that leader's endpoint."""
     leader = s.known[partition].leader
     return not is_misled(s, c, partition) and s.endpoint[leader] == newest(s).endpoint[leader]
 

@@ -1,6 +1,5 @@
-"""Properties of the published models, and witnesses for them.
-
-The first two and the last are from hachikuji/kafka-specification: WeakIsr, StrongIsr and LeaderInIsr.
+"""Properties of the published models, and witnesses for them. The first two and the last are from
+hachikuji/kafka-specification: WeakIsr, StrongIsr and LeaderInIsr.
 """
 
 from fencepost.model.language import NONE, always, bits, sometimes

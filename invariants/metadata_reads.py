@@ -2,7 +2,7 @@
 
 The ids are the catalogue's: TOK-S1 to TOK-S10, the questions Q16, Q21 and Q53, and the claim SEED-TOKEN-21. Liveness is
 checked on request, because it needs the whole state graph. Fairness: connected servers eventually get metadata,
-requests are handled, clients retry.
+requests are handled, and clients retry.
 """
 
 from fencepost.model.clients.tokens.clients import (

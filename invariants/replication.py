@@ -1,6 +1,5 @@
-"""Properties of Kafka's replication, and their witnesses.
-
-The ids are the catalogue's: G-S1 to G-S16 for the whole protocol, KIP903-S1 to S4 for broker epochs.
+"""Properties of Kafka's replication, and their witnesses. The ids are the catalogue's: G-S1 to G-S16 for the whole
+protocol, KIP903-S1 to S4 for broker epochs.
 """
 
 from fencepost.model.cluster.constants import C

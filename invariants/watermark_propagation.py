@@ -1,6 +1,5 @@
-"""The delay and the cost of propagating a high watermark: K392-Q1, K392-Q1b, and whether a follower is ever ahead.
-
-A maximum wait is replica.fetch.wait.max.ms, or a consumer's fetch.max.wait.ms; two messages make a round trip.
+"""The delay and the cost of propagating a high watermark: K392-Q1, K392-Q1b, and whether a follower is ever ahead. A
+maximum wait is replica.fetch.wait.max.ms, or a consumer's fetch.max.wait.ms; two messages make a round trip.
 """
 
 from fencepost.model.consumers.propagation.constants import C

@@ -1,6 +1,5 @@
-"""The question of a call: a protocol (by name, as a machine, or in a user's file) with constants and properties.
-
-Its machine is compiled or read from the cache, and each compilation stage is available as text.
+"""The question of a call: a protocol (by name, as a machine, or in a user's file) with constants and properties. Its
+machine is compiled or read from the cache, and each compilation stage is available as text.
 """
 
 from __future__ import annotations

@@ -69,9 +69,9 @@ def graph(
 ) -> StateGraph:
     """Return every reachable state and every step between them; raise UsageError for more than `max_states`.
 
-    States are numbered in breadth-first order. A state's `label` shows the fields that differ between states, a step's
-    label its action. With `prop`, the states that violate it are marked; for a property of behaviours, those that
-    satisfy its conditions.
+    States are numbered in breadth-first order. A state's `label` shows the fields that differ between states, and a
+    step's label shows its action. With `prop`, the states that violate it are marked; for a property of behaviours,
+    those that satisfy its conditions.
     """
     named = (prop,) if prop else ()
     if not isinstance(what, Question):

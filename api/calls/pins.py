@@ -1,7 +1,5 @@
-"""Pinned figures, written into the files of runs. Only the numbers change.
-
-Figures are counts, depths, lengths of shortest traces, and worst cases. Verdicts are not pinned; to expect another
-verdict, edit the row.
+"""Pinned figures, written into the files of runs. Only the numbers change. Figures are counts, depths, lengths of
+shortest traces, and worst cases. Verdicts are not pinned; to expect another verdict, edit the row.
 """
 
 import re

@@ -72,10 +72,10 @@ def prove(
 ) -> ProveResult:
     """Prove properties by induction: they hold initially, and every step preserves them.
 
-    Constants in `unbounded` may have any value, those in `int64` any 64-bit value; all others keep theirs. `k` selects
-    induction over that many steps, `depth` all runs of that many steps, `every_state` all states without steps.
-    `timeout` is the time limit of each z3 query in seconds, `reach` that of the search for a reachable state that
-    breaks the induction; `strengthen` searches for lemmas.
+    Constants in `unbounded` may have any value, and those in `int64` may have any 64-bit value; all others keep their
+    values. `k` selects induction over that many steps, `depth` selects all runs of that many steps, and `every_state`
+    selects all states without steps. `timeout` is the time limit of each z3 query in seconds, `reach` that of the
+    search for a reachable state that breaks the induction; `strengthen` searches for lemmas.
     """
     look_for_z3()
     from fencepost.explorers.native.expansion import processors

@@ -248,10 +248,7 @@ def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainErr
 
 
 def _plan(request: _Request, watch: Watch) -> Sweep:
-    """Return the plan of the walks.
-
-    Every shape of the grid is compiled first, so that local executors find it cached.
-    """
+    """Return the plan of the walks. Every shape of the grid is compiled first, so local executors find it cached."""
     from fencepost.explorers.spark.sweep import Sweep
     from fencepost.explorers.spark.work import Origin
 

@@ -1,6 +1,5 @@
-"""Guarantees that were never violated, and witnesses, actions and guards that were never reached, taken or needed.
-
-They are found in the catalogue's runs and the measured matrices, without a search.
+"""Guarantees that were never violated, and witnesses, actions and guards that were never reached, taken or needed. They
+are found in the catalogue's runs and the measured matrices, without a search.
 """
 
 from __future__ import annotations

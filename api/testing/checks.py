@@ -93,7 +93,7 @@ def describe(result: Result, *, as_expected: bool = False) -> str:
 
 
 def judge(result: CheckResult, expected: Callable[[str], tuple[str, int | None]], how: Search) -> None:
-    """Raise an error if the result is unexpected, with the differences and the trace of the first one."""
+    """Raise an error with the differences and the trace of the first one if the result is unexpected."""
     wrong = [(item, *expected(item.name)) for item in result.properties]
     wrong = [(item, verdict, length) for item, verdict, length in wrong if not _is_as(item, verdict, length)]
     unknown = [item for item, _, _ in wrong if item.verdict in ("undetermined", "not-found")]

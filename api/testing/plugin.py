@@ -1,6 +1,5 @@
-"""The pytest plugin: a fixture that checks protocols, trace files as tests, and a summary of the checks.
-
-Pytest loads it at startup in every project with Fencepost installed, so other modules are imported only when needed.
+"""The pytest plugin: a fixture that checks protocols, trace files as tests, and a summary of the checks. Pytest loads
+it at startup in every project with Fencepost installed, so other modules are imported only when needed.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class Fencepost:
         return result
 
     def replay(self, file: str | Path, model: str | Path | None = None) -> ReplayResult:
-        """Replay a trace file, whose own protocol is in the file `model`; fail the test if the replay fails."""
+        """Replay a trace file; `model` is the file of your own protocol. Fail the test if the replay fails."""
         __tracebackhide__ = True
         from fencepost.model.language.errors import FencepostError
         from fencepost.testing import checks as testing

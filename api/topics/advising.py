@@ -1,6 +1,5 @@
-"""Advice on a topic's settings from measured figures: crashes, findings, and what to change.
-
-The module does not search. Settings that were not searched are reported as such, never as safe.
+"""Advice on a topic's settings from measured figures: crashes, findings, and what to change. The module does not
+search. Settings that were not searched are reported as such, never as safe.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def texts_of(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 
 
 def mark_of(found: Protocol) -> str:
-    """Return a digest of everything on which the matrices depend: functions, schema, properties, constants."""
+    """Return a digest of everything on which the matrices depend: functions, schema, properties, and constants."""
     asked = [(item.name, str(item.kind)) for item in found.properties]
     bases = [(title, *_question(found, title)) for title in BASES[found.name]]
     return digest([*texts_of(found.machine, found.properties), repr(asked), repr(bases), repr((LEAST_STATES, TIMES))])

@@ -1,7 +1,7 @@
 """Measured evidence, with a mark of its machine and the constants that were executed or searched.
 
 Executions on Kafka's classes and tables of crashes apply only to the measured machine and constants, not to variants,
-edited models or other constants. The tables show how many crashes, by setting, and which faults, by release, lose an
+edited models or other constants. The tables show how many crashes (by setting) and which faults (by release) lose an
 acknowledged record.
 """
 

@@ -14,7 +14,7 @@ MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 
 class TopicSettings(NamedTuple):
-    """Settings of a topic: the fewest replicas of any partition, min ISR, unclean elections, number of brokers."""
+    """Settings of a topic: the fewest replicas of any partition, min ISR, unclean elections, and number of brokers."""
 
     replicas: int
     min_isr: int

@@ -1,7 +1,5 @@
-"""Outcomes for CI builds: each property passed, failed or is undecided. All formats report the same outcomes.
-
-An expected violation passes. Undetermined properties and unreached witnesses count as errors, neither passed nor
-skipped.
+"""Outcomes for CI builds: each property passed, failed or is undecided. All formats report the same outcomes. An
+expected violation passes. Undetermined properties and unreached witnesses count as errors, neither passed nor skipped.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -110,7 +110,7 @@ def print_conform(console: Console, found: ConformResult, *, verbose: bool) -> N
 
 
 def _untried(run: Any) -> list[str]:
-    """Return the fault budgets that are 0, so that the comparison does not test their steps."""
+    """Return the fault budgets that are 0: the comparison does not test their steps."""
     if not hasattr(run, "constants") or not hasattr(run, "outcome"):
         return []
     from fencepost.explorers.evidence.faults import fault_kinds

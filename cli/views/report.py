@@ -116,7 +116,7 @@ def print_traces(console: Console, result: CheckResult) -> None:
 
 
 def _ways(result: CheckResult) -> Iterator[tuple[Counterexample, str]]:
-    """Yield paths with their titles: first the gravest violation, then the others in order, then worst cases."""
+    """Yield paths with titles: the most serious violation first, then the others in order, and then worst cases."""
     violated = [item for item in result.properties if item in result.violated]
     for item in sorted(violated, key=lambda item: item is not gravest(result)):
         yield result.traces[item.name], f"{item.name} is violated"
@@ -317,10 +317,7 @@ def print_coverage(console: Console, result: Result) -> None:
 
 
 def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> None:
-    """Print the result of raising the bounds.
-
-    Larger values of `unshared` bounds that were not reached add no states.
-    """
+    """Print the result of raising the bounds. Raising `unshared` bounds that were not reached adds no states."""
     console.print()
     console.print(heading("bounds raised"), soft_wrap=True)
     raised = raised_in(growth)

@@ -190,10 +190,7 @@ class Story:
 
     @cached_property
     def repaired(self) -> Setting:
-        """Return the setting with the fix, and its steps.
-
-        If the story ends with a disabled step, it is the last one.
-        """
+        """Return the setting with the fix, and its steps. If the story ends with a disabled step, that step is last."""
         repair, steps = self.data["repair"], self.broken.link.steps
         taken = tuple(steps[number - 1] for number in self.order)
         return set_up(replace(self.broken.link, constants={**self.broken.link.constants, **repair["set"]}, steps=taken))

@@ -1,6 +1,5 @@
-"""The files of the explorer: the page, Fencepost's sources as one archive, precomputed states, and Pyodide.
-
-Pyodide, a Python interpreter for browsers, comes from npm; it is verified and cached by version.
+"""The files of the explorer: the page, Fencepost's sources as one archive, precomputed states, and Pyodide. Pyodide, a
+Python interpreter for browsers, comes from npm; it is verified and cached by version.
 """
 
 import hashlib

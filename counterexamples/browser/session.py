@@ -121,10 +121,7 @@ MOST = 30
 
 
 class Session:
-    """The state of one page.
-
-    A request about a state names the setting by its link, so requests may come in any order.
-    """
+    """The state of one page. Requests about a state name the setting by its link, so they may come in any order."""
 
     def __init__(self) -> None:
         self.opened: dict[str, Opened] = {}

@@ -1,5 +1,4 @@
 """A trace as a Mermaid sequence diagram, with a participant for every party and an arrow for each received message.
-
 Mermaid has no slanted arrows, so a message is drawn at its arrival, and a note marks where it was sent.
 """
 
@@ -92,7 +91,6 @@ def _arrival(event: Event, flight: Flight) -> Iterator[str]:
 
 
 def _changed(found: Iterable[Change], lane: Lane | None) -> list[str]:
-    """Return changes as text, without the broker's name in a broker's lane."""
     number = lane.title.rpartition(" ")[2] if lane else ""
     lines = []
     for change in found:

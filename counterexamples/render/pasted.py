@@ -1,7 +1,4 @@
-"""A trace as a test to paste into another suite.
-
-If the protocol is a user's, the test needs only the protocol's file.
-"""
+"""A trace as a test to paste into another suite. For a user's protocol, the test needs only the protocol's file."""
 
 import re
 import textwrap

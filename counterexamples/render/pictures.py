@@ -1,6 +1,5 @@
-"""A state as pictures: a card for each party, with its log as cells and the fields that show its progress.
-
-The step's changes are highlighted: appended or dropped records, and fields with their old values.
+"""A state as pictures: a card for each party, with its log as cells and the fields that show its progress. The step's
+changes are highlighted: appended or dropped records, and fields with their old values.
 """
 
 import re

@@ -1,6 +1,5 @@
-"""Tables of measurements: speed and size, searches on Spark, proofs, and the lost records of each model version.
-
-Each table reads a file in `invariants/figures/` that a program in `benchmarks/` has written.
+"""Tables of measurements: speed and size, searches on Spark, proofs, and the lost records of each model version. Each
+table reads a file in `invariants/figures/` that a program in `benchmarks/` has written.
 """
 
 import re
@@ -308,7 +307,6 @@ def _first_of(text: str) -> str:
 
 
 def _sizes(text: str) -> str:
-    """Return the constants that are not zero; zero means that the event cannot happen."""
     return " ".join(item for item in text.split() if not item.endswith("=0")) or "no bound"
 
 

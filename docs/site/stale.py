@@ -1,6 +1,5 @@
-"""Stale figures: the measured questions, and whether their model has changed since.
-
-Programs in `benchmarks/figures/` take the questions from this module, and store each question's digest with its answer.
+"""Stale figures: the measured questions, and whether their model has changed since. Programs in `benchmarks/figures/`
+take the questions from this module, and store each question's digest with its answer.
 """
 
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""Evidence that a protocol's checks are meaningful: ablation, fault counting, comparison of variants, vacuity."""
+"""Evidence that a protocol's checks are meaningful: ablation, fault counting, comparison of variants, and vacuity."""

@@ -1,7 +1,5 @@
-"""The graph of a finished search, and the code compiled for it: step numbers and predicates.
-
-There are two modules: one contains the machine's actions, takes long to compile, and serves all properties; the other
-one contains the properties.
+"""The graph of a finished search, and the code compiled for it: step numbers and predicates. There are two modules: one
+contains the machine's actions, takes long to compile, and serves all properties; the other one contains the properties.
 """
 
 import math

@@ -74,7 +74,7 @@ def reach(graph: I64s, masks: U64ss, group: I32s, enabled: U64ss, queue: I32s, c
     """Compute the region: the states reachable by allowed edges from the `count` states in `queue` before `then` holds.
 
     `group` becomes 0 inside the region. `enabled` receives the constraints that each state's allowed edges to other
-    states satisfy. On return, `queue` contains the region, and its size is returned.
+    states satisfy. On return, `queue` contains the region. Returns the region's size.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, marks = u8s(graph[ALLOWED], 0), u8s(graph[MARKS], 0)

@@ -318,8 +318,9 @@ def summary(prop: Property, constants: Constants, findings: list[BehaviourFindin
 def with_behaviours(
     result: Result, properties: tuple[Property, ...], judge: Callable[[Property], PropertyResult]
 ) -> Result:
-    """Return the result with leads-to and at-most properties also judged, in the requested order. Such properties are
-    judged on the complete state graph; if the search is unfinished, they are undetermined.
+    """Return the result with the verdicts on leads-to and at-most properties added, in the requested order.
+
+    Such properties are judged on the complete state graph; if the search is unfinished, they are undetermined.
     """
     known = {item.name: item for item in result.properties}
     try:

@@ -1,6 +1,5 @@
-"""Check that a path shows a violation of a property of behaviours, by its definition on the plain semantics.
-
-Findings of every engine are checked before they are displayed, and so are replayed trace files.
+"""Check that a path shows a violation of a property of behaviours, by its definition on the plain semantics. Findings
+of every engine are checked before they are displayed, and so are replayed trace files.
 """
 
 from collections.abc import Iterable, Iterator

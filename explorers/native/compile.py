@@ -183,8 +183,6 @@ NO_PARENT = 0xFFFFFFFF
 
 
 class Run(NamedTuple):
-    """Kernel arguments that depend on the constants of a run."""
-
     layout: Layout
     constants: np.ndarray[Any, Any]
     checks: np.ndarray[Any, Any]
@@ -372,10 +370,7 @@ class Watching(Protocol):
 def compile_watched(
     name: str, constants: Constants, source: Source, watch: Watching, *, begins: bool = False
 ) -> Kernels:
-    """Return a module's kernels; notify the watcher if they must be compiled.
-
-    `begins` means that a search is starting.
-    """
+    """Return a module's kernels; notify the watcher if they must be compiled. `begins`: a search is starting."""
     make: Callable[[Source], Kernels] = begin if begins else load
     if is_ready(source) if begins else is_cached(source):
         return make(source)

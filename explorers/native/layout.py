@@ -162,10 +162,7 @@ class Layout:
         return found
 
     def packing(self, *, fast: bool) -> list[int]:
-        """Return the data for packing and unpacking in compiled code.
-
-        `fast` selects the processor's own instructions.
-        """
+        """Return the data for packing and unpacking in compiled code. `fast` selects special instructions."""
         made = entries(self)
         found = [self.words, len(made), int(fast)]
         for item in made:

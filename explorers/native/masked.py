@@ -1,6 +1,5 @@
-"""Search of a machine with one guard removed, in compiled code that serves any choice of guard.
-
-The definition is `Interpreter(without(machine, guard), ..., bounded=True)`, which also reconstructs every trace.
+"""Search of a machine with one guard removed, in compiled code that serves any choice of guard. The definition is
+`Interpreter(without(machine, guard), ..., bounded=True)`, which also reconstructs every trace.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,5 +1,4 @@
 """Breadth-first search in compiled code, partitioned by owner, with the same result for any number of workers.
-
 `expansion.py` processes the states. This module determines the order of work, the limits of a search, and its results.
 """
 

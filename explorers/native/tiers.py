@@ -54,7 +54,10 @@ def states_to_come(levels: Sequence[int]) -> float:
 
 
 def seconds_to_come(levels: Sequence[int], earlier: int, seconds: float) -> float:
-    """Estimate a search's remaining time from its expanded levels. `earlier` states were found before the `seconds`."""
+    """Estimate a search's remaining time from its expanded levels.
+
+    `earlier` states were found before these `seconds`.
+    """
     rate = max(1, sum(levels[:-1]) - earlier) / seconds
     grows = len(levels) < 2 or levels[-1] >= levels[-2]
     return max((levels[-1] + states_to_come(levels)) / rate, seconds / 2 if grows else 0)

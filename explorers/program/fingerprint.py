@@ -49,7 +49,7 @@ def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 
 
 def _meanings(program: Program, made: Function, functions: dict[Callable[..., Any], str]) -> list[str]:
-    """Return the meanings of a function's global names: numbers, the model's functions by text, others by name."""
+    """Return the meanings of a function's global names: numbers, the model's functions by text, and others by name."""
     scope = Scope(program, made)
     found = set()
     for node in (inner for statement in made.node.body for inner in ast.walk(statement)):

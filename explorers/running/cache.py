@@ -99,10 +99,7 @@ def read_cached(path: Path) -> bytes:
 
 
 def _resolve(path: Path) -> Path:
-    """Return `path` with links resolved.
-
-    Check every folder above it, and create missing folders for this user alone.
-    """
+    """Return `path` with links resolved. Check every folder above it, and create missing ones for this user alone."""
     at, links = Path("/"), 0
     _require_safe(at)
     waiting = list(reversed(path.absolute().parts[1:]))

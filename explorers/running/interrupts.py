@@ -156,10 +156,7 @@ def interruptible(doing: str = "") -> Iterator[None]:
 
 
 def _send(number: int) -> None:
-    """Send a signal to the main thread.
-
-    A signal to another thread would not interrupt the main thread's blocking call.
-    """
+    """Send a signal to the main thread, because no other thread's signal interrupts its blocking calls."""
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:

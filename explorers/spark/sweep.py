@@ -1,4 +1,4 @@
-"""Sweeps: random walks for each cell of a grid of constants, stored as Parquet rows, to which a later run can add."""
+"""Sweeps: random walks for each cell of a grid of constants, stored as Parquet rows. Later runs can add rows."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""A function call on a symbolic state, and the interface of `Walk` for the modules that process parts of a function.
-
-A reference is the set of places that a model's name may refer to, each under a condition. Loops bind some of them.
+"""A function call on a symbolic state, and the interface of `Walk` for the modules that process parts of a function. A
+reference is the set of places that a model's name may refer to, each under a condition. Loops bind some of them.
 """
 
 from abc import ABC, abstractmethod

@@ -98,7 +98,6 @@ def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Va
 
 
 def _lose(run: Walking, frame: Frame, where: Flag, places: dict[Any, Cell | Slot], shapes: dict[int, Shape]) -> None:
-    """Assign arbitrary values of the right kind to places and names, if a condition holds."""
     reached = terms.both(frame.base, where)
     for place in places.values():
         for journal in run.journals:

@@ -55,7 +55,6 @@ def smallest_model(system: System, asking: Asking, before: places.Rec, happened:
 
 
 def _make_small(system: System, asking: Asking, before: places.Rec) -> None:
-    """Assume small numbers and initial values where possible, within the given time."""
     solver = asking.solver
     numbers = [
         cell.value.term

@@ -1,6 +1,5 @@
-"""The values of a symbolic state: cells, records, arrays, bags, and unbounded arrays.
-
-A conditional store keeps the old value if the condition fails, so states are never copied to follow a branch.
+"""The values of a symbolic state: cells, records, arrays, bags, and unbounded arrays. A conditional store keeps the old
+value if the condition fails, so states are never copied to follow a branch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -237,10 +236,7 @@ def _leaves_of(kind: Kind, value: Value) -> Iterator[Any]:
 
 @dataclass
 class Bag:
-    """Messages in flight: slots in the order of the bag (see `bags`).
-
-    A slot contains a message if `present` is true.
-    """
+    """Messages in flight: slots in the order of the bag (see `bags`). A slot has a message if `present` is true."""
 
     label: str
     record: type[Record]

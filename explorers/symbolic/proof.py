@@ -261,7 +261,6 @@ def _cuts(answers: list[MoveAnswer]) -> dict[str, tuple[str, ...]]:
 
 
 def _everywhere(system: System, settings: Settings) -> Proof:
-    """Prove properties for every state of the domains, reachable or not."""
     answers: list[tuple[str, int, float]] = []
     stopped = ""
     try:
@@ -387,7 +386,6 @@ def _steps(number: int) -> str:
 
 
 def _over_steps(system: System, settings: Settings) -> Proof:
-    """Prove a conjunction by induction over k steps: for the first k states, then for k + 1 consecutive states."""
     _require_a_start(system, settings)
     method = f"induction over {settings.k} steps"
     first = _runs(system, settings.k - 1, settings.timeout)

@@ -1,6 +1,5 @@
-"""Cluster-wide facts that partitions depend on, by offset: broker states, settings, topics and features.
-
-There are far fewer such records than partition records, so they are collected once and sent to every task.
+"""Cluster-wide facts that partitions depend on, by offset: broker states, settings, topics and features. There are far
+fewer such records than partition records, so they are collected once and sent to every task.
 """
 
 import json

@@ -1,6 +1,5 @@
-"""A partition's recorded history as the controller in `replication` sees it, in the model's numbers.
-
-Only the controller's state is recorded; `reconstruction` searches for the brokers' steps.
+"""A partition's recorded history as the controller in `replication` sees it, in the model's numbers. Only the
+controller's state is recorded; `reconstruction` searches for the brokers' steps.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,10 +26,7 @@ ENDS = ("deleted", "unjudged")
 
 
 class ControllerState(NamedTuple):
-    """The controller's state of a partition and its brokers.
-
-    Brokers are numbered, and sets of brokers are bit masks.
-    """
+    """The controller's state of a partition and its brokers. Brokers are numbered; sets of brokers are bit masks."""
 
     leader: int
     leader_epoch: int
@@ -122,10 +118,7 @@ def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, u
 
 
 def _end(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | None) -> int:
-    """Return the last offset to use.
-
-    The deletion of a topic is excluded, because it also deletes the topic's settings.
-    """
+    """Return the last offset to use. The topic's deletion is excluded, because it also deletes the topic's settings."""
     topic = around.topics.get(rows[0]["topic_id"])
     return min(around.end if until is None else until, topic.removed - 1 if topic else around.end)
 
@@ -172,7 +165,6 @@ def _from(rows: list[dict[str, Any]], around: ClusterContext, end: int) -> Contr
 
 
 def _targets(rows: list[dict[str, Any]]) -> list[Brokers]:
-    """Return the replica lists to which operators reassigned the partition."""
     return list(dict.fromkeys(tuple(b for b in row["replicas"] if b not in row["removing"]) for row in rows))
 
 

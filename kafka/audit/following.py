@@ -163,7 +163,6 @@ class Follower:
         self._say("elr-left-behind", moment.offset, moment.time, core.elr, text)
 
     def _delete(self, core: Core, moment: Moment) -> None:
-        """Report brokers that remain in the controller's index of a deleted topic."""
         left = {broker: at for broker, at in self._cleared.items() if broker not in core.elr}
         if left:
             text = (

@@ -89,10 +89,7 @@ def read_partition(text: str) -> tuple[Core, int, int]:
 
 
 def merge_change(core: Core, change: PartitionChange) -> Core:
-    """Return the partition after a change (PartitionRegistration.merge).
-
-    A change with a leader starts a leader epoch.
-    """
+    """Return the partition after a change (PartitionRegistration.merge). A change with a leader starts an epoch."""
     return Core._make(was if now is None else now for was, now in zip(core, change, strict=False))
 
 
@@ -231,7 +228,7 @@ def standing(core: Core, rules: Rules) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def with_inactive(core: Core, rules: Rules, fenced: Brokers) -> bool:
-    """Return whether `fenced` brokers, which are fenced or shutting down, may stay in the ISR or lead."""
+    """Return whether the brokers in `fenced`, all fenced or shutting down, may stay in the ISR or lead."""
     names = _names(core, fenced)
     c = constants(len(names.order), _effective(core, rules))
     return isr_is_sane(model_state(core, names, fenced), c) or not isr_is_sane(model_state(core, names), c)

@@ -1,6 +1,5 @@
-"""Files of a metadata log, with how far each was read, and copies of brokers' logs.
-
-The brokers' checkpoints tell where copies end; Kafka's own classes find where copies diverge.
+"""Files of a metadata log, with how far each was read, and copies of brokers' logs. The brokers' checkpoints tell where
+copies end; Kafka's own classes find where copies diverge.
 """
 
 from __future__ import annotations

@@ -64,10 +64,7 @@ def batches(
 
 @dataclass(frozen=True)
 class Selection:
-    """Records to judge.
-
-    Duplicates count once, and records of a snapshot have the last offset that the snapshot covers.
-    """
+    """Records to judge. Duplicates count once, and a snapshot's records have the last offset that it covers."""
 
     chosen: dict[int, Ranges]
     ends: dict[int, int]

@@ -78,7 +78,6 @@ class Reading:
         return [str(self.folder / RECORDS / name) for name in self.parts]
 
     def save(self) -> None:
-        """Save the manifest, from which the next run continues."""
         data = {"format": FORMAT, "parts": self.parts, "files": list(map(asdict, self.files))}
         write_file(self.folder / MANIFEST, sealed.seal(data))
 
@@ -140,10 +139,7 @@ def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | No
 
 
 def _take_dump(reading: Reading, item: File) -> None:
-    """Append the new records of a dump.
-
-    The whole text is parsed again, and the previous notes about it are replaced.
-    """
+    """Append the new records of a dump. The whole text is parsed again, and previous notes about it are replaced."""
     path, before = Path(item.path), reading.added
     after = max((last for _, last in item.runs), default=-1)
     item.notes, item.runs = [], []

@@ -1,6 +1,5 @@
-"""Scripted brokers that listen on 127.0.0.1.
-
-The scripted cluster determines their answers, and the history determines the timing.
+"""Scripted brokers that listen on 127.0.0.1. The scripted cluster determines their answers, and the history determines
+the timing.
 """
 
 import asyncio

@@ -286,7 +286,6 @@ class ClientPlan:
     protocol: str = PROTOCOL
 
     def histories(self) -> Iterator[History]:
-        """Yield the histories, which are the same on every call."""
         if self.files or self.stories:
             yield from map(load, self.files)
             for name in self.stories:

@@ -1,6 +1,5 @@
-"""Judgement of clients by rules, most of them from KIPs, and the beliefs of a client that follows the rules.
-
-A belief says which broker a client considers a partition's leader. Beliefs are derived with the model's functions.
+"""Judgement of clients by rules, most of them from KIPs, and the beliefs of a client that follows the rules. A belief
+says which broker a client considers a partition's leader. Beliefs are derived with the model's functions.
 """
 
 from collections import Counter

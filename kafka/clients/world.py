@@ -186,7 +186,6 @@ class World:
         return self._lose(partition, key)
 
     def _lose(self, partition: int, key: tuple[int, int, int]) -> list[tuple[int, int]]:
-        """If a loss is pending, replace the last record with two others."""
         if partition not in self.cut or not self.logs[key]:
             return []
         self.cut.discard(partition)

@@ -1,6 +1,5 @@
-"""A cluster on this machine: a controller and brokers, one process each, on 127.0.0.1 and in one directory.
-
-Each process has its own process group, and all of them end when this process ends.
+"""A cluster on this machine: a controller and brokers, one process each, on 127.0.0.1 and in one directory. Each
+process has its own process group, and all of them end when this process ends.
 """
 
 import json

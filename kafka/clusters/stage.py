@@ -1,7 +1,4 @@
-"""Steps of scenarios: operator actions, network delays, and observations.
-
-Each step is reported as soon as it happens.
-"""
+"""Steps of scenarios: operator actions, network delays, and observations. Each step is reported immediately."""
 
 import json
 import signal
@@ -123,8 +120,10 @@ class Stage:
     def create(
         self, replicas: Sequence[int], min_isr: int | None, isr: Sequence[int] | None = None, **settings: str
     ) -> None:
-        """Create or recreate the topic. The first replica is the leader; `min_isr` defaults to the cluster's. `isr`
-        lists the running replicas. It is given only if some replicas are down.
+        """Create or recreate the topic.
+
+        The first replica is the leader; `min_isr` defaults to the cluster's setting. `isr` lists the running replicas.
+        It is given only if some replicas are down.
         """
         given = {name.replace("_", "."): value for name, value in settings.items()}
         given |= {"min.insync.replicas": str(min_isr)} if min_isr else {}

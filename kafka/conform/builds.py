@@ -141,8 +141,6 @@ class Departure:
 
 
 class Side:
-    """Two builds running side by side with the same constants."""
-
     def __init__(self, bound: Binding, pair: Pair, plain: Interpreter, *, normalize: bool) -> None:
         self.bound, self.pair, self.plain, self.normalize = bound, pair, plain, normalize
         self.execution: Execution = bound.follow(pair, plain)  # type: ignore[arg-type]

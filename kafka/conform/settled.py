@@ -74,7 +74,6 @@ def _not_driven(driver: Driver, trace: Trace) -> str:
 
 
 def _refused(execution: Execution, history: list[Transition], at: Key, step: Step) -> Settled:
-    """Try on Kafka the first step that the model does not allow under this release's rules."""
     plain = execution.plain
     told = f"step {len(history) + 1}, {step.action.label}"
     if not can_be_tried(REPLICATION.ablation, plain, at, step):

@@ -89,7 +89,7 @@ class Execution(ABC):
 
     @abstractmethod
     def look(self) -> Any:
-        """Return an empty view, with `take`, `key` and `contradictions`."""
+        """Return an empty view, which has `take`, `key` and `contradictions`."""
 
     @abstractmethod
     def reset(self) -> str:

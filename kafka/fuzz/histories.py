@@ -1,5 +1,5 @@
-"""Random histories on Kafka's classes: drawn in one Java process, saved as scripts, attributed to the fix that prevents
-them.
+"""Random histories on Kafka's classes: drawn in one Java process, saved as scripts, and attributed to the fix that
+prevents them.
 """
 
 import os
@@ -249,8 +249,8 @@ class Repaired:
     def explained(self, alarm: Alarm) -> tuple[tuple[str, ...] | None, Alarm]:
         """Return the findings that explain a violation, or None; and the alarm, which may be shortened.
 
-        A repair that prevents the violation of the whole history explains it; if none does, single repairs and two
-        together are tried on the shortest history.
+        A repair that prevents the violation of the whole history explains it; if none does, single repairs and pairs of
+        repairs are tried on the shortest history.
         """
         fit = [(name,) for name in dict.fromkeys((*REPAIRS, *SWITCHES)) if self._process((name,)) is not None]
         tried = [self._latest[alarm.kind]] if alarm.kind in self._latest else []

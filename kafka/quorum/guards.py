@@ -134,7 +134,6 @@ def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bo
 
 
 def _waits(s: State, _: Constants, node: int) -> bool:
-    """Return whether a node can do nothing but wait for its election timeout."""
     n = s.node[node]
     return n.role != Role.LEADER and n.leader == NONE and not n.failed
 

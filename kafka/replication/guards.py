@@ -1,6 +1,5 @@
-"""Classification of the guards of `replication` as checks in Kafka, physical conditions or bounds of the model.
-
-Guards are identified by action and condition, so that a new or changed guard is reported as unclassified.
+"""Classification of the guards of `replication` as checks in Kafka, physical conditions or bounds of the model. Guards
+are identified by action and condition, so that a new or changed guard is reported as unclassified.
 """
 
 from collections.abc import Callable
@@ -261,7 +260,6 @@ def _fetches(s: State, leader: int, follower: int) -> bool:
 
 
 def _is_there(s: State, m: Any) -> bool:
-    """Return whether the process that sent the request is still running."""
     return is_running(s, m.leader) and m.broker_epoch == newest(s).broker_epoch[m.leader]
 
 

@@ -206,7 +206,7 @@ def is_eligible(s: State, c: C, m: AlterPartition) -> bool:
 
 @action(m=InFlight("alter_partitions"))
 def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> None:
-    """The controller commits the ISR that the leader requests, if all epochs are current and all members eligible.
+    """The controller commits the ISR that the leader requests, if every epoch is current and every member eligible.
 
     ReplicationControlManager.alterPartition, with its checks in order: STALE_BROKER_EPOCH, FENCED_LEADER_EPOCH,
     INVALID_REQUEST, INVALID_UPDATE_VERSION, INELIGIBLE_REPLICA. If the change completes a reassignment that removes the

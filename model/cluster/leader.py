@@ -1,4 +1,4 @@
-"""A leader's steps: serve fetches, maintain the ISR, advance the high watermark.
+"""A leader's steps: it serves fetches, maintains the ISR, and advances the high watermark.
 
 Modelled on the broker's Partition and Replica.
 """
@@ -227,8 +227,8 @@ def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_ep
     """Record a fetch's state, propose the follower for the ISR if it may join, and try to advance the high watermark.
 
     Partition.updateFollowerFetchState and maybeExpandIsr. The high watermark can only advance if the log end has
-    changed. Before KAFKA-15221, fetches were recorded without a lock. A fetch could therefore arrive after the leader,
-    which held the lock, had read the follower's log end and before it read the broker epoch.
+    changed. Before KAFKA-15221, fetches were recorded without a lock. A fetch could therefore arrive between two reads
+    of the leader, which held the lock: of the follower's log end and of the broker epoch.
     """
     r = s.replica[leader]
     expands = may_expand(s, c, leader, follower, end, broker_epoch, start)
@@ -330,7 +330,7 @@ def serves(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def asks_in_old_epoch(s: State, leader: int, follower: int) -> bool:
-    """Return whether the follower asks where to truncate, in an earlier leader epoch than the leader's."""
+    """Return whether the follower, in an earlier leader epoch than the leader, asks where to truncate."""
     return s.replica[follower].truncating and local(s, follower).leader_epoch < local(s, leader).leader_epoch
 
 

@@ -1,6 +1,5 @@
-"""Propagation of metadata to brokers: images arrive in order but may be late, and some are skipped.
-
-Modelled on ReplicaManager.applyDelta, Partition.makeLeader and Partition.makeFollower.
+"""Propagation of metadata to brokers: images arrive in order but may be late, and some are skipped. Modelled on
+ReplicaManager.applyDelta, Partition.makeLeader and Partition.makeFollower.
 """
 
 from fencepost.model.cluster import log

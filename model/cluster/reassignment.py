@@ -58,7 +58,7 @@ def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
 
 @action()
 def operator_cancels_reassignment(s: State, c: C) -> None:
-    """An operator cancels a reassignment (--cancel): the added replicas are removed, and those to be removed stay.
+    """An operator cancels a reassignment (--cancel): added replicas are removed, and replicas to be removed stay.
 
     ReplicationControlManager.cancelPartitionReassignment, PartitionReassignmentRevert. If only added replicas are in
     the ISR, this would be an unclean election, and is rejected unless unclean elections are allowed.

@@ -1,4 +1,4 @@
-"""Events of the partition: elections, ISR members that fall behind, brokers that stop."""
+"""Events of the partition: elections, ISR members that fall behind, and brokers that stop."""
 
 from fencepost.model.consumers.constants import C
 from fencepost.model.consumers.replication import advance_high_watermark

@@ -1,4 +1,4 @@
-"""Decisions of an active controller: fencing, elections of leaders, AlterPartition.
+"""Decisions of an active controller: fencing, elections of leaders, and AlterPartition.
 
 Modelled on QuorumController and ReplicationControlManager. The controller decides based on its state in memory, which
 includes its own uncommitted writes, and sends a response when these writes are committed.

@@ -1,4 +1,4 @@
-"""The controllers' quorum: elections, the metadata log, restarts. Modelled on KafkaRaftClient and LeaderState."""
+"""The controllers' quorum: elections, the metadata log, and restarts. Modelled on KafkaRaftClient and LeaderState."""
 
 from fencepost.model.controllers import log
 from fencepost.model.controllers.constants import C

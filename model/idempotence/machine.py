@@ -100,9 +100,8 @@ Offset = Annotated[int, Range(0, C.log_size)]
 
 
 class Batch(Record):
-    """A batch of the application, with producer epoch and sequence once it has been sent.
-
-    `reset` means that it was renumbered. `offset` is its offset at the broker that handled it.
+    """A batch of the application, with producer epoch and sequence once it has been sent. `reset` means that it was
+    renumbered. `offset` is its offset at the broker that handled it.
     """
 
     stage: Stage

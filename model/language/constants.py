@@ -32,7 +32,7 @@ SHAPE, CAPACITY, RUNTIME = "shape", "capacity", "run time"
 
 
 class Constant(Linear, Generic[T]):
-    """A constant of a machine: default, range, meaning, sort."""
+    """A constant of a machine: its default, range, meaning and sort."""
 
     def __init__(self, default: T, *, low: int, high: int, meaning: str, sort: str, kind: type[T], room: int) -> None:
         super().__init__({}, 0)

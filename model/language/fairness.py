@@ -20,7 +20,7 @@ class Fairness:
     """A constraint that a group of actions is not postponed forever.
 
     Weak: if the group stays enabled from some moment on, it happens. Strong: if it is enabled infinitely often, it
-    happens. Only steps that change the state count, both as enabled and as happening (as in TLA+). `each` lists
+    happens. As in TLA+, only steps that change the state are counted, both as enabled and as happening. `each` lists
     parameters, or fields of messages (`m.follower`): the constraint then applies separately to each combination of
     their values.
     """

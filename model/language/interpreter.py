@@ -140,7 +140,7 @@ class Interpreter:
             yield from self._fire(item, before)
 
     def apply(self, before: Key, step: Step) -> Transition:
-        """Take one step; raise DisabledError if a guard does not hold, DomainError if a value is outside its domain."""
+        """Take one step; raise DisabledError if a guard does not hold, or DomainError if a value leaves its domain."""
         return self._take(self.schema.restore(before), step)
 
     def apply_first(self, before: Key, steps: Iterable[Step]) -> Transition | None:

@@ -355,7 +355,7 @@ def node_restarts(s: State, c: C, node: int, loses: int) -> None:
 
 @action(node=Id)
 def node_loses_disk(s: State, c: C, node: int) -> None:
-    """A node restarts with an empty disk: no log, no epoch, no vote. Raft does not allow this."""
+    """A node restarts with an empty disk: no log, no epoch and no vote. Raft does not allow this."""
     n = s.node[node]
     require(s.budget.disk_losses > 0, bound=C.disk_losses)
     require(not n.failed)

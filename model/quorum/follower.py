@@ -1,6 +1,5 @@
-"""How a follower or observer handles fetch responses.
-
-Modelled on KafkaRaftClient.handleFetchResponse and FollowerState.
+"""How a follower or observer handles fetch responses. Modelled on KafkaRaftClient.handleFetchResponse and
+FollowerState.
 """
 
 from fencepost.model.language import NONE, action, require

@@ -1,6 +1,5 @@
-"""A leader's steps: it appends records, handles fetches, advances the high watermark, and parks fetches.
-
-Modelled on KafkaRaftClient and LeaderState.
+"""A leader's steps: it appends records, handles fetches, advances the high watermark, and parks fetches. Modelled on
+KafkaRaftClient and LeaderState.
 """
 
 from fencepost.model.language import NONE, InFlight, action, bits, require
@@ -136,7 +135,7 @@ def lacks_log(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def readable_end(s: State, c: C, leader: int, follower: int) -> int:
-    """Return the end of a response's records: replicas get uncommitted records too, a consumer does not."""
+    """Return the end of a response's records: replicas get uncommitted records too, but a consumer does not."""
     l, f = s.node[leader], s.node[follower]
     end = max(l.high_watermark, f.end) if is_consumer(c, follower) else l.end
     return min(end, f.end + c.records_per_answer)

@@ -1,5 +1,4 @@
 """Snapshots (KIP-630): a node takes one and deletes its log up to there; followers that need more fetch the snapshot.
-
 Modelled on KafkaRaftClient.createSnapshot and handleFetchSnapshotResponse, and on RaftLog.
 """
 

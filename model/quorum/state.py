@@ -40,7 +40,7 @@ class Role(IntEnum):
 
 
 class Phase(IntEnum):
-    """The progress of a follower's fetch: sent, parked by the leader, answered."""
+    """The progress of a follower's fetch: sent, parked by the leader, or answered."""
 
     SENT = 0
     PARKED = 1
@@ -100,8 +100,8 @@ class Node(Record):
     fetch; `sent`, the last high watermark sent to each node, if it uses that; and `flushed`, the flushed end of its
     log, if that lags. A candidate keeps the votes `granted`. `fetched` says whether it has received a response from its
     leader; it is recorded only if pre-votes depend on it. `lost` means that it is an observer that has heard nothing
-    from its leader for too long, `active` that its controller was notified that it leads, and `failed` that it stopped
-    because it had to truncate below its high watermark. `registration` is the progress of its controller's
+    from its leader for too long, `active` means that its controller was notified that it leads, and `failed` means that
+    it stopped because it had to truncate below its high watermark. `registration` is the progress of its controller's
     registration. `received` is the last high watermark sent to it, if it reports that. `applied` is the number of log
     records that a broker has applied to its metadata. `start` is where its log starts: the part of `log` below that is
     in its snapshot.

@@ -1,6 +1,5 @@
-"""Constants and state of a partition with tiered storage (KIP-405).
-
-A record is identified by leader epoch and offset: only one leader writes in an epoch, and only once at each offset.
+"""Constants and state of a partition with tiered storage (KIP-405). A record is identified by leader epoch and offset:
+only one leader writes in an epoch, and only once at each offset.
 """
 
 from typing import Annotated
@@ -156,7 +155,7 @@ class State(Record):
 
 
 def initial(s: State, c: C) -> None:
-    """Broker 0 leads, all brokers are in the ISR, logs and tier are empty."""
+    """Broker 0 leads, all brokers are in the ISR, and logs and tier are empty."""
     s.isr = bits.everyone(c.brokers)
     for broker in range(c.brokers):
         s.replica[broker].copied = NONE

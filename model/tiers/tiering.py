@@ -1,5 +1,4 @@
 """Use of the tier by a leader and its followers: segments are copied, and deleted both locally and in the tier.
-
 Modelled on RemoteLogManager (RLMCopyTask, RLMExpirationTask, RLMFollowerTask), RemoteLogMetadataCache and UnifiedLog.
 """
 

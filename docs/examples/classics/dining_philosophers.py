@@ -59,7 +59,7 @@ def initial(s: State, c: C) -> None:
 
 
 def to_the_right(c: C, philosopher: int) -> int:
-    """Return the next philosopher and right fork; the left fork has the philosopher's own number."""
+    """Return the next philosopher and the right fork; the left fork has the philosopher's own number."""
     return philosopher + 1 if philosopher + 1 < c.philosophers else 0
 
 

@@ -1,7 +1,5 @@
-"""Compilation in helper processes.
-
-llvmlite never frees the passes that it creates for a module (some 50 kB), so a helper process is replaced after
-compiling a limited number of modules.
+"""Compilation in helper processes. llvmlite never frees the passes that it creates for a module (some 50 kB), so a
+helper process is replaced after compiling a limited number of modules.
 """
 
 import atexit

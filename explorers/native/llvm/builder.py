@@ -1,4 +1,4 @@
-"""Builder of a function in LLVM IR, value by value: blocks, loads and stores by layout, arithmetic, calls.
+"""Builder of a function in LLVM IR, value by value: blocks, loads and stores by layout, arithmetic, and calls.
 
 No operation silently wraps or has undefined behaviour. A 64-bit sum is known to fit, is checked (`checked`), or is
 meant to wrap (`wrapped`). The code contains no `nsw` flag and no shift by more than 63.

@@ -1,6 +1,5 @@
-"""Checked operations. If a check fails, they store an error code in the check array and yield a harmless value.
-
-Only the first code is kept, because later errors may follow from it.
+"""Checked operations. If a check fails, they store an error code in the check array and yield a harmless value. Only
+the first code is kept, because later errors may follow from it.
 """
 
 from fencepost.explorers.native.llvm.builder import Builder

@@ -1,6 +1,5 @@
-"""Translator from restricted Python to LLVM IR. Every function is translated for the types of its arguments.
-
-A local variable that is bound once is a value; one that is bound several times is a stack slot.
+"""Translator from restricted Python to LLVM IR. Every function is translated for the types of its arguments. A local
+variable that is bound once is a value; one that is bound several times is a stack slot.
 """
 
 import ast

@@ -1,6 +1,5 @@
-"""Types of memory and of values, limited to those that models and kernels need, and the unit to be translated.
-
-The translator's annotations have no effect when kernels run as plain Python.
+"""Types of memory and of values, limited to those that models and kernels need, and the unit to be translated. The
+translator's annotations have no effect when kernels run as plain Python.
 """
 
 import ctypes

@@ -117,7 +117,6 @@ class Bags:
         return Value(build.value(f"icmp eq ptr {one.text}, {other.text}"), Sort.FLAG)
 
     def _sort(self, build: Builder) -> None:
-        """Sort a bag by insertion, which is fast because bags are usually almost sorted."""
         (bag,) = build.arguments
         element = _items(bag).element
         assert isinstance(element, Struct)
@@ -181,7 +180,6 @@ class Bags:
         build.give(flag(value=True))
 
     def _less(self, build: Builder) -> None:
-        """Compare messages by their fields in schema order, and arrays element by element."""
         one, other = build.arguments
 
         def compare(cell: Cell, a: str, b: str) -> None:

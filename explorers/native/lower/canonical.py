@@ -1,5 +1,4 @@
 """The canonical form of a state in memory: the least of its permutations of interchangeable values, as in `Symmetry`.
-
 If all values differ, a single permutation sorts them. If some are equal, a few permutations are compared.
 """
 

@@ -239,8 +239,6 @@ def judge_state(
 
 
 def write_look(module: Module, views: Sequence[Property]) -> None:
-    """Write `look`: `out[n, k]` becomes view k of state n."""
-
     def visit(build: Builder, given: dict[str, Value], at: Value, state: Value) -> None:
         for place, view in enumerate(views):
             value = module.call(build, module.program.properties[view.name], given["e"], given["c"], [state])

@@ -13,8 +13,10 @@ _WORD = Cell(8, signed=False)
 
 
 class Rows:
-    """The functions of a module that pack, unpack and hash. The functions' data begin at `place` in the check array,
-    with the number of words in a row, the number of entries, and whether to use the processor's own instructions.
+    """The functions of a module that pack, unpack and hash.
+
+    The functions' data start at `place` in the check array, beginning with the number of words in a row, the number of
+    entries, and whether to use the processor's own instructions.
     """
 
     WORDS, COUNT, FAST = range(HEAD)
@@ -81,10 +83,7 @@ class Rows:
         return build.text()
 
     def hashing(self, checks: Vector) -> str:
-        """Return the hash function.
-
-        Each step is invertible in its word, so changing one word always changes the hash.
-        """
+        """Return the hash function. Each step is invertible in its word, so changing one word changes the hash."""
         build = Builder("hash", [checks, _ROW], attributes="nounwind alwaysinline")
         e, row = build.arguments
         kept = build.slot(Sort.WORD)

@@ -1,6 +1,5 @@
-"""Analysis of loops whose iterations may run in any order: each writes only to its own item, or adds to a total.
-
-The analysis is conservative: it compares only the names of fields.
+"""Analysis of loops whose iterations may run in any order: each writes only to its own item, or adds to a total. The
+analysis is conservative: it compares only the names of fields.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
-"""Generated helper functions for constructs that the engines do not support.
-
-The unsupported constructs are the greatest value of a generator, `in`, messages of a channel, and comparisons of
-records and arrays.
+"""Generated helper functions for constructs that the engines do not support. The unsupported constructs are the
+greatest value of a generator, `in`, messages of a channel, and comparisons of records and arrays.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -86,8 +86,6 @@ class Literal(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Constant(Expression):
-    """The value of a constant in this run."""
-
     name: str
 
 
@@ -192,10 +190,7 @@ class Compare(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Among(Expression):
-    """1 if a number equals at least one of several others (if `negated`, none), otherwise 0.
-
-    All of them are evaluated.
-    """
+    """1 if a number equals at least one of several others (if `negated`, none), otherwise 0. All are evaluated."""
 
     item: Expression
     others: tuple[Expression, ...]
@@ -256,8 +251,6 @@ class Clause(Node):
 
 
 class FoldOp(StrEnum):
-    """The operation that a fold applies to its values."""
-
     ALL = "all"
     ANY = "any"
     SUM = "sum"
@@ -346,8 +339,6 @@ class Require(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class If(Node):
-    """Run one of two blocks."""
-
     test: Expression
     then: "Block"
     other: "Block"

@@ -1,7 +1,5 @@
 """Warnings about unused parts of a model, probably oversights: constants that nothing reads, budgets that nothing
-spends.
-
-The analysis works on the typed program, so every engine gives the same warnings.
+spends. The analysis works on the typed program, so every engine gives the same warnings.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,5 +1,4 @@
 """A whole machine as a typed program: functions, actions with parameters and guards, and properties.
-
 `fencepost.dump(...)` shows it as text.
 """
 

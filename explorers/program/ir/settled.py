@@ -1,6 +1,5 @@
-"""A typed program specialized to the constants of one run: what they decide is computed, dead code is omitted.
-
-Sizes keep their names, so that `range(c.brokers)` remains the range of all brokers.
+"""A typed program specialized to the constants of one run: what they decide is computed, dead code is omitted. Sizes
+keep their names, so that `range(c.brokers)` remains the range of all brokers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -167,7 +166,6 @@ def literal(node: Node, value: int) -> Literal:
 
 
 def ends(item: Node) -> bool:
-    """Return whether nothing after this statement runs."""
     return isinstance(item, nodes.Return | nodes.Break | nodes.Continue) or (
         isinstance(item, nodes.Require) and isinstance(item.condition, Literal) and item.condition.value == 0
     )

@@ -1,6 +1,5 @@
-"""Advice on what to write instead.
-
-The advice is the last sentence of an error, chosen by what the programmer probably meant.
+"""Advice on what to write instead. The advice is the last sentence of an error, chosen by what the programmer probably
+meant.
 """
 
 import ast

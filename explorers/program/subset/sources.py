@@ -1,6 +1,5 @@
-"""Sources of loops and generators: ranges, arrays and bags, and `enumerate`, `zip` and `reversed` of them.
-
-Every number that a machine declares must fit all engines, which have 62 bits and a sign.
+"""Sources of loops and generators: ranges, arrays and bags, and `enumerate`, `zip` and `reversed` of them. Every number
+that a machine declares must fit all engines, which have 62 bits and a sign.
 """
 
 import ast

@@ -1,6 +1,5 @@
-"""A driver for Python clients: it reads JSON commands from stdin, one per line, and writes events to stdout.
-
-It runs in the client's own Python environment, so it imports only the client and the standard library.
+"""A driver for Python clients: it reads JSON commands from stdin, one per line, and writes events to stdout. It runs in
+the client's own Python environment, so it imports only the client and the standard library.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The client's steps: send, learn leaders from hints and metadata, retry immediately or after the backoff."""
+"""The client's steps: send, learn leaders from hints and metadata, and retry immediately or after the backoff."""
 
 from fencepost.model.clients.discovery.constants import C, Endpoints, SkipsBackoff
 from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_metadata

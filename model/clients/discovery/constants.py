@@ -1,7 +1,5 @@
-"""Sizes, budgets and switches of leader discovery.
-
-The defaults follow KIP-951 as implemented in Kafka (apache/kafka 1eb7644). If the KIP's text is ambiguous, a constant
-selects the reading.
+"""Sizes, budgets and switches of leader discovery. The defaults follow KIP-951 as implemented in Kafka (apache/kafka
+1eb7644). If the KIP's text is ambiguous, a constant selects the reading.
 """
 
 from enum import IntEnum

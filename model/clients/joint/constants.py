@@ -1,7 +1,4 @@
-"""Sizes, budgets and switches of leader hints with consistency tokens.
-
-The defaults follow both texts literally.
-"""
+"""Sizes, budgets and switches of leader hints with consistency tokens. The defaults follow both texts literally."""
 
 from fencepost.model.language import Constants, bound, capacity, switch
 

@@ -1,7 +1,5 @@
-"""The token store in isolation: three contexts, stored one after the other in any order.
-
-The functions are shared with the model of metadata reads. The machine has no steps, only initial states: one for each
-choice of contexts and order.
+"""The token store in isolation: three contexts, stored one after the other in any order. The functions are shared with
+the model of metadata reads. The machine has no steps, only initial states: one for each choice of contexts and order.
 """
 
 from dataclasses import replace
@@ -25,10 +23,7 @@ Offset = Annotated[int, Range(0, C.offsets)]
 
 
 class State(Record):
-    """The given contexts, and three stores.
-
-    One received them in order, one in another order, one each of them twice.
-    """
+    """The given contexts, and three stores that received them in order, in another order, and each of them twice."""
 
     given: Annotated[Array[Context], Size(3)]
     in_order: Context

@@ -1,6 +1,5 @@
-"""Sizes, budgets and switches of metadata reads with consistency tokens.
-
-The defaults follow the draft literally. If the draft is ambiguous, a constant selects the reading.
+"""Sizes, budgets and switches of metadata reads with consistency tokens. The defaults follow the draft literally. If
+the draft is ambiguous, a constant selects the reading.
 """
 
 from enum import IntEnum

@@ -1,7 +1,7 @@
 """How a server processes a request: it checks the request, handles it, and builds the header, in separate steps.
 
-The draft lists the steps in this order: handle the request, compare cluster ids, compare the token with the cache, read
-the cache's offset for the header. With `check_first`, both checks precede the handling.
+The draft lists the steps in this order: handle the request, compare cluster ids, compare the token with the cache, and
+read the cache's offset for the header. With `check_first`, both checks precede the handling.
 """
 
 from fencepost.model.clients.tokens.constants import C, NodeChoice, OnLag, TokenRead, WriteToken
