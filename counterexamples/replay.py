@@ -234,7 +234,7 @@ class _Replaying:
         possible = [item.step for item in self.plain.transitions(self.states[-1])]
         possible.sort(key=lambda item: item.action.name != step.action.name)
         if not possible:
-            return "No step is enabled there: remove this one and all that follow."
+            return "No step is enabled there: remove this step and all later ones."
         others = len(possible) - SHOWN
         more = f" or one of {others} others" if others > 1 else " or one other" if others == 1 else ""
         shown = ", ".join(f"`{self.plain.show(item)}`" for item in possible[:SHOWN])

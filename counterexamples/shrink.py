@@ -67,7 +67,7 @@ class Shrunk:
         if not self.checked:
             return f"It is not known whether a shorter trace exists with these constants ({self.why_stopped})."
         return (
-            f"With these constants, no trace has up to {self.checked} states; it is not known whether one has "
+            f"With these constants, no such trace has {self.checked} states or fewer; it is not known whether one has "
             f"{self.checked + 1} to {self.path.length - 1} states ({self.why_stopped})."
         )
 

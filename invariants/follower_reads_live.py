@@ -182,7 +182,7 @@ consumers_get_data_soon = leads_to(
 
 errors_are_acted_on = leads_to(
     "errors-are-acted-on",
-    "K392-L2: a consumer leaves a replica that answers with errors, without waiting for a timer or for that replica.",
+    "K392-L2: a consumer stops using a replica that returns errors, without waiting for a timer or for that replica.",
     when=meets_error,
     then=has_left,
     fair=CONSUMER,
@@ -219,8 +219,8 @@ waits_until_known = at_most(
 
 waits_until_heard = at_most(
     "waits-until-heard",
-    "K392-Q3: a member of the ISR learns without a maximum wait that records of its log are committed, so its high "
-    "watermark is current if it is elected soon after.",
+    "K392-Q3: an ISR member learns that records in its log are committed without waiting for the maximum time, so "
+    "its high watermark is current if it is elected soon afterwards.",
     when=has_not_heard,
     then=has_heard,
     costs={follower_waits_in_vain: 1},

@@ -115,7 +115,7 @@ writes_are_answered = leads_to(
 )
 writes_wait_for_nobody_who_left = leads_to(
     "writes-wait-for-nobody-who-left",
-    "G-L3 without restarts, fencing, ISR shrinks and expired lag times: a write is answered even if another broker "
+    "G-L3 without restarts, fencing, ISR shrinks or expired lag times: a write is answered even if another broker "
     "has shut down.",
     when=waits,
     then=waits_no_more,
@@ -244,8 +244,7 @@ def is_up_to_date(s: State, c: C, broker: int) -> bool:
 
 metadata_converges = leads_to(
     "metadata-converges",
-    "G-L7: a running broker eventually has applied everything, or has gone down, even if it is not allowed to shut "
-    "down.",
+    "G-L7: a running broker eventually applies all metadata or goes down, even if it is not allowed to shut down.",
     when=is_behind,
     then=is_up_to_date,
     fair=FAIR,
@@ -359,8 +358,8 @@ def is_settled(s: State, c: C, broker: int) -> bool:
 
 drops_until_settled = at_most(
     "drops-until-settled",
-    "The number of requests to remove followers from the ISR before an excluded follower is in it with everything "
-    "that the leader has.",
+    "The number of requests to shrink the ISR before an excluded follower is back in it with all of the leader's "
+    "records.",
     costs={leader.leader_requests_shrink: 1},
     unit="requests to drop followers",
     when=is_left_out,

@@ -154,8 +154,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "kip320-strong-isr",
-        "Every member of the quorum's ISR has all records below the high watermark of any replica that presumes to "
-        "lead.",
+        "Every member of the quorum's ISR has all records below the high watermark of any replica that considers "
+        "itself the leader.",
         "kip320",
         ("strong-isr",),
         _EPOCHS,
@@ -195,8 +195,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "replication-maximal-isr",
-        "A leader raises its high watermark to at most what each member of the "
-        "maximal ISR has fetched, and its own log end.",
+        "A leader raises its high watermark no further than any member of the maximal ISR has fetched, and no "
+        "further than its own log end.",
         "replication",
         ("high-watermark-is-held-when-it-rises",),
         _BUDGETS,
@@ -208,8 +208,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "kip903-stale-epochs",
-        "No request with a stale broker, leader or partition epoch changes the ISR, and no broker joins it "
-        "under a stale broker epoch.",
+        "No request with a stale broker, leader or partition epoch changes the ISR, and no broker joins it with a "
+        "stale broker epoch.",
         "replication",
         ("applied-requests-are-current", "joining-epoch-is-registered"),
         _BUDGETS,
@@ -224,8 +224,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "kip1166-parking",
-        "A fetch is parked exactly as before where the field is missing; -1, a stale, the current and a later high "
-        "watermark are distinguished; both statements of the rule agree.",
+        "If the field is missing, a fetch is parked exactly as before; otherwise -1 and stale, current and later "
+        "high watermarks are distinguished; both statements of the rule agree.",
         "quorum",
         tuple(item.name for item in quorum_lemmas.LEMMAS),
         {"max_records": _LONGEST},
@@ -236,8 +236,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "kip951-leader-epochs",
-        "The leader epoch that a client uses for a topic never falls, whatever hints and metadata responses it gets "
-        "in whatever order.",
+        "The leader epoch that a client uses for a topic never falls, whichever hints and metadata responses it "
+        "gets, in any order.",
         "leader-discovery",
         ("leader-epochs-never-fall", "stale-metadata-leaves-the-leader"),
         dict.fromkeys(("elections", "restarts")),

@@ -83,8 +83,7 @@ def is_at_rest(s: State, c: C) -> bool:
 
 messages_until_known = at_most(
     "messages-until-known",
-    "K392-Q1: between a commit and the follower's knowledge of it there are at most three messages, one and a half "
-    "round trips.",
+    "K392-Q1: a follower learns of a commit after at most three messages (one and a half round trips).",
     costs={leader_gets_fetch: 1, follower_gets_answer: 1},
     unit="messages",
     bound=3,
@@ -96,7 +95,7 @@ messages_until_known = at_most(
 
 waits_until_known = at_most(
     "waits-until-known",
-    "K392-Q1: no fetch waits for the maximum wait between a commit and the follower's knowledge of the commit.",
+    "K392-Q1: no fetch waits for the maximum time between a commit and the moment when the follower learns of it.",
     costs={parked_fetch_times_out: 1},
     unit="maximum waits",
     bound=0,

@@ -29,7 +29,7 @@ PROFILES = ", ".join(Profile)
 @command()
 @argument("protocols", nargs=-1, metavar="[PROTOCOL]...")
 @option("--profile", default=Profile.QUICK, show_default=True, metavar="NAME", help=f"Runs in the profile: {PROFILES}.")
-@option("--pin", is_flag=True, help="Update the pinned counts, depths and trace lengths in the files of the runs.")
+@option("--pin", is_flag=True, help="Update the pinned counts, depths and trace lengths in the run files.")
 @option("-v", "--verbose", count=True, help="Show a row for each run as soon as it ends.")
 @search_options
 @build_options

@@ -41,10 +41,10 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 @option(
     "--grow",
     type=options.TIME,
-    help="Then raise each bound that was reached, one after the other, for this time in total, such as 10m.",
+    help="After the search, raise each bound that was reached, one at a time, for this time in total, such as 10m.",
 )
 @option(
-    "--symmetry", is_flag=True, help="Search only one of the states that differ by swapping interchangeable values."
+    "--symmetry", is_flag=True, help="Search only one of several states that differ only in interchangeable values."
 )
 @options.spill_option
 @options.cross_check_option
@@ -57,7 +57,7 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
     "--trace", type=options.Writable(), help="Write the trace of the first violation or of the worst case to this file."
 )
 @option("--all-traces", is_flag=True, help="Show the trace of every violation in full.")
-@option("--coverage", is_flag=True, help="Show how often each action was taken and how often each guard blocked one.")
+@option("--coverage", is_flag=True, help="Show how often each action was taken and how often each guard blocked it.")
 @option(
     "-v", "--verbose", count=True, help="Show all details, and each run of a catalogue. -vv also shows compilation."
 )

@@ -51,7 +51,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
     "stories",
     multiple=True,
     metavar="NAME",
-    help="Play a story from docs/kafka/clients.md to the client (repeatable).",
+    help="Run a story from docs/kafka/clients.md against the client (repeatable).",
 )
 @option("--walks", type=options.Count(1), help="Execute random walks instead of covering the state graph.")
 @option("--depth", type=options.Count(1), help="Maximum number of steps in a walk. [default: 40, or 30 with --client]")

@@ -59,7 +59,8 @@ if TYPE_CHECKING:
 @option(
     "--havoc-loops",
     is_flag=True,
-    help="If --unbounded makes a loop unbounded, assume that the loop writes any value, instead of rejecting it.",
+    help="If --unbounded makes a loop unbounded, assume that the loop can write any value, instead of rejecting the "
+    "model.",
 )
 @option("--k", type=options.Count(1, 50), default=1, show_default=True, help="Use induction over N steps.")
 @option("--depth", type=options.Count(0, 200), help="Check every run of N steps, without induction.")
@@ -76,7 +77,7 @@ if TYPE_CHECKING:
 )
 @options.expect_option()
 @option("--trace", type=options.Writable(), help="Write the step that breaks the induction, or the run, to this file.")
-@option("--cache/--no-cache", default=True, help="Reuse proofs whose text is identical.  [default: on]")
+@option("--cache/--no-cache", default=True, help="Reuse cached proofs of identical text.  [default: on]")
 @options.verbose_option
 @options.output_options
 def prove(**given: Any) -> Exit:

@@ -133,7 +133,7 @@ def section(trace: Trace, path: History) -> str:
     style = (STATIC / "explore.css").read_text(encoding="utf-8")
     script = "\n".join(MODULE.sub("", (STATIC / name).read_text(encoding="utf-8")) for name in SCRIPTS)
     ends = sum(state["ends"] for state in book.states)
-    told = f"This file contains {len(book.states)} states. At {ends} of them, it cannot show what follows."
+    told = f"This file contains {len(book.states)} states. For {ends} of them, it cannot show the next steps."
     return f"""<style>
 {style}</style>
 <section id="explore" aria-labelledby="explore-heading">

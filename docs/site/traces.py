@@ -15,8 +15,8 @@ from fencepost.site import places
 from fencepost.site.places import table
 
 INTRODUCTION = (
-    "These are all archived traces; each is a shortest one. The length is the number of states, including the "
-    "initial one."
+    "This page lists all archived traces, each of which is as short as possible. A trace's length is its number of "
+    "states, including the initial state."
 )
 EVERY = 40
 END_OF_HEAD, END_OF_META = "</header>", "</head>"

@@ -128,8 +128,8 @@ ALL = (
          STATE),
     Sort("removed-replica-elected", EXPOSURE, "critical", "HYP-10",
          "A broker elected from the ELR has kept its replica since entering the ELR.",
-         "A broker was elected that had deleted its log. A reassignment had removed its replica but left it in the "
-         "ELR, the list of brokers that can become leader without losing records.",
+         "The elected broker had deleted its log. A reassignment had removed its replica but left it in the ELR, the "
+         "list of brokers that can become leader without losing records.",
          "Assume that acknowledged records are lost until you have compared the logs. The previous leader still has "
          "them until it follows the new leader, so keep it down and copy the partition's directory from its disk. If "
          "it is already running again, 'Truncating partition' in its log shows the offset from which records were "
@@ -153,7 +153,7 @@ ALL = (
          "new disks only while every partition has a leader.",
          before=("4.3", "Assigning a directory should not change the ELR, but it empties the ELR before Kafka 4.3.")),
     Sort("late-min-isr-elected", EXPOSURE, "critical", "HYP-11",
-         "No broker is elected that entered the ELR shortly after min ISR was raised.",
+         "No elected broker entered the ELR shortly after min ISR was raised.",
          "The elected broker had entered the ELR shortly after min ISR was raised.",
          f"Under the old min ISR, the former leader may have acknowledged records that no other broker has. {COMPARE}"),
     Sort("late-min-isr", EXPOSURE, "high", "HYP-11",
@@ -174,8 +174,8 @@ ALL = (
          "A clean election is no longer possible. Find the replica with the longest log, and make it the leader by an "
          "unclean election."),
     Sort("stale-elr-elected", EXPOSURE, "critical", "HYP-14",
-         "A broker elected from an ELR that was kept after ELR had been turned off has not re-registered since then.",
-         "A broker was elected from an ELR that was kept after ELR had been turned off, although the broker had "
+         "If an ELR remains after ELR has been turned off, a broker elected from it has not re-registered since then.",
+         "A broker was elected from an ELR that remained after ELR had been turned off, although the broker had "
          "re-registered since then.",
          "With ELR off, a broker that crashes stays in such an ELR, so the elected broker may have lost records. "
          f"{COMPARE}"),
@@ -187,7 +187,7 @@ ALL = (
          "empties the ELR. Before you turn ELR off again, empty every ELR: wait until every partition has a leader, "
          "then change the cluster's min ISR and change it back."),
     Sort("cleared-then-deleted", EXPOSURE, "high", "HYP-13",
-         "If an ELR was cleared, its topic is deleted only after all of its brokers are back in the ISR.",
+         "After an ELR has been cleared, the topic is deleted only once all brokers of that ELR are back in the ISR.",
          "A topic was deleted after a change of min ISR had cleared its ELR. Brokers of that ELR can neither "
          "register after a crash nor be unregistered.",
          "Whenever such a broker tries to register, the active controller resigns ('existed in isrMembers, but not "
@@ -242,7 +242,7 @@ ALL = (
          "The leader's log contains every acknowledged record.",
          "The leader's log lacks acknowledged records.",
          "The copies listed here contain the records. Do not start a broker on such a disk: it would truncate them. "
-         "Read the records from the copy (`kafka-dump-log.sh --print-data-log --files SEGMENT`) and resend.", True),
+         "Read the records from the copy (`kafka-dump-log.sh --print-data-log --files SEGMENT`), and resend.", True),
     Sort("records-may-be-lost", EXPOSURE, "high", "G-S1",
          "The leader's log contains every record that may have been acknowledged.",
          "The leader's log lacks records that may have been acknowledged.",

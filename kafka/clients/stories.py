@@ -206,17 +206,17 @@ STORIES = (
            "broker-keeps-last-batch 1", *MOVES, "connections-end 0"),
           ("no-record-is-written-twice", "recovers"), ("java==4.4.0", "librdkafka==2.16.1")),
     Story("second-batch-first", "KIP-360, forum.confluent.io t/38227",
-          "While two batches are under way, leadership moves away and back, so that only the first one is refused. The "
-          "leader has forgotten the producer and accepts the second one. The Java client resends the first one until "
-          "it expires; librdkafka reports it as written, although it is not.",
+          "While two batches are in flight, leadership moves away and back, so only the first batch is rejected. The "
+          "leader has forgotten the producer and accepts the second batch. The Java client resends the first batch "
+          "until it expires; librdkafka reports it as written, although it is not.",
           {"brokers": 2, "partitions": 1, "changes": 3, "elections": 3},
           ("client-is-idempotent", "producers-expire", "client-has-more 0", "client-has-more 0", MOVES[0], MOVES[1],
            *TRIES[:2], "controller-elects-leader 0 0", "broker-learns 0 2", "broker-learns 1 2", TRIES[2]),
           ("recovers", "acknowledged-records-are-written"), ("java==4.4.0", "librdkafka==2.16.1")),
     Story("epoch-of-another-partition", "confluentinc/librdkafka#4953",
-          "A batch is written, but its answer is lost. After a leader change, another partition's batches are refused, "
-          "the second one as out of order. librdkafka starts a new producer epoch for all partitions and writes the "
-          "batch again.",
+          "A batch is written, but its answer is lost. After a leader change, another partition's batches are "
+          "rejected, the second as out of order. librdkafka starts a new producer epoch for all partitions and "
+          "writes the batch again.",
           {"brokers": 2, "partitions": 2, "changes": 4, "elections": 4},
           ("client-is-idempotent", "controller-elects-leader 1 1", "broker-learns 0 1", "broker-learns 1 1", *TRIES,
            *ASKS, *TRIES * 2, "answers-are-lost 0", "client-has-more 0", *TRIES, "client-has-more 1", TRIES[0],

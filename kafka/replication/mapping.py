@@ -136,12 +136,12 @@ FIELDS: dict[str, str] = {
     "replica.early": "whether the broker's objects exist but have no broker epoch yet",
     "replica.applied": "the position up to which the broker has applied the metadata log",
     "replica.raised": "UnifiedLog.config.minInSyncReplicas on brokers with a replica",
-    "replica.log": "UnifiedLog.logSegments: record values and batch epochs; if the broker is down, its segment file",
+    "replica.log": "UnifiedLog.logSegments: record values and batch epochs, read from the segment file if the broker "
+                   "is down",
     "replica.end": "the same",
-    "replica.start": "UnifiedLog.logStartOffset; if the broker is down, the offset follows from its files and "
-        "checkpoint",
+    "replica.start": "UnifiedLog.logStartOffset; for a broker that is down, derived from its files and checkpoint",
     "replica.checkpoint": "the file log-start-offset-checkpoint",
-    "replica.high_watermark": "UnifiedLog.highWatermark; if the broker is down, its last value",
+    "replica.high_watermark": "UnifiedLog.highWatermark; for a broker that is down, its last value",
     "replica.isr": "Partition.partitionState.isr on the leader; maximalIsr must be its union with `proposed_isr`",
     "replica.partition_epoch": "Partition.getPartitionEpoch on the leader",
     "replica.proposed_isr": "sentLeaderAndIsr.isr of a PendingPartitionChange",
@@ -201,7 +201,7 @@ LIMITS: tuple[str, ...] = (
         "where to truncate. It need not do so if it was the leader of an epoch in between and wrote nothing; the "
         "history is then not followed further."),
     ("The driver does not include Raft, controller failover, the network client, fetch sessions, quotas, tiered "
-     "storage and transactions."),
+        "storage or transactions."),
 )  # fmt: skip
 
 

@@ -116,8 +116,8 @@ def each_version_is_written(kafka: Classes) -> Observation:
     older, newer = (kafka.built("alter-partition", version) for version in (FIRST_EPOCHS - 1, FIRST_EPOCHS))
     works = "newIsr=[2], newIsrWithEpochs=[]" in older.read and _epoch(newer.read) == "9"
     what = (
-        "AlterPartitionRequest.Builder writes bare ids in version 2, ids with epochs in version 3; NetworkClient uses "
-        "the latest version that both sides support"
+        "AlterPartitionRequest.Builder writes bare ids in version 2 and ids with epochs in version 3; NetworkClient "
+        "uses the latest version that both sides support"
     )
     return holds_if(works and "NetworkClient.doSend" in usable, what, f"version 2: {older.read or older.refused}")
 

@@ -33,7 +33,7 @@ NOT_COMPARED: dict[str, str] = {
 }
 LIMITS: tuple[str, ...] = (
     "The driver computes the leader's high watermark and where logs diverge, as Partition and the fetcher thread do.",
-    "In the model, the copies of an epoch that begin at an offset are one finished and one unfinished copy.",
+    "In the model, copies of an epoch that begin at the same offset are merged: one is finished, one unfinished.",
     "A rebuilt follower gets its epochs from the leader instead of the tier's index.",
 )
 AS_DRIVEN = {"segment": 1, "failures": 0, "moves": 0, "late_copies": 0}

@@ -83,7 +83,7 @@ def terms(c: C) -> tuple[str, ...]:
     allowed = f"{c.brokers} brokers, min.insync.replicas {c.min_isr}; brokers crash {often} in all, and {LOSSES[lost]}"
     return (
         f"{allowed} (loss={lost.name.lower().replace('_', '-')}).",
-        "A record is lost where leader-has-acknowledged (G-S2) or acknowledged-survives (G-S2b) is violated.",
+        "A record is lost if leader-has-acknowledged (G-S2) or acknowledged-survives (G-S2b) is violated.",
     )
 
 

@@ -26,6 +26,6 @@ def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epo
 
 MACHINE = kip101.MACHINE.replacing(
     name="kip279",
-    sentence="KIP-279: a new follower truncates to where its log and the leader's part",
+    sentence="KIP-279: a new follower truncates to where its log and the leader's diverge",
     become_follower_and_truncate=become_follower_and_truncate,
 )

@@ -86,7 +86,7 @@ def test_a_link_holds_protocol_version_constants_guards_and_steps_and_gives_them
 @pytest.mark.parametrize(
     ("asked", "answer"),
     [
-        ({"constants": {"brokerz": 3}}, "no constant 'brokerz'. Did you mean 'brokers'?"),
+        ({"constants": {"brokerz": 3}}, "no constant 'brokerz'. Did you mean 'brokers'"),
         ({"removed": ["leader-appends 9"]}, "no guard 'leader-appends 9'"),
         ({"constants": {"brokers": 77}}, "out of range"),
     ],
@@ -304,7 +304,9 @@ def test_the_page_of_a_trace_holds_the_states_within_two_steps_and_says_where_it
     data = json.loads("{" + made.partition("\nexplore({")[2].partition(");\n})();")[0])
     assert data["texts"][ways_end(data, data["steps"])["cards"][0]].startswith("<div class=")
     ends = sum(state["ends"] for state in data["states"])
-    assert f"This file contains {len(data['states'])} states. At {ends} of them, it cannot show what follows." in made
+    assert (
+        f"This file contains {len(data['states'])} states. For {ends} of them, it cannot show the next steps." in made
+    )
     assert "import " not in made.rpartition("<script>")[2]
 
 

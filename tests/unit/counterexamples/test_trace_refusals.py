@@ -107,7 +107,7 @@ def test_replay_names_the_step_and_the_guard_that_refuses_it_and_what_is_enabled
 
 def test_replay_says_that_nothing_is_enabled(here: Path) -> None:
     assert message(here, lamps_trace(lamps.some_lamp_is_dark, *[(0b001, 0)] * 5).head()).endswith(
-        " refuses. No step is enabled there: remove this one and all that follow."
+        " refuses. No step is enabled there: remove this step and all later ones."
     )
 
 
