@@ -2,6 +2,7 @@
 `docs/kafka/clients.md`; and mutants of our own client.
 
 python -m benchmarks.figures.clients [walks|producers|releases CLIENT ...] [stories|mutants [NAME ...]]
+python -m benchmarks.figures.clients brokers [RELEASE ...]
 
 Rows go to invariants/figures/clients.json; clients with earlier measurements are measured again.
 """
@@ -12,6 +13,8 @@ import os
 import sys
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from fencepost.invariants.figures.store import load, save
@@ -28,20 +31,27 @@ from fencepost.kafka.clients.history import (
     settings,
 )
 from fencepost.kafka.clients.install import NEWEST, OWN, PRODUCERS, install_client, releases_between
+from fencepost.kafka.clients.outside import MISTAKES, conform_brokers
 from fencepost.kafka.clients.play import Times
 from fencepost.kafka.clients.report import ClientOutcome, Pool, run
 from fencepost.kafka.clients.rules import Judge
 from fencepost.kafka.clients.sessions import MUTANTS
 from fencepost.kafka.clients.stories import STORIES
+from fencepost.kafka.clusters.cluster import Shape
+from fencepost.kafka.clusters.kit import kit
+from fencepost.kafka.driver.releases import RELEASES
 from fencepost.model.language.errors import UsageError
+
+from tests.helpers.ports import first_of_free_ports
 
 WALKS = 2000
 SEED = 951
 AGAIN = 500
 """The number of walks that are always played a second time."""
 SECONDS = 700
-RELEASES = 10
+LATEST = 10
 """The number of releases of each client that are compared."""
+OF_PRODUCERS = NAMES[NAMES.index("retries-keep-their-sequence") : NAMES.index("stays-alive")]
 DIED = "the process died"
 
 
@@ -93,6 +103,7 @@ def walks(asked: str, number: int = WALKS) -> None:
     for table, is_steady in (("steady", True), ("flaky", False)):
         found = [
             {**key, "rule": rule, "history": item.history.name, "again": item.again, "plays": item.plays}
+            | ({} if is_steady else {"kept": dict(item.kept)})
             for rule, items in outcome.failures.items()
             for item in items
             if item.plays and item.is_steady is is_steady
@@ -104,16 +115,15 @@ def producers(asked: str, number: int = 300) -> None:
     client = install_client(asked)
     outcome = run(client, list(producer_walks(number, DEPTH, SEED)), seconds=SECONDS)
     print(client.title, outcome.histories, dict(outcome.broken), flush=True)
-    of_producers = [*NAMES[NAMES.index("retries-keep-their-sequence") : NAMES.index("stays-alive")], "recovers"]
     key = {"client": client.title}
-    rows("producers", [{**key, **outcome.row(name)} for name in of_producers], **key)
+    rows("producers", [{**key, **outcome.row(name)} for name in (*OF_PRODUCERS, "recovers")], **key)
 
 
 def releases(name: str) -> None:
     """Play the stories without idempotence, and some walks, once with each of a client's last releases."""
     found = [story.history for story in STORIES if not story.history.has("client_is_idempotent")]
     histories = [*found, *Source(settings(), SEED).walks(100, DEPTH)]
-    last = releases_between(f"{name}==0.0", f"{name}=={NEWEST[name]}")[1:][-RELEASES:]
+    last = releases_between(f"{name}==0.0", f"{name}=={NEWEST[name]}")[1:][-LATEST:]
     for asked in reversed(last):
         try:
             outcome = run(install_client(asked), histories, seconds=SECONDS, most=0)
@@ -174,10 +184,27 @@ def mutants(names: list[str], number: int = 300) -> None:
         client = replace(install_client(OWN), name=f"{OWN}/{mutant}" if mutant else OWN)
         told = [story.history for story in STORIES if story.keeps and story.history.has(*FOLLOWERS, *APPLICATION)]
         histories = [*of_archive(), *told, *Source(settings(), SEED).walks(number, DEPTH)]
+        if rule in OF_PRODUCERS:
+            histories = list(producer_walks(number, DEPTH, SEED))
         outcome = run(client, histories, most=3)
         print(mutant or "none", rule, outcome.broken[rule], dict(outcome.broken))
         row = {"mutant": mutant or "none", "rule": rule, "histories": outcome.histories, "broken": outcome.broken[rule]}
         rows("mutants", [row | {"others": sorted(set(outcome.broken) - {rule})}], mutant=row["mutant"])
+
+
+def brokers(kafka: str) -> None:
+    """Send all requests to three brokers of a release, and count the answers that differ from the model's."""
+    from tests.kafka.test_brokers import SELECTOR, InRacks  # it needs a JDK
+
+    shape, ports = Shape((0, 1, 2), SELECTOR), first_of_free_ports()
+    with TemporaryDirectory() as folder, InRacks(kit(kafka), shape, Path(folder), ports) as cluster:
+        cluster.begin()
+        report = conform_brokers(cluster.servers, print)
+    asked, wrong = (Counter(item.rule for item in items) for items in (report.questions, report.broken))
+    planted = [report.seen(mistake) for mistake in MISTAKES]
+    row = {"client": kafka, "asked": dict(asked), "wrong": dict(wrong), "planted": planted.count(True)}
+    print(row | {"left": report.left, "differing": [str(item) for item in report.broken]}, flush=True)
+    rows("brokers", [row | {"of": len(planted) - planted.count(None)}], client=kafka)
 
 
 def main(words: list[str]) -> None:
@@ -193,6 +220,9 @@ def main(words: list[str]) -> None:
     if kind in ("", "releases"):
         for asked in names or NEWEST:
             releases(asked)
+    if kind in ("", "brokers"):
+        for kafka in names or RELEASES:
+            brokers(kafka)
     if kind in ("", "walks"):
         for asked in names or NEWEST:
             walks(asked)

@@ -165,27 +165,24 @@ def client_mutants() -> Table:
 
 
 def client_deviations() -> Table:
-    groups: dict[tuple[str, str], dict[str, Row]] = {}
+    groups: dict[tuple[str, str], dict[str, list[Figures]]] = {}
     for table in ("steady", "flaky"):
         for row in sorted(_played(table), key=lambda row: -row["again"]):
             found = groups.setdefault((row["client"], row["rule"]), {"steady": [], "flaky": []})
-            found[table].append(row["history"])
-    return ["client", "rule", "every time", "sometimes", "why not every time"], (
-        [client, f"`{rule}`", *map(_some, found.values()), _why(client, rule) if found["flaky"] else ""]
+            found[table].append(row)
+    return ["client", "rule", "every time", "sometimes", "replays that kept it had"], (
+        [client, f"`{rule}`", *map(_some, found.values()), _why(found["flaky"])]
         for (client, rule), found in sorted(groups.items(), key=lambda item: item[0][0])
     )
 
 
-_ASKED = "the client chooses which broker it asks for metadata, and only some have not learned of the change"
-EXPLAINED = {("franz-go", "older-metadata-is-ignored"): _ASKED, ("kafka-python", "epochs-never-fall"): _ASKED}
+def _why(flaky: list[Figures]) -> str:
+    kept = sum((Counter(row["kept"]) for row in flaky), Counter[str]())
+    return ", ".join(f"{why}: {times:,}" for why, times in kept.most_common())
 
 
-def _why(client: str, rule: str) -> str:
-    return EXPLAINED.get((client.partition("==")[0], rule), "not explained")
-
-
-def _some(names: Row) -> str:
-    return f"{len(names):,}: {', '.join(names[:SHOWN])}" if names else ""
+def _some(rows: list[Figures]) -> str:
+    return f"{len(rows):,}: {', '.join(row['history'] for row in rows[:SHOWN])}" if rows else ""
 
 
 # -- clusters

@@ -63,8 +63,8 @@ RULES = (
          "the committed offset.",
          "The application processes a record twice."),
     Rule("preferred-replica-is-used", "KIP-392",
-         "The consumer fetches from the replica that the leader names, until that replica returns an error or the "
-         "leader changes.",
+         "The consumer fetches from the replica that the leader names, until that replica returns an error, the "
+         "leader changes, or the lease ends (`metadata.max.age.ms`).",
          "Fetches go to the leader in another zone, which adds latency and cross-zone traffic costs."),
     Rule("errors-end-a-preference", "KIP-392",
          "If the preferred replica answers that an offset is out of range, the consumer does not fetch that offset "

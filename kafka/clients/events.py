@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+SLACK = 0.05
+"""Seconds that a client may take to pass information between its threads."""
 NOBODY = -1
 """Stands for an absent leader, epoch or offset."""
 
@@ -70,11 +72,19 @@ class Play:
     """Whether the consumer is replaced midway by a new one, which knows only the committed offsets."""
     resets: bool = False
     """Whether the reset policy is `latest`, so that a consumer may skip records silently."""
+    lease: float = 0.0
+    """Seconds for which a consumer keeps a preferred replica, or 0 if its lease outlasts the play."""
     is_idempotent: bool = False
     """Whether the producer is idempotent and has several requests in flight."""
+    lag: float = 0.0
+    """Longest time in seconds for which the machine kept the brokers, and perhaps the client, from running."""
     broken: str = ""
     begun_again: str = ""
     """If the history was played twice, why the first attempt failed."""
+
+    @property
+    def slack(self) -> float:
+        return SLACK + self.lag
 
     @property
     def is_dead(self) -> bool:

@@ -97,6 +97,7 @@ APPLICATION = {
     "client_restarts": "the consumer stops, and another one of its group starts at the committed offset",
     "client_resets": "from the start, the consumer's reset policy is `latest`",
     "client_starts_over": "the application drops the topic and uses it again immediately",
+    "client_lease_ends": "from the start, metadata and leases of preferred replicas last 0.6 s; 1.2 s pass",
     "client_asks_admin": "the application asks an admin client for the log end offset",
 }
 """Steps of the client's application. If a driver does not support one, the history is not judged."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from fencepost.kafka.clients import wire
 from fencepost.kafka.clients.brokers import POLL, Connection, Request
-from fencepost.kafka.clients.events import NOBODY, Event, Play
+from fencepost.kafka.clients.events import NOBODY, SLACK, Event, Play
 from fencepost.kafka.clients.history import APPLICATION, BESIDES, ERRORS, FOLLOWERS, PRODUCERS, SILENT, History, Move
 from fencepost.kafka.clients.sessions import ClientSession, OwnClient
 from fencepost.kafka.clients.world import CLUSTER_ACTIONS, TOPIC, World
@@ -23,6 +23,14 @@ SLOW = 0.2
 """Seconds that a slow broker takes to answer."""
 MOST_REQUESTS = 300
 """The play ends if the client has not recovered after this many requests."""
+ASKED_AGAIN = 0.25
+"""Seconds after which the application sends a record again that the client has reported as failed."""
+PATIENCE = 12.0
+"""Seconds more to recover on a busy machine, or for a client that reports failures. Sarama's circuit breaker opens for
+10 s.
+"""
+TICK = 0.02
+LEASE, MINUTE = 0.6, 60.0
 WARM = 2
 """Number of records that exist, or are written or read, before the history starts."""
 
@@ -49,6 +57,7 @@ class Player:
         self.play.has_old_brokers = bool(history.constants.old_brokers)
         self.play.restarts = history.has("client_restarts")
         self.play.resets = history.has("client_resets")
+        self.play.lease = LEASE * history.has("client_lease_ends")
         self.play.is_idempotent = history.has("client_is_idempotent")
         self.done_with = asyncio.Event()
         self.began = time.monotonic()
@@ -75,10 +84,12 @@ class Player:
                 self.done.set()
 
     async def run(self) -> Play:
+        watch: asyncio.Task[None] | None = None
         try:
             for broker in range(self.world.c.brokers):
                 await self._open(broker)
             await self._begin()
+            watch = asyncio.create_task(self._watch())
             for move in self.history.moves:
                 if self.play.broken:
                     break
@@ -87,6 +98,8 @@ class Player:
         except TimeoutError:
             self.play.broken = self.play.broken or LATE
         finally:
+            if watch is not None:
+                watch.cancel()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.session.stop(), self.times.recover)
             for broker in list(self.servers):
@@ -120,7 +133,8 @@ class Player:
             "timeout": round(max(15.0, self.times.recover) * 1000),
             "rack": "r" if self.history.has("follower_serves") else "",
             "reset": "latest" if self.play.resets else "none", "group": "g" if self.world.has_groups else "",
-            "resume": 0, "idempotent": int(self.play.is_idempotent),
+            "max_age": round(1000 * (self.play.lease or MINUTE)), "resume": 0,
+            "idempotent": int(self.play.is_idempotent),
         }  # fmt: skip
         if self.play.role == "consumer":
             for _ in range(WARM):
@@ -163,7 +177,9 @@ class Player:
         given = {"offset": told.get("offset", NOBODY), "epoch": told.get("epoch") or 0, "value": told.get("value", "")}
         given |= {"error": told.get("error", "")[:200], "happened": kind == "truncated" and self._has_lost(partition)}
         self.note(Event(kind, self.now(), partition=partition, **given))
-        if kind in ("acked", "failed", "delivered"):
+        if kind == "failed" and not self.play.is_idempotent and not self.history.has(*APPLICATION):
+            asyncio.get_running_loop().call_later(ASKED_AGAIN, self.session.produce, partition, given["value"])
+        elif kind in ("acked", "failed", "delivered"):
             self.outstanding.pop(told.get("value", ""), None)
         if kind == "truncated":
             self.reported |= set(range(self.partitions)) if partition == NOBODY else {partition}
@@ -172,6 +188,12 @@ class Player:
             self.done_with.set()
         if not self.outstanding:
             self.done.set()
+
+    async def _watch(self) -> None:
+        while True:
+            before = self.now()
+            await asyncio.sleep(TICK)
+            self.play.lag = max(self.play.lag, self.now() - before - TICK)
 
     def _has_lost(self, partition: int) -> bool:
         return any(
@@ -250,10 +272,12 @@ class Player:
 
     async def _apply(self, move: Move) -> None:
         """Make the application act, after releasing answers that would block it."""
-        if move.name.startswith(("client_commits", "client_restarts", "client_asks")):
+        if move.name.startswith(("client_commits", "client_restarts", "client_asks", "client_lease")):
             self._release(is_data=True)
             self._release(is_data=False)
-        if move.name == "client_restarts":
+        if move.name == "client_lease_ends":
+            await asyncio.sleep(2 * LEASE)
+        elif move.name == "client_restarts":
             await asyncio.wait_for(self.session.stop(), self.times.recover)
             self.command["resume"] = 1
             await self.session.start(self.command, self._hear)
@@ -325,6 +349,10 @@ class Player:
             self.done.set()
         with suppress(TimeoutError):
             await asyncio.wait_for(self.done.wait(), self.times.recover)
+        failed = {item.value for item in self.play.events if item.kind == "failed"}
+        if self.outstanding.keys() & failed or self.play.lag > SLACK:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.done.wait(), PATIENCE)
 
     def _is_there(self, value: str, partition: int) -> bool:
         log = self.world.logs[self.world.place(partition)][self.world.starts.get(partition, 0) :]

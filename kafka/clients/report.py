@@ -6,12 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from fencepost.kafka.clients.duties import NAMES
-from fencepost.kafka.clients.events import Play
+from fencepost.kafka.clients.events import SLACK, Play
 from fencepost.kafka.clients.history import (
     DEPTH,
     IDEMPOTENT,
@@ -60,6 +60,8 @@ class Failure:
     verdict: BrokenRule
     again: int = 0
     plays: int = 0
+    kept: Counter[str] = field(default_factory=Counter)
+    """For replays without the violation, what differed."""
 
     @property
     def is_steady(self) -> bool:
@@ -127,7 +129,9 @@ class ClientOutcome:
             return "not replayed"
         if steady == tried:
             return f"recurred in each of {AGAIN} replays"
-        return f"flaky: {steady} of {tried} histories recurred in each of {AGAIN} replays"
+        kept = sum((item.kept for item in self.failures[rule]), Counter())
+        whys = ", ".join(f"{many(times, 'replay')} had {why}" for why, times in kept.most_common())
+        return f"flaky: {steady} of {tried} histories recurred in each of {AGAIN} replays; {whys}"
 
     @property
     def verdict(self) -> str:
@@ -208,7 +212,31 @@ async def _again(pool: Pool, found: Failure) -> None:
     for _ in range(AGAIN):
         play = await pool.play(found.history)
         found.plays += 1
-        found.again += found.verdict.rule in {item.rule for item in Judge(play).broken}
+        is_broken = found.verdict.rule in {item.rule for item in Judge(play).broken}
+        found.again += is_broken
+        if not is_broken:
+            found.kept[_difference(found, play)] += 1
+
+
+def _difference(found: Failure, kept: Play) -> str:
+    rule, event = found.verdict.rule, found.verdict.event
+    if kept.broken:
+        return "the client did not start"
+    if not Judge(kept).exercised[rule]:
+        return "no occasion"
+    if rule in {item.rule for item in Judge(replace(kept, lag=-SLACK)).broken}:
+        return "the same, but too soon after the news to be judged"
+    if _news(found.play, event.at) - _news(kept) or _news(kept, event.at) - _news(found.play):
+        return "other news, as the client asked at another time or another broker"
+    return "the same news"
+
+
+def _news(play: Play, until: float = float("inf")) -> set[tuple[Any, ...]]:
+    return {
+        (item.kind, item.partition, item.leader, item.epoch, item.error)
+        for item in play.events
+        if item.at <= until and item.kind in ("metadata", "hint", "preferred")
+    }
 
 
 async def _shorter(pool: Pool, found: Failure, most: int) -> Failure:

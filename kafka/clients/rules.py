@@ -16,8 +16,6 @@ from fencepost.model.consumers.fetching import target
 
 TO_LEADERS = ("produce", "fetch", "validate", "list")
 """Requests that go to the broker that the client considers the leader."""
-SLACK = 0.05
-"""Seconds that a client may take to pass information between its threads."""
 
 
 class Belief(NamedTuple):
@@ -34,6 +32,7 @@ class Beliefs:
     A belief becomes certain some time after the information arrives, or as soon as the client acts on it.
     """
 
+    slack: float = 0.0
     trail: list[Belief] = field(default_factory=list)
     ignored: list[Event] = field(default_factory=list)
     optional: list[Belief] = field(default_factory=list)
@@ -64,7 +63,7 @@ class Beliefs:
                 return
 
     def possible(self, request: Event) -> list[Belief]:
-        known = [place for place, item in enumerate(self.trail) if item.at <= request.since - SLACK]
+        known = [place for place, item in enumerate(self.trail) if item.at <= request.since - self.slack]
         known += [place for at, place in self.acted if at <= request.since]
         found = [item for item in self.trail[max(known, default=0) :] if item.at <= request.at]
         may = [item for item in self.optional if item.at <= request.at]
@@ -91,7 +90,7 @@ def _is_accepted(now: Belief | None, event: Event) -> bool:
 
 
 def beliefs_of(play: Play) -> dict[int, Beliefs]:
-    found = {partition: Beliefs() for partition in range(play.partitions)}
+    found = {partition: Beliefs(play.slack) for partition in range(play.partitions)}
     for event in play.events:
         if event.kind in ("hint", "metadata"):
             found[event.partition].hear(event)
@@ -100,6 +99,7 @@ def beliefs_of(play: Play) -> dict[int, Beliefs]:
     return found
 
 
+NEVER = float("inf")
 WITHOUT_ASKING = 3
 """Maximum number of requests that a client may send to the same broker between an error and its metadata request. They
 may already have been in flight.
@@ -173,7 +173,7 @@ def _ignoring(event: Event) -> str:
 
 def _ignored(known: Beliefs, request: Event) -> list[Event]:
     newest = known.possible(request)[0]
-    return [event for event in known.ignored if newest.at < event.at <= request.since - SLACK]
+    return [event for event in known.ignored if newest.at < event.at <= request.since - known.slack]
 
 
 def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None:
@@ -206,7 +206,7 @@ def _epochs(judge: Judge, partition: int) -> None:
         possible = known.possible(request)
         if not possible:
             continue
-        before = [item for item in used if item.at <= request.since - SLACK]
+        before = [item for item in used if item.at <= request.since - judge.play.slack]
         newest = max((item.epoch for item in before), default=NOBODY)
         is_other = any(item.epoch == NOBODY or item.topic != possible[0].topic for item in known.trail)
         if not is_other and newest != NOBODY:
@@ -216,7 +216,7 @@ def _epochs(judge: Judge, partition: int) -> None:
                 why = f"{request.api} uses epoch {request.epoch} after {newest}"
                 judge.breaks("epochs-never-fall", request, why)
             told = [item for item in judge.events if item.kind == "metadata" and item.leader == item.epoch == NOBODY]
-            if any(item.at <= request.since - SLACK for item in told):
+            if any(item.at <= request.since - judge.play.slack for item in told):
                 judge.count("epoch-is-not-forgotten")
                 if request.epoch == NOBODY:
                     judge.breaks(
@@ -260,7 +260,8 @@ def _news(judge: Judge, known: Beliefs, answer: Event) -> list[Belief]:
     return [
         item
         for item in (*known.trail, *known.optional)
-        if item.at >= began - SLACK and not any((item.topic, item.epoch) == (one.topic, one.epoch) for one in before)
+        if item.at >= began - judge.play.slack
+        and not any((item.topic, item.epoch) == (one.topic, one.epoch) for one in before)
     ]
 
 
@@ -271,7 +272,7 @@ def _last_values(judge: Judge, answer: Event) -> set[str]:
 
 def _asks(judge: Judge, answer: Event, later: list[Event], is_news: bool) -> None:  # noqa: FBT001 (one of two cases)
     """Check that the client asks for metadata after an error that did not name a new leader."""
-    asked = [item.at for item in judge.sent if item.api == "metadata" and item.at >= answer.at - SLACK]
+    asked = [item.at for item in judge.sent if item.api == "metadata" and item.at >= answer.at - judge.play.slack]
     again = [item for item in later if item.broker == answer.broker]
     if is_news or not again:
         return
@@ -286,22 +287,34 @@ def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all lo
     """Check that a consumer fetches from the model's `target` once it has done so or has had time to."""
     s: Any = SimpleNamespace(consumer=SimpleNamespace(preferred=NOBODY, epoch=NOBODY), leader={NOBODY: NOBODY})
     since, refusal, last, asked = 0.0, None, NOBODY, NOBODY
+    slack, lease, ends = judge.play.slack, judge.play.lease or NEVER, NEVER
+    latest = NEVER  # the lease may begin with the first fetch that follows it
     for event in judge.events:
         if event.kind == "request" and event.api == "fetch":
             last = event.offset
+            if event.broker == s.consumer.preferred:
+                latest = min(latest, event.at + lease)
             if refusal is not None and event.since >= refusal.at:
                 judge.count("errors-end-a-preference")
                 if event.broker == refusal.broker != target(s) and event.offset == asked:
                     why = f"fetch goes to broker {event.broker} again, although offset {asked} is out of range there"
                     judge.breaks("errors-end-a-preference", event, why)
-            elif s.consumer.preferred != NOBODY:
+            elif s.consumer.preferred != NOBODY and event.since > latest + slack:
+                former, s.consumer.preferred = s.consumer.preferred, NOBODY
+                judge.count("preferred-replica-is-used")
+                if event.broker == former != target(s):
+                    why = f"fetch goes to broker {former}, but its lease ended {event.since - latest:.1f} s ago"
+                    judge.breaks("preferred-replica-is-used", event, why)
+            elif s.consumer.preferred != NOBODY and event.at < ends - slack:
                 since = min(since, event.at) if event.broker == s.consumer.preferred else since
                 judge.count("preferred-replica-is-used", event.at >= since)
                 if event.at >= since and event.broker != target(s):
                     why = f"fetch goes to broker {event.broker}, but {s.consumer.preferred} is the preferred replica"
                     judge.breaks("preferred-replica-is-used", event, why)
-        elif event.kind == "preferred" and event.leader != s.consumer.preferred:
-            s.consumer.preferred, since, refusal = event.leader, event.at + SLACK, None
+        elif event.kind == "preferred":
+            ends, latest = event.at + lease, NEVER
+            if event.leader != s.consumer.preferred or judge.play.lease:
+                s.consumer.preferred, since, refusal = event.leader, event.at + slack, None
         elif event.kind == "answer" and event.error and event.broker == s.consumer.preferred:
             s.consumer.preferred, asked = NOBODY, last
             refusal = event if event.error == str(OUT_OF_RANGE) else None

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import signal
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -32,7 +33,8 @@ MUTANTS = {
     "numbers-retries-anew": "retries-keep-their-sequence", "forgets-its-numbers": "no-record-is-written-twice",
     "acknowledges-at-once": "acknowledged-records-are-written", "sends-the-last-first": "records-are-written-in-order",
     "dies-without-a-leader": "stays-alive", "overlooks-the-preferred-replica": "preferred-replica-is-used",
-    "flips-back-to-the-leader": "preferred-replica-is-used", "asks-the-follower-again": "errors-end-a-preference",
+    "flips-back-to-the-leader": "preferred-replica-is-used", "keeps-its-lease": "preferred-replica-is-used",
+    "asks-the-follower-again": "errors-end-a-preference",
     "lists-at-the-follower": "only-to-named-leaders", "commits-nothing": "no-record-is-delivered-twice",
     "forgets-committed-epochs": "truncation-is-noticed", "asks-admin-where-nobody-is": "recovers",
     "moves-what-was-dropped": "stays-alive",
@@ -48,6 +50,7 @@ class Known:
     position: int = 0
     fetched: int = NOBODY
     preferred: int = NOBODY
+    leased: float = 0.0
     is_validated: bool = True
     waiting: list[str] = field(default_factory=list)
     numbers: dict[str, wire.Numbers] = field(default_factory=dict)
@@ -177,6 +180,8 @@ class OwnClient:
 
     def _leader(self, partition: int) -> tuple[str, int] | None:
         known = self.known[partition]
+        if time.monotonic() > known.leased + self.command["max_age"] / 1000 and self.mutant != "keeps-its-lease":
+            known.preferred = NOBODY
         if self.mutant == "asks-anyone" and self.where and self.chance.random() < 0.5:
             return self.chance.choice(list(self.where.values()))
         return self.where.get(known.preferred if known.is_validated and known.preferred in self.where else known.leader)
@@ -250,7 +255,7 @@ class OwnClient:
         found = told.responses[0].partitions[0]
         is_from_follower = known.preferred != NOBODY
         if self.mutant != "overlooks-the-preferred-replica" and (not is_from_follower or found.error_code):
-            known.preferred = found.preferred_read_replica
+            known.preferred, known.leased = found.preferred_read_replica, time.monotonic()
         if self.mutant == "asks-the-follower-again" and is_from_follower and found.error_code:
             known.preferred = next(node for node, where in self.where.items() if where == at)
         if self.mutant == "flips-back-to-the-leader" and is_from_follower:

@@ -189,6 +189,20 @@ STORIES = (
           {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
           ("follower-serves 0 1", *TRIES * 2, "follower-begins-later 0", *TRIES * 2, "client-has-more 0", *TRIES),
           ("errors-end-a-preference", "recovers"), ("franz-go==1.18.0",), ("franz-go==1.18.1", "java==4.4.0")),
+    Story("lease-that-ends", "KIP-392",
+          "The lease of a preferred replica ends (`metadata.max.age.ms`, in franz-go "
+          "`RecheckPreferredReplicaInterval`; always five minutes in librdkafka, where this is not played). The "
+          "client has to ask the leader again.",
+          {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
+          ("follower-serves 0 1", *TRIES * 2, "client-lease-ends", "client-has-more 0", *TRIES * 2),
+          ("preferred-replica-is-used",), (), ("java==4.4.0", "franz-go==1.22.2", "sarama==1.61.1")),
+    Story("follower-that-stops", "found here",
+          "The preferred replica stops. franz-go does not fetch from the leader, but asks for metadata without pause; "
+          "its lease lasts longer than the play.",
+          {"brokers": 2, "partitions": 1, "changes": 2, "elections": 1, "restarts": 1, "consumer": 1},
+          ("follower-serves 0 1", *TRIES * 2, "broker-stops 1", "client-has-more 0", *TRIES * 2),
+          ("recovers",), ("franz-go==1.22.2",),
+          ("java==4.4.0", "librdkafka==2.16.1", "sarama==1.61.1", "kafka-python==3.0.12")),
     Story("hint-for-a-topic-that-was-dropped", "twmb/franz-go b6f6f477",
           "While a metadata request is in flight, the application drops the topic and writes to it again, and then a "
           "hint arrives. The client applies the hint to the new topic, which has no partitions yet, and its process "

@@ -139,7 +139,7 @@ class KafkaPython:
         backoff = command["backoff"]
         common = {
             "bootstrap_servers": command["bootstrap"].split(","), "retry_backoff_ms": backoff,
-            "reconnect_backoff_ms": 5, "reconnect_backoff_max_ms": backoff, "metadata_max_age_ms": 60000,
+            "reconnect_backoff_ms": 5, "reconnect_backoff_max_ms": backoff, "metadata_max_age_ms": command["max_age"],
         }  # fmt: skip
         if command["role"] == "producer":
             more = {

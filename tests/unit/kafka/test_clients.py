@@ -13,7 +13,7 @@ from fencepost.invariants.protocols import protocol
 from fencepost.kafka.clients import install as install_module
 from fencepost.kafka.clients import report, wire
 from fencepost.kafka.clients.duties import NAMES
-from fencepost.kafka.clients.events import NOBODY, Event, Play
+from fencepost.kafka.clients.events import NOBODY, SLACK, Event, Play
 from fencepost.kafka.clients.history import (
     APPLICATION,
     BESIDES,
@@ -34,7 +34,7 @@ from fencepost.kafka.clients.history import (
 from fencepost.kafka.clients.install import Installed, ends_of, parse_client
 from fencepost.kafka.clients.outside import MISTAKES, BrokersReport, Said, questions
 from fencepost.kafka.clients.report import ClientOutcome, ClientPlan, Failure
-from fencepost.kafka.clients.rules import SLACK, BrokenRule, Judge, beliefs_of
+from fencepost.kafka.clients.rules import BrokenRule, Judge, beliefs_of
 from fencepost.kafka.clients.sessions import MUTANTS
 from fencepost.kafka.clients.stories import STORIES
 from fencepost.kafka.clients.telling import as_story

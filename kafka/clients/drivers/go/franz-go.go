@@ -23,7 +23,7 @@ func options(c command) []kgo.Opt {
 	return []kgo.Opt{
 		kgo.SeedBrokers(strings.Split(c.Bootstrap, ",")...),
 		kgo.MetadataMinAge(backoff),
-		kgo.MetadataMaxAge(time.Minute),
+		kgo.MetadataMaxAge(time.Duration(c.MaxAge) * time.Millisecond),
 		kgo.RetryBackoffFn(func(int) time.Duration { return backoff }),
 		kgo.DialTimeout(time.Second),
 		kgo.UnknownTopicRetries(-1),
@@ -53,6 +53,7 @@ func consumeWith(c command) (*kgo.Client, error) {
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{c.Topic: from}),
 		kgo.ConsumeResetOffset(reset),
 		kgo.Rack(c.Rack),
+		kgo.RecheckPreferredReplicaInterval(time.Duration(c.MaxAge) * time.Millisecond),
 		kgo.FetchMaxWait(20*time.Millisecond))...)
 }
 

@@ -26,7 +26,7 @@ func config(c command) *sarama.Config {
 	config.Net.DialTimeout = time.Second
 	config.Metadata.Retry.Max = 1000
 	config.Metadata.Retry.Backoff = backoff
-	config.Metadata.RefreshFrequency = time.Minute
+	config.Metadata.RefreshFrequency = time.Duration(c.MaxAge) * time.Millisecond
 	config.Producer.RequiredAcks = sarama.WaitForAll
 	config.Producer.Partitioner = sarama.NewManualPartitioner
 	config.Producer.Retry.Max = 1000

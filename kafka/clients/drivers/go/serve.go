@@ -20,6 +20,7 @@ type command struct {
 	Value      string `json:"value"`
 	Backoff    int    `json:"backoff"`
 	Timeout    int    `json:"timeout"`
+	MaxAge     int    `json:"max_age"`
 	Rack       string `json:"rack"`
 	Reset      string `json:"reset"`
 }

@@ -74,7 +74,7 @@ public final class Driver {
         config.put("retry.backoff.max.ms", backoff);
         config.put("reconnect.backoff.ms", 5);
         config.put("reconnect.backoff.max.ms", backoff);
-        config.put("metadata.max.age.ms", 60000);
+        config.put("metadata.max.age.ms", Integer.parseInt(command.get("max_age")));
         config.put("enable.metrics.push", false);
         config.put("auto.include.jmx.reporter", false);
         return config;
