@@ -19,7 +19,9 @@ KIBIBYTE = 1024
 
 
 def main() -> None:
-    os.environ["FENCEPOST_TIER"] = "optimized"  # from the first round on, like an earlier version
+    os.environ["FENCEPOST_TIER"] = (
+        "exact"  # the code of a long search, from the first round on, like an earlier version
+    )
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), flush=True)
 

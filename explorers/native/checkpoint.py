@@ -213,7 +213,7 @@ def _differing(name: str, there: Any, here: Any) -> str:
 def question(search: Expansion) -> dict[str, Any]:
     return {
         **_question(search.machine, search.constants, search.properties, search.options),
-        **model_of(search.kernels.source, search.plain),
+        **model_of(search.kernels.source.general or search.kernels.source, search.plain),
     }
 
 

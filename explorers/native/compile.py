@@ -29,6 +29,7 @@ from fencepost.explorers.native.lower.shape import Shape
 from fencepost.explorers.program.ir.interchange import require_interchangeable
 from fencepost.explorers.program.ir.nodes import Expression, Node, Require, Switch
 from fencepost.explorers.program.ir.program import Action, Guard, Program, rebuilt
+from fencepost.explorers.program.ir.ranges import with_ranges
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.running.interrupts import interruptible
 from fencepost.model.language.actions import Property
@@ -60,6 +61,10 @@ class Source:
     """Constants whose bounds are counted after the guards: first states, then steps blocked together with others."""
     counting: int | None = None
     """Index in the check array of the bit mask of bounds to count."""
+    general: "Source | None" = None
+    """For a module of one run's constants, the module from which it was derived."""
+    specialize: "Callable[[Constants], Source] | None" = None
+    """Returns the module for one run's constants, with the same rows, counters and number of successors."""
 
     @cached_property
     def counters(self) -> int:
@@ -78,6 +83,18 @@ def lowered(
     program: Program, constants: Constants, *, normalize: bool, masked: bool = False, symmetry: Symmetry | None = None
 ) -> Source:
     layout = layout_of(program.machine.state, constants)
+    found = _lowered(program, layout, normalize=normalize, masked=masked, symmetry=symmetry)
+
+    def specialize(given: Constants) -> Source:
+        exact = layout_of(program.machine.state, given, exact=True)
+        reachable = with_ranges(program, given.values, reachable=True)
+        made = _lowered(reachable, exact, normalize=normalize, masked=False, symmetry=None)
+        return replace(made, most_successors=found.most_successors, general=found)
+
+    return found if masked or symmetry else replace(found, specialize=specialize)
+
+
+def _lowered(program: Program, layout: Layout, *, normalize: bool, masked: bool, symmetry: Symmetry | None) -> Source:
     module = Module(with_switches(program) if masked else program, layout)
     masks = Masks(module) if masked else None
     bounds = module.bounds = Bounds(module) if program.bounds and masks is None else None
@@ -202,7 +219,7 @@ class Kernels:
 
     @property
     def tier(self) -> str:
-        return "cheap" if self.level == CHEAP else "optimized"
+        return "cheap" if self.level == CHEAP else "exact" if self.source.general else "optimized"
 
     def under(self, constants: Constants) -> Run:
         return Run(self.layout(constants), self.constants(constants), self.checks(constants))
@@ -329,6 +346,7 @@ def bound(source: Source, found: Library, level: int) -> Kernels:
 class Tier(StrEnum):
     CHEAP = "cheap"
     OPTIMIZED = "optimized"
+    EXACT = "exact"
     SWAP = "swap"
 
 
@@ -341,7 +359,7 @@ def forced() -> Tier | None:
 
 def is_ready(source: Source) -> bool:
     tier = forced()
-    cheap = tier is not Tier.OPTIMIZED and is_kept(source.unit, CHEAP)
+    cheap = tier not in (Tier.OPTIMIZED, Tier.EXACT) and is_kept(source.unit, CHEAP)
     return cheap or (tier is not Tier.CHEAP and is_cached(source))
 
 
@@ -350,9 +368,19 @@ def begin(source: Source, seconds: float = 0.0) -> Kernels:
     the search is expected to take longer (`seconds`) than optimizing does, the code is optimized first.
     """
     tier = forced()
-    if tier is Tier.OPTIMIZED or (tier is None and (seconds > seconds_to_optimize(source) or is_cached(source))):
+    if tier in (Tier.OPTIMIZED, Tier.EXACT) or (
+        tier is None and (seconds > seconds_to_optimize(source) or is_cached(source))
+    ):
         return load(source)
     return load(source, CHEAP)
+
+
+def as_forced(kernels: Kernels, constants: Constants) -> Kernels:
+    """Return the exact code of these constants if the environment demands it, otherwise the given kernels."""
+    specialize = kernels.source.specialize
+    if forced() is not Tier.EXACT or specialize is None:
+        return kernels
+    return load(specialize(constants), LEVEL)
 
 
 def seconds_to_optimize(source: Source) -> float:

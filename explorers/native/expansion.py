@@ -251,6 +251,14 @@ class Expansion:
         for worker in self.pool.workers:
             count_bounds(self.kernels.source, worker.checks, bounds)
 
+    def change_to(self, kernels: Kernels) -> None:
+        """Continue with other code for the same rows. No kernel may be running."""
+        if kernels.source is not self.kernels.source:
+            for worker in self.pool.workers:
+                worker.checks = kernels.checks(self.constants)
+                count_bounds(kernels.source, worker.checks, self.position.counting)
+        self.kernels, self.module = kernels, kernels.module
+
     def rounds(self) -> list[np.ndarray[Any, Any]]:
         """Return the level's batches as rows of `PIECE` numbers, grouped into rounds. The states of a batch have the
         same owner.

@@ -246,10 +246,12 @@ def moves(mask: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def layout_of(state: type[Record], constants: Constants) -> Layout:
-    """Return the layout for these constants and all smaller ones of the same shape."""
-    rooms = constants.rooms
+def layout_of(state: type[Record], constants: Constants, *, exact: bool = False) -> Layout:
+    """Return the layout for these constants and all smaller ones of the same shape; if `exact`, only for these."""
     lows = {name: int(item.low) for name, item in constants.declared().items()}
+    rooms = constants.rooms
+    if exact:
+        lows = rooms = {name: int(value) for name, value in constants.values.items()}
     wide = state_of(state, rooms, lows)
     spots = Spots(rooms, lows)
     shape = spots.record(state, wide, 0, ())

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from fencepost.explorers import verdict
-from fencepost.explorers.native.compile import Kernels, Source, begin, forced, generate
+from fencepost.explorers.native.compile import Kernels, Source, as_forced, begin, forced, generate
 from fencepost.explorers.native.expansion import Expansion, processors
 from fencepost.explorers.native.store import Progress, TooManyStates
 from fencepost.explorers.native.tiers import Tiers
@@ -33,10 +33,11 @@ class Search(Stoppable, Expansion):
         kernels = kernels or begin(
             generate(machine, constants, properties, normalize=options.normalize, symmetry=options.symmetry)
         )
+        kernels = as_forced(kernels, constants)
         kernels.must_judge(properties)
         super().__init__(machine, constants, properties, options, kernels, kernels.under(constants))
         self.tell = tell
-        self.tiers = Tiers(kernels, forced())
+        self.tiers = Tiers(kernels, constants, forced())
         self.sure: dict[str, int] = {}
         """Number of findings before the current level."""
         self.pause_at: int | None = None
@@ -129,8 +130,7 @@ class Search(Stoppable, Expansion):
 
     def _change_over(self) -> None:
         """Switch to optimized code once it exists. While it is being compiled, leave one processor free."""
-        self.kernels = self.tiers.after(self.position.levels)
-        self.module = self.kernels.module
+        self.change_to(self.tiers.after(self.position.levels))
         self.pool.resting = int(self.tiers.waits and 1 < self.workers >= processors())
 
     # -- limits

@@ -1,5 +1,5 @@
 """Tiers of optimization: a search starts with cheaply compiled code and later switches, between rounds, to optimized
-code.
+code, and a long one to code for exactly its constants.
 
 Most machines are small, and their search ends before LLVM could have optimized their code. Therefore code is optimized
 only for longer searches, and in another process, because LLVM compiles one module at a time in each process.
@@ -13,11 +13,12 @@ import threading
 import time
 from collections.abc import Sequence
 
-from fencepost.explorers.native.compile import Kernels, Tier, bound, load
+from fencepost.explorers.native.compile import Kernels, Source, Tier, bound, load
 from fencepost.explorers.native.llvm.aside import Meanwhile
 from fencepost.explorers.native.llvm.libraries import Library, is_kept, library, take
 from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL, CompileError
 from fencepost.explorers.native.llvm.types import Lowered
+from fencepost.model.language.constants import Constants
 
 START = 0.15
 """CPU seconds needed to start another process."""
@@ -26,6 +27,8 @@ WORTH = 2.5
 of the time, so the factor is 2.2 if both share a processor, 1 with one worker and a free processor, and 3.2 with two
 workers, one of which is suspended.
 """
+WORTH_EXACT = 5.0
+"""The same for exact code, which serves only one run's constants, but takes 0.78 of the time of optimized code."""
 ENOUGH = 50_000
 """Number of states from which the rate of a search is meaningful; before that, most of the time is startup."""
 LEAST_FALL = 0.01
@@ -64,12 +67,12 @@ def seconds_to_come(levels: Sequence[int], earlier: int, seconds: float) -> floa
 
 
 class Tiers:
-    def __init__(self, kernels: Kernels, forced: Tier | None) -> None:
-        self.kernels = kernels
+    def __init__(self, kernels: Kernels, constants: Constants, forced: Tier | None) -> None:
+        self.kernels, self.constants = kernels, constants
         self.used = [kernels]
         self._forced = forced
         self._earlier, self._began = -1, 0.0
-        self._asked = False
+        self._asked: Source | None = None
 
     @property
     def waits(self) -> bool:
@@ -81,24 +84,40 @@ class Tiers:
         if self._earlier < 0:
             self._earlier, self._began = sum(levels[:-1]), time.process_time()
         if self._forced is Tier.SWAP:
-            other = CHEAP if self.kernels.level == LEVEL else LEVEL
-            found = next((item for item in self.used if item.level == other), None)
-            if found is None:
-                found = load(self.kernels.source, other)
-            self._change_to(found)
-        elif self._forced is None and self.kernels.level == CHEAP and (self._asked or self._is_long(levels)):
-            self._asked = True
-            made = _optimizer.ask(self.kernels.source.unit)
-            if made is not None:
-                self._change_to(bound(self.kernels.source, made, LEVEL))
+            self._change_to(self._next())
+        elif self._forced is None:
+            self._asked = self._asked or self._worth(levels)
+            made = None if self._asked is None else _optimizer.ask(self._asked.unit)
+            if self._asked is not None and made is not None:
+                self._change_to(bound(self._asked, made, LEVEL))
+                self._asked = None
         return self.kernels
 
-    def _is_long(self, levels: Sequence[int]) -> bool:
+    def _next(self) -> Kernels:
+        """Return the code of the next tier, or after the last one that of the first."""
+        at = next(place for place, item in enumerate(self.used) if item is self.kernels)
+        if at + 1 < len(self.used):
+            return self.used[at + 1]
+        source = self.used[0].source
+        if at == 0:
+            return load(source, LEVEL if self.kernels.level == CHEAP else CHEAP)
+        if at == 1 and source.specialize is not None:
+            return load(source.specialize(self.constants), LEVEL)
+        return self.used[0]
+
+    def _worth(self, levels: Sequence[int]) -> Source | None:
+        """Return the module that is worth optimizing for the rest of the search, if any."""
+        source = self.kernels.source
+        if source.general is not None:
+            return None
         seconds = time.process_time() - self._began  # of processors: those that others use say nothing
         cost = START + self.kernels.to_optimize
         if sum(levels[:-1]) - self._earlier < ENOUGH and seconds < cost:
-            return False
-        return seconds_to_come(levels, self._earlier, seconds) > WORTH * cost
+            return None
+        rest = seconds_to_come(levels, self._earlier, seconds)
+        if source.specialize is not None and rest > WORTH_EXACT * cost:
+            return source.specialize(self.constants)
+        return source if self.kernels.level == CHEAP and rest > WORTH * cost else None
 
     def _change_to(self, kernels: Kernels) -> None:
         self.kernels = kernels

@@ -94,6 +94,11 @@ def tiering(case: Case) -> str:
         return comparisons.changing(case)
 
 
+def reachable(patch: pytest.MonkeyPatch) -> None:
+    """In code for one run's constants, take what steps store for zero."""
+    patch.setattr(ranges.Ranges, "store", lambda *_: None)
+
+
 PLANTED: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Callable[[Case], str], str]] = {
     "hoisting": (hoisting, comparisons.whole, "require"),
     "packing": (packing, comparisons.whole, "State"),
@@ -104,6 +109,7 @@ PLANTED: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Callable[[Case], 
     "liveness": (liveness, comparisons.whole, "leads_to("),
     "columns": (columns, comparisons.successors, "<"),
     "other constants": (layouts, comparisons.constants, "C.k"),
+    "reachable values": (reachable, comparisons.changing, "s."),
     "proofs": (proofs, comparisons.proof, "@always"),
 }
 """By pass: the defect, the comparison that finds it, and a word that relevant machines contain."""

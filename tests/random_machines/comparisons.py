@@ -21,6 +21,7 @@ from fencepost.explorers.native.compile import Kernels, compiled, load
 from fencepost.explorers.native.expansion import Expansion
 from fencepost.explorers.native.layout import Layout, Leaf
 from fencepost.explorers.native.llvm import checks as codes
+from fencepost.explorers.native.llvm.objects import CHEAP
 from fencepost.explorers.native.masked import MaskedSearch
 from fencepost.explorers.native.packed import OWNERS
 from fencepost.explorers.native.search import Search
@@ -172,12 +173,14 @@ class Changing(Search):
         super().__init__(*given, **named)
         from fencepost.explorers.native.compile import Tier
 
-        self.tiers = Tiers(self.kernels, Tier.SWAP)
+        self.tiers = Tiers(self.kernels, self.constants, Tier.SWAP)
 
 
 def changing(case: Case) -> str:
-    """Compare a search whose code changes over at every round."""
-    return whole(case, kind=Changing)
+    """Compare a search whose code changes over at every round, and one by code for exactly its constants."""
+    specialize = case.kernels.source.specialize
+    assert specialize is not None
+    return whole(case, kind=Changing) or whole(case, load(specialize(case.constants), CHEAP))
 
 
 def resumed(case: Case) -> str:

@@ -59,7 +59,8 @@ class Acting(Sifted):
         """Write the function and return its name. At run time, the function returns the number of successors so far."""
         build, module = self.build, self.module
         effect = symbol(self.made, f"effect.{self.place}")
-        module.body(self.made, effect, self.nest.effect, f"alwaysinline {PLAIN}")
+        if not self.nest.never_acts:
+            module.body(self.made, effect, self.nest.effect, f"alwaysinline {PLAIN}")
         self.target = module.scratch(build)
         self.count = build.slot(Sort.NUMBER)
         build.keep(self.count, self.given["n"])
@@ -111,6 +112,9 @@ class Acting(Sifted):
             case Compute() as compute:
                 self.code.block(compute.statements)
                 self.step(place + 1, following, effect)
+            case Guarded() as guarded if guarded.never_holds:
+                self.refuse(guarded, self.times(guarded))
+                self.build.jump(following)
             case Guarded() as guarded:
                 several = self.plain_guards(place)
                 if len(several) > 1:
@@ -122,7 +126,7 @@ class Acting(Sifted):
     def plain_guards(self, place: int) -> list[Guarded]:
         found: list[Guarded] = []
         for item in self.nest.steps[place:]:
-            if not isinstance(item, Guarded) or self.wanted.masks is not None or item.unchosen:
+            if not isinstance(item, Guarded) or self.wanted.masks is not None or item.unchosen or item.never_holds:
                 break
             if not self.module.is_plain(item.statement.condition):
                 break

@@ -192,6 +192,9 @@ class Code:
         cheaper.
         """
         build = self.build
+        if isinstance(node, nodes.Literal):
+            build.jump(yes if node.value else no)
+            return
         if self.module.is_plain(node):
             build.branch(self.straight(node), yes, no)
             return
@@ -412,6 +415,9 @@ class Code:
         build.begin(good)
 
     def choice(self, node: nodes.If) -> None:
+        if isinstance(node.test, nodes.Literal):
+            self.block(node.then if node.test.value else node.other)
+            return
         other = partial(self.block, node.other) if node.other else None
         self.build.either(partial(self.decide, node.test), partial(self.block, node.then), other)
 

@@ -50,9 +50,9 @@ class Shape:
 
     def size(self, build: Builder, e: Value, value: Linear | int) -> Value:
         total = linear(value)
-        if not total.names:
-            return number(total.offset)
         least, most = extent(total, self.rooms, self.lows)
+        if least == most:
+            return number(least)
         return self.read(build, e, (tuple(total.terms.items()), total.offset), total, least, most)
 
     def first(self, build: Builder, e: Value, domain: Domain) -> Value:

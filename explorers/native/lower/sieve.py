@@ -65,6 +65,8 @@ class Sieve:
         self.chosen: list[tuple[Parameter, Value]] = []
         self.rest = 0
         """First step of the nest that is executed state by state."""
+        self.ends = False
+        """Whether columns evaluate a guard that never holds, so that no step survives."""
         self.group = number(0)
         """Index in the block of the group's first state."""
 
@@ -93,7 +95,7 @@ class Sieve:
             done = self.build.label()
             found = self.sift(item.at, kept, done)
             self.build.begin(done)
-            if found:
+            if found and not self.ends:
                 self.take(kept, effect)
         if not found:
             self.undo(before)
@@ -156,7 +158,11 @@ class Sieve:
                     case Guarded() as guarded:
                         holds = self.guard(guarded, active)
                         self.columns.goes_on(holds, following)
-                        self.step(place + 1, holds, kept, following)
+                        if guarded.never_holds:
+                            self.ends = True
+                            self.build.jump(following)
+                        else:
+                            self.step(place + 1, holds, kept, following)
                         return True
             except Unsuited:
                 pass

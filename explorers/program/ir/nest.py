@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fencepost.explorers.program.ir.nodes import Assign, Block, Call, Node, Require, Slot
+from fencepost.explorers.program.ir.nodes import Assign, Block, Call, Literal, Node, Require, Slot
 from fencepost.explorers.program.ir.program import Action, Guard, Parameter, Program, inside, locals_read
 
 
@@ -30,6 +30,10 @@ class Guarded:
     statement: Require
     unchosen: tuple[Parameter, ...]
 
+    @property
+    def never_holds(self) -> bool:
+        return isinstance(self.statement.condition, Literal) and not self.statement.condition.value
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nest:
@@ -40,6 +44,10 @@ class Nest:
     parameters: tuple[Parameter, ...]
     steps: tuple[Over | Compute | Guarded, ...]
     effect: Block
+
+    @property
+    def never_acts(self) -> bool:
+        return any(isinstance(item, Guarded) and item.never_holds for item in self.steps)
 
 
 def nest(program: Program, action: Action) -> Nest:

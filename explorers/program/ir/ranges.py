@@ -6,16 +6,18 @@ point; a bound that keeps growing is widened to 64 bits.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import prod
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 from fencepost.explorers.program.ir import nodes
-from fencepost.explorers.program.ir.nodes import LEAST, MOST, Failures, Slot
-from fencepost.explorers.program.ir.program import Function, Program, parts, rebuilt
+from fencepost.explorers.program.ir.nodes import LEAST, MOST, Failures, Order, Slot
+from fencepost.explorers.program.ir.program import Function, Program, inside, parts, rebuilt
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef
 from fencepost.model.language.constants import Constant
 from fencepost.model.language.domains import NONE, BitSet, Domain, Linear, Range, linear
-from fencepost.model.language.records import Scalar
+from fencepost.model.language.records import FieldType, Scalar, fields
 
 ROUNDS = 3
 """Number of rounds in which ranges may grow step by step before a growing bound is widened."""
@@ -40,6 +42,8 @@ class Span:
 
 WIDE = Span(LEAST, MOST)
 FLAG = Span(0, 1)
+NEVER, ALWAYS = Span(0, 0, 0), Span(1, 1, 1)
+HOLDS = dict(zip(Order, (eq, ne, lt, le, gt, ge), strict=True))
 
 
 class Box:
@@ -98,6 +102,11 @@ class Box:
         bits = None if one.bits is None or other.bits is None else self.highest(one.bits, other.bits)
         return Span(self.lowest(one.low, other.low), self.highest(one.high, other.high), bits)
 
+    def meet(self, one: Span, other: Span) -> Span:
+        """Return the overlap of two spans, or the second span if they do not overlap."""
+        low, high = max(self.low(one), self.low(other)), min(self.high(one), self.high(other))
+        return Span(low, high, one.bits if other.bits is None else other.bits) if low <= high else other
+
     def domain(self, domain: Domain) -> Span:
         if isinstance(domain, Range):
             return Span(domain.low, domain.high)
@@ -117,26 +126,34 @@ def minus(one: End, other: End) -> End:
     return one - other if isinstance(one, int) and isinstance(other, int) else linear(one) - other
 
 
-def with_ranges(program: Program, values: Mapping[str, int] | None = None) -> Program:
+def with_ranges(program: Program, values: Mapping[str, int] | None = None, *, reachable: bool = False) -> Program:
     """Return a program whose numbers have ranges, and whose nodes have only those checks that may fail with these
     values of the constants or, without values, with any. The body of a function that nothing calls is omitted.
+
+    If `reachable`, the range of a field covers only what initial states contain and steps store, and code that is not
+    executed in any reachable state is ignored.
     """
-    found = Ranges(program)
+    found = Ranges(program, reachable=reachable)
     if values is not None:
         found.box.lows = found.box.highs = dict(values)
     found.settle()
     return replace(
         program,
         functions=tuple(
-            replace(made, body=tuple(map(found.settled, made.body)) if made.number in found.visited else ())
+            replace(
+                made, body=tuple(map(found.settled, made.body)) if reachable or made.number in found.visited else ()
+            )
             for made in program.functions
         ),
     )
 
 
 class Ranges:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, *, reachable: bool) -> None:
         self.program = program
+        self.stored: dict[int, Span] | None = {} if reachable else None
+        """What is stored in each scalar field, by the identity of its type; None if it is not known."""
+        self.prefixes = {item.function: item.prefix for item in program.actions}
         self.declared = program.machine.constants.declared()
         self.box = Box(self.declared)
         self.slots: dict[Slot, Span] = {}
@@ -180,7 +197,11 @@ class Ranges:
     def enter_function(self, number: int) -> None:
         self.visited.add(number)
         function = self.program.functions[number]
-        self.visit_block(function, function.body)
+        prefix = self.prefixes.get(number, 0)
+        self.visit_block(function, function.body[:prefix])
+        refusals = (item for item in function.body[:prefix] if isinstance(item, nodes.Require))
+        if not any(self.truth(item.condition) is False for item in refusals):
+            self.visit_block(function, function.body[prefix:])
 
     def grow(self, spans: dict[Any, Span], key: Any, more: Span) -> bool:
         old = spans.get(key)
@@ -200,6 +221,8 @@ class Ranges:
     def visit_block(self, function: Function, block: nodes.Block) -> None:
         for item in block:
             self.visit(function, item)
+            if isinstance(item, nodes.Require) and item.bound is None and self.truth(item.condition) is False:
+                return
 
     def visit(self, function: Function, item: nodes.Statement) -> None:
         match item:
@@ -207,11 +230,22 @@ class Ranges:
                 self.assign(item.slot, item.value)
             case nodes.If():
                 self.of(item.test)
-                self.visit_block(function, item.then)
-                self.visit_block(function, item.other)
+                if self.truth(item.test) is not False:
+                    self.visit_block(function, item.then)
+                if self.truth(item.test) is not True:
+                    self.visit_block(function, item.other)
             case nodes.For():
                 self.enter(item.slot, item.source)
                 self.visit_block(function, item.body)
+            case nodes.Store():
+                self.store(item.place.kind, self.of(item.value))
+                self.of(item.place)
+            case nodes.Add():
+                self.of(item.bag)
+                assert isinstance(item.bag.type, BagRef)
+                kinds = dict(fields(item.bag.type.field.record))
+                for fill in item.fills:
+                    self.store(kinds[fill.name], self.of(fill.value))
             case nodes.Return(value=nodes.Expression() as value):
                 span = self.of(value)
                 if value.type == INT:
@@ -221,6 +255,17 @@ class Ranges:
                     for inner in [part] if isinstance(part, nodes.Expression) else parts(part):
                         assert isinstance(inner, nodes.Expression)
                         self.of(inner)
+
+    def store(self, kind: FieldType, span: Span) -> None:
+        assert isinstance(kind, Scalar)
+        if self.stored is not None:
+            self.grow(self.stored, id(kind), self.box.hull(self.box.meet(span, self.domain(kind.domain)), NEVER))
+
+    def content(self, kind: Scalar) -> Span:
+        domain = self.domain(kind.domain)
+        if self.stored is None:
+            return domain
+        return self.box.meet(self.stored.get(id(kind), NEVER), domain)
 
     def assign(self, slot: Slot, value: nodes.Expression) -> bool:
         span = self.of(value)
@@ -235,7 +280,7 @@ class Ranges:
         if slot.type == INT:
             assert isinstance(source.type, Arr)
             assert isinstance(source.type.field.element, Scalar)
-            self.grow(self.slots, slot, self.domain(source.type.field.element.domain))
+            self.grow(self.slots, slot, self.content(source.type.field.element))
 
     def domain(self, domain: Domain) -> Span:
         if id(domain) not in self._domains:
@@ -263,7 +308,7 @@ class Ranges:
                 for part in parts(node):
                     assert isinstance(part, nodes.Expression)
                     self.of(part)
-                return self.domain(node.kind.domain) if isinstance(node.kind, Scalar) else WIDE
+                return self.content(node.kind) if isinstance(node.kind, Scalar) else WIDE
             case nodes.Length():
                 self.of(node.of)
                 if isinstance(node.of.type, Arr):
@@ -278,7 +323,16 @@ class Ranges:
                 return self.logic([self.of(item) for item in node.values], conjunction=node.conjunction)
             case nodes.Select():
                 self.of(node.test)
+                test = self.truth(node.test)
+                if test is not None:
+                    return self.of(node.then if test else node.other)
                 return self.box.hull(self.of(node.then), self.of(node.other))
+            case nodes.Compare():
+                return self.compare(node)
+            case nodes.Not():
+                self.of(node.value)
+                value = self.truth(node.value)
+                return FLAG if value is None else NEVER if value else ALWAYS
             case nodes.Extreme():
                 return self.extreme([self.of(item) for item in node.values], greatest=node.greatest)
             case nodes.Fold():
@@ -289,6 +343,24 @@ class Ranges:
             assert isinstance(part, nodes.Expression)
             self.of(part)
         return FLAG
+
+    def truth(self, node: nodes.Expression) -> bool | None:
+        """Return whether a visited condition holds in every reachable state (True) or in none (False)."""
+        span = WIDE if self.stored is None else self.known.get(node, WIDE)
+        low, high = self.box.low(span), self.box.high(span)
+        return None if low <= 0 <= high and low != high else bool(low or high)
+
+    def compare(self, node: nodes.Compare) -> Span:
+        spans = [self.of(item) for item in (node.first, *(other for _, other in node.rest))]
+        found = {self.decided(order, *pair) for (order, _), pair in zip(node.rest, pairwise(spans), strict=True)}
+        return NEVER if False in found else FLAG if None in found else ALWAYS
+
+    def decided(self, order: Order, one: Span, other: Span) -> bool | None:
+        (a, b), (c, d) = ((self.box.low(item), self.box.high(item)) for item in (one, other))
+        if order in (Order.EQUAL, Order.DIFFERENT) and a <= d and c <= b and not a == b == c == d:
+            return None
+        found = {HOLDS[order](x, y) for x in (a, b) for y in (c, d)}
+        return found.pop() if len(found) == 1 else None
 
     def unary(self, operator: nodes.UnaryOp, value: Span) -> Span:
         if operator is not nodes.UnaryOp.ABSOLUTE:
@@ -338,6 +410,10 @@ class Ranges:
     def logic(self, spans: list[Span], *, conjunction: bool) -> Span:
         """Return the span of `and` or `or`. An `and` returns 0 or the last value, an `or` any of its values."""
         found = spans[-1]
+        if conjunction and any(self.box.low(span) == self.box.high(span) == 0 for span in spans):
+            return NEVER
+        if not conjunction and ALWAYS in spans and all(self.box.within(span, FLAG) for span in spans):
+            return ALWAYS
         if conjunction:
             return self.box.hull(found, Span(0, 0)) if len(spans) > 1 else found
         for span in spans[:-1]:
@@ -361,7 +437,13 @@ class Ranges:
             for test in clause.tests:
                 self.of(test)
         self.of(node.value)
-        return self.box.clamped(self.total(node)) if node.operator is nodes.FoldOp.SUM else FLAG
+        if node.operator is nodes.FoldOp.SUM:
+            return self.box.clamped(self.total(node))
+        is_all = node.operator is nodes.FoldOp.ALL
+        tests = [self.truth(test) for clause in node.clauses for test in clause.tests]
+        if False in tests or self.truth(node.value) is is_all:
+            return ALWAYS if is_all else NEVER
+        return FLAG
 
     def total(self, node: nodes.Fold) -> Span:
         times = prod(self.rounds(clause.source) for clause in node.clauses)
@@ -400,19 +482,39 @@ class Ranges:
 
     # results
 
-    def settled(self, node: Any) -> Any:
+    def settled(self, node: Any, *, is_read: bool = True) -> Any:
         values: dict[str, Any] = {}
         span = self.known.get(node) if isinstance(node, nodes.Expression) and node.type == INT else None
         if span is not None:
             low, high = max(LEAST, self.box.low(span)), min(MOST, self.box.high(span))
+            if is_read and self.stored is not None and low == high and self.is_pure(node):
+                return nodes.Literal(low, at=node.at, low=low, high=high)
             if (low, high) != (node.low, node.high):
                 values = {"low": low, "high": high}
-        if node.checks:
+        if node.checks and self.is_visited(node):
             left = self.left(node)
             if left != node.checks:
                 values["checks"] = left
+        if isinstance(node, nodes.Store):
+            return replace(
+                node, place=self.settled(node.place, is_read=False), value=self.settled(node.value), **values
+            )
         made = rebuilt(node, self.settled, **values)
         return replace(node) if made is node else made  # from here on, two places are two nodes
+
+    def is_pure(self, node: nodes.Expression) -> bool:
+        """Return whether evaluating a visited expression cannot fail and changes nothing."""
+        for item in inside([node]):
+            if isinstance(item, nodes.Fits) or (item.checks and (not self.is_visited(item) or self.left(item))):
+                return False
+            if isinstance(item, nodes.Call):
+                made = self.program.functions[item.function]
+                if made.can_fail or made.effects.writes:
+                    return False
+        return True
+
+    def is_visited(self, node: nodes.Node) -> bool:
+        return all(part in self.known for part in parts(node) if isinstance(part, nodes.Expression))
 
     def left(self, node: nodes.Node) -> Failures:
         match node:

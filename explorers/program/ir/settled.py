@@ -4,18 +4,16 @@ keep their names, so that `range(c.brokers)` remains the range of all brokers.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 from fencepost.explorers.program.ir import nodes
-from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Literal, Node, Order, Slot
+from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Literal, Node, Slot
 from fencepost.explorers.program.ir.program import Function, Program, inside, rebuilt
-from fencepost.explorers.program.ir.ranges import with_ranges
+from fencepost.explorers.program.ir.ranges import HOLDS, with_ranges
 from fencepost.explorers.program.ir.translate import with_effects
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.records import Scalar
 
-HOLDS = dict(zip(Order, (eq, ne, lt, le, gt, ge), strict=True))
 NEUTRAL = {BinaryOp.AND: -1, BinaryOp.OR: 0, BinaryOp.XOR: 0}
 
 

@@ -54,12 +54,11 @@ def test_every_tier_finds_the_same_with_any_number_of_workers(
 ) -> None:
     options = Options(workers=1, deadlock=True, compact=compact)
     wanted = shared(ask(name, values, options))
-    used = {Tier.CHEAP: ["cheap"], Tier.OPTIMIZED: ["optimized"], Tier.SWAP: ["cheap", "optimized"]}
     for tier in Tier:
         monkeypatch.setenv(NAMED, tier)
         for workers in (1, 3):
             found = ask(name, values, replace(options, workers=workers))
-            assert tiers_of(found) == used[tier]
+            assert tiers_of(found) == (["cheap", "optimized", "exact"] if tier is Tier.SWAP else [tier])
             assert shared(found) == wanted
 
 
@@ -69,7 +68,7 @@ def test_a_search_that_changes_over_may_stop_and_go_on_with_other_code(
 ) -> None:
     whole = Options(workers=2, deadlock=True, compact=compact)
     wanted = shared(ask(name, values, whole))
-    for number, tier in enumerate((Tier.SWAP, Tier.OPTIMIZED, Tier.CHEAP, Tier.SWAP)):
+    for number, tier in enumerate((Tier.SWAP, Tier.EXACT, Tier.CHEAP, Tier.SWAP)):
         monkeypatch.setenv(NAMED, tier)
         limit = 300 * (number + 1) if number < 3 else None
         part = ask(name, values, replace(whole, max_states=limit, checkpoint=str(tmp_path), resume=number > 0))
@@ -88,6 +87,7 @@ def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Start without compiled code, and make every search seem worth optimized code."""
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(tiers, "WORTH", -1)
+    monkeypatch.setattr(tiers, "WORTH_EXACT", float("inf"))
     monkeypatch.setattr(tiers, "ENOUGH", 0)
     monkeypatch.setattr(tiers, "_optimizer", tiers._Optimizer())
 
@@ -164,4 +164,7 @@ def test_the_rest_of_a_search_is_estimated_from_the_growth_of_its_levels() -> No
 def test_an_unknown_tier_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(NAMED, "fast")
     message = refused(*KIP320)
-    assert message == "fencepost: FENCEPOST_TIER is 'fast', which is not a tier. Tiers are: cheap, optimized, swap.\n"
+    assert (
+        message
+        == "fencepost: FENCEPOST_TIER is 'fast', which is not a tier. Tiers are: cheap, optimized, exact, swap.\n"
+    )
