@@ -35,15 +35,15 @@ KINDS = {
 }  # fmt: skip
 """Faults and operator actions in Kafka's words, singular and plural."""
 SAID = {
-    "lost": "loses", "leaderless": "no leader", "out": "broker out", "not-measured": "not measured", "kept": "kept",
-    "safe": "safe", "impossible": "no spare broker",
+    "lost": "loses", "leaderless": "no leader", "out": "broker out", "returned": "shows",
+    "not-measured": "not measured", "kept": "kept", "safe": "safe", "impossible": "no spare broker",
 }  # fmt: skip
 """Outcomes of operations, in one or two words."""
 MAY = {
     "lost": "{care}it can lose records", "leaderless": "{care}a partition can stay without a leader",
-    "out": "{care}a broker can stay out", "not-measured": "not measured",
-    "kept": "{care}no run on a cluster lost a record", "safe": "yes, a complete search lost nothing",
-    "impossible": "no, there is no spare broker",
+    "out": "{care}a broker can stay out", "returned": "{care}a deleted record can be shown again",
+    "not-measured": "not measured", "kept": "{care}no run on a cluster lost a record",
+    "safe": "yes, a complete search lost nothing", "impossible": "no, there is no spare broker",
 }  # fmt: skip
 """Whether an operation may be performed, depending on its outcome."""
 EVENTS = ("fail-a-disk", "lose-power", "slow-metadata")
@@ -218,9 +218,8 @@ def _seen(item: Json) -> str:
     searched += f"; {item['states']:,} states" if item["states"] else ""
     release = item["release"].replace("kafka-", "Kafka ")
     if item["outcome"] == "safe":
-        return (
-            f"The model of {release} loses no records with up to {in_kafka(item['faults'] or {})} ({where}{searched})."
-        )
+        most, does = in_kafka(item["faults"] or {}), item["story"] or "loses no records"
+        return f"The model of {release} {does} with up to {most} ({where}{searched})."
     used = item["faults"]
     faults = "" if used is None else f" by {in_kafka(used)}" if any(used.values()) else " without any fault"
     late = ", with metadata delayed as long as possible" if item["late"] else ""

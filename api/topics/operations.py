@@ -35,9 +35,11 @@ after some minutes.
 """
 ELR_ALONE = ("unclean_shutdown", "last_known_leader", "last_known_leader_check")
 """Constants without effect if ELR is off."""
-OUTCOMES = ("lost", "leaderless", "out", "not-measured", "kept", "safe", "impossible")
+OUTCOMES = ("lost", "leaderless", "out", "returned", "not-measured", "kept", "safe", "impossible")
 """Outcomes of operations, from worst to best. `kept` was observed on clusters; `safe` was proved by a search."""
-HARMFUL = OUTCOMES[:3]
+HARMFUL = OUTCOMES[:4]
+SAFE = {"lost": "loses no records", "returned": "shows no deleted record again"}
+"""What a model does if a search for an outcome finds no history."""
 PLACES = ("clusters", "classes", "model")
 
 
@@ -67,8 +69,7 @@ class Operation:
     against: Mapping[str, str] = field(default_factory=dict)
     constants: str = ""
     three: str = ""
-    also: str = ""
-    also_has: str = ""
+    props: Mapping[str, str] = field(default_factory=lambda: {LOSS: "lost"})
     kinds: tuple[str, ...] = ()
     elr: bool = False
     unclean: bool | None = None
@@ -77,6 +78,11 @@ class Operation:
     traces: tuple[str, ...] = ()
     searched: Mapping[str, str] = field(default_factory=dict)
     alone: tuple[str, ...] = ()
+
+    def takes_part(self, history: Mapping[str, Any]) -> bool:
+        """Return whether a history has one of the operation's faults or actions."""
+        steps = {step.partition(" ")[0] for step in history["steps"]}
+        return any(history["faults"].get(name) or name in steps for name in self.kinds)
 
     @property
     def moves(self) -> bool:
@@ -92,12 +98,10 @@ OPERATIONS = tuple(Operation(**item) for item in _FILE["operation"])
 # searches in the model
 
 
-def question(
-    operation: Operation, version: str, replicas: int, min_isr: int, *, elr: bool, also: bool = False
-) -> dict[str, int]:
-    """Return the constants of an operation's search; constants without effect keep their declared values."""
+def question(operation: Operation, version: str, replicas: int, min_isr: int, *, elr: bool) -> dict[str, int]:
+    """Return the constants of an operation's searches; constants without effect keep their declared values."""
     machine = protocol(PROTOCOL).machine
-    own = _own(operation, replicas, min_isr, also=also)
+    own = _own(operation, replicas, min_isr)
     values = {name: int(value) for name, value in {**machine.version(version).values, "elr": elr, **own}.items()}
     unused = ("log_start_flushed", *(() if operation.moves else ("completion",)))
     unused += () if elr and "directories" in own else ("assignment_keeps_elr",)
@@ -112,11 +116,10 @@ def repairs(values: Mapping[str, int], findings: Sequence[str]) -> dict[str, int
     return {name: int(value) for item in lacking for name, value in item.values.items()}
 
 
-def _own(operation: Operation, replicas: int, min_isr: int, *, also: bool = False) -> Mapping[str, int]:
-    """Return the constants that an operation sets in every release, or those of its second search."""
+def _own(operation: Operation, replicas: int, min_isr: int) -> Mapping[str, int]:
+    """Return the constants that an operation sets in every release."""
     sizes = {"replicas": replicas, "fewer": replicas - 1, "more": replicas + 1}
-    more = operation.also if also else operation.three if replicas > 2 else ""
-    constants = f"{operation.constants} {more}".format(**sizes)
+    constants = f"{operation.constants} {operation.three if replicas > 2 else ''}".format(**sizes)
     return dict(_read(f"{COMMON} {constants} min_isr={min_isr}"))
 
 
@@ -172,7 +175,8 @@ def _row(operation: Operation, asked: Settings) -> Json:
     instead = next((operation.against[name] for name in cause if name in operation.against), operation.instead)
     avoided = [(name, evidence()[name].avoid) for name in names if name in evidence()]
     harm = shown[0]["outcome"] if shown else ""
-    half = bool(exact) and _lacks_second(operation, asked)
+    unsearched = _unsearched(operation, asked) if exact else ""
+    outcome = "not-measured" if unsearched and outcome == "safe" else outcome
     after = AFTER["lost"] if harm == "lost" else next((AFTER[name] for name in names if name in AFTER), None)
     return {
         "operation": operation.name,
@@ -186,9 +190,17 @@ def _row(operation: Operation, asked: Settings) -> Json:
         "after": after if harm in HARMFUL else None,
         "show": shown[0]["show"] if shown else None,
         "page": f"docs/kafka/findings/{names[0].lower()}.md" if names and names[0].startswith("HYP-") else None,
-        "measure": None if not half and (exact or outcome == "impossible") else _measure(operation, asked, also=half),
+        "measure": (
+            None
+            if not unsearched and (exact or outcome == "impossible")
+            else _measure(operation, asked, unsearched or LOSS)
+        ),
         "unmodelled": (
-            operation.also_has if half else f"its search lacks {apart[0]}" if apart else _unmodelled(operation, asked)
+            f"whether it {SAFE[operation.props[unsearched]]}"
+            if unsearched
+            else f"its search lacks {apart[0]}"
+            if apart
+            else _unmodelled(operation, asked)
         ),
     }
 
@@ -199,10 +211,13 @@ def _without_bystanders(item: Json) -> Json:
     return {**item, "differs": [name for name in item["differs"] if name != "brokers"]} if few else item
 
 
-def _lacks_second(operation: Operation, asked: Settings) -> bool:
-    mine = {"operation": operation.name, "also": True, "replicas": asked.replicas, "min_isr": asked.min_isr}
-    rows = (row for row in load("operations").get("rows", ()) if row.items() >= {**mine, "elr": asked.elr}.items())
-    return bool(operation.also) and asked.replicas > 2 and not any(asked.version in row["versions"] for row in rows)
+def _unsearched(operation: Operation, asked: Settings) -> str:
+    """Return a property that no search decided for these settings if one decided another, or an empty string."""
+    mine = {"operation": operation.name, "replicas": asked.replicas, "min_isr": asked.min_isr, "elr": asked.elr}
+    rows = [row for row in load("operations").get("rows", ()) if row.items() >= mine.items()]
+    rows = [row for row in rows if asked.version in row["versions"] and not row["undetermined"]]
+    found = {row.get("prop", LOSS) for row in rows if not row["front"] or any(map(operation.takes_part, row["front"]))}
+    return next((prop for prop in operation.props if found and prop not in found), "")
 
 
 def _unmodelled(operation: Operation, asked: Settings) -> str | None:
@@ -295,27 +310,27 @@ def _on_classes(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _in_model(operation: Operation, asked: Settings) -> Iterator[Json]:
-    firsts: list[dict[str, int]] = []  # a second search is not safe without the first
-    for row in sorted(load("operations").get("rows", ()), key=lambda row: "also" in row):
+    for row in load("operations").get("rows", ()):
         if row["operation"] != operation.name or asked.version not in row["versions"] or row["elr"] != asked.elr:
             continue
-        front = [item for item in row["front"] if any(item["faults"].get(name) for name in operation.kinds)]
-        also = row.get("also", False)
-        values = question(operation, asked.version, row["replicas"], row["min_isr"], elr=row["elr"], also=also)
-        own = _own(operation, row["replicas"], row["min_isr"], also=also)
+        front, prop = list(filter(operation.takes_part, row["front"])), row.get("prop", LOSS)
+        values = question(operation, asked.version, row["replicas"], row["min_isr"], elr=row["elr"])
+        own = _own(operation, row["replicas"], row["min_isr"])
         sizes = {"replicas": row["replicas"], "min_isr": row["min_isr"], "brokers": values["brokers"]}
-        firsts += [] if also else [sizes]
         made: Json = {
             **_blank("model", asked.version, asked, operation, elr=row["elr"], **sizes),
             "states": row["states"],
             "late": True,
             "repaired": row.get("repaired", []),
-            "show": _search(asked.version, {"elr": row["elr"], **own, **repairs(values, row.get("repaired", ()))}),
+            "show": _search(
+                asked.version, {"elr": row["elr"], **own, **repairs(values, row.get("repaired", ()))}, prop
+            ),
         }
-        if not row["front"] and not row["undetermined"] and not (also and sizes not in firsts):
-            yield {**made, "outcome": "safe", "faults": row["most"]}
+        if not row["front"] and not row["undetermined"]:
+            yield {**made, "outcome": "safe", "faults": row["most"], "story": SAFE[operation.props[prop]]}
         for item in front:
-            yield _lost(made, item, [name for name in item["by"] if name in _known(asked)])
+            found = _lost(made, item, [name for name in item["by"] if name in _known(asked)])
+            yield {**found, "outcome": operation.props[prop]}
 
 
 def _by_version(operation: Operation, asked: Settings) -> Iterator[Json]:
@@ -434,7 +449,7 @@ def _blank(
     }
 
 
-def _measure(operation: Operation, asked: Settings, *, also: bool = False) -> str | None:
+def _measure(operation: Operation, asked: Settings, prop: str) -> str | None:
     sizes, release = [asked.replicas, asked.min_isr], asked.release or patches_read(asked.version)[0]
     story = next((name for name, own in operation.scenarios.items() if own == sizes), None)
     if story and not operation.constants and asked.acks == "all":
@@ -447,11 +462,11 @@ def _measure(operation: Operation, asked: Settings, *, also: bool = False) -> st
         or asked.min_isr > asked.replicas
     ):
         return None
-    own = _own(operation, asked.replicas, asked.min_isr, also=also)
-    return _search(asked.version, {"elr": asked.elr, **own, "unclean_election": asked.unclean_election})
+    own = _own(operation, asked.replicas, asked.min_isr)
+    return _search(asked.version, {"elr": asked.elr, **own, "unclean_election": asked.unclean_election}, prop)
 
 
-def _search(version: str, given: Mapping[str, Any]) -> str:
+def _search(version: str, given: Mapping[str, Any], prop: str = LOSS) -> str:
     machine = protocol(PROTOCOL).machine
     declared = machine.constants.declared()
     usual = machine.version(version).values if version else {}
@@ -461,7 +476,7 @@ def _search(version: str, given: Mapping[str, Any]) -> str:
         if name in ("brokers", "min_isr") or number != int(usual.get(name, declared[name].default)):
             text = declared[name].show(number)
             shown.append(f"{name}={text if isinstance(text, bool | int) else repr(str(text))}")
-    return f'`fencepost.faults("{PROTOCOL}", prop="{LOSS}", {", ".join(shown)})`'
+    return f'`fencepost.faults("{PROTOCOL}", prop="{prop}", {", ".join(shown)})`'
 
 
 def patches_read(version: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Measure the losses of each operation, by release and settings: `python -m benchmarks.figures.operations`.
+"""Measure the harm of each operation, by release and settings: `python -m benchmarks.figures.operations`.
 
 Rows already measured with this model and these constants are skipped, so the command may be interrupted and restarted.
 Writes invariants/figures/operations.json.
@@ -29,54 +29,54 @@ SIZES = (
 """Replicas, min ISR and ELR of the measured rows, the most common first."""
 
 
-def grouped(operation: Operation, replicas: int, min_isr: int, *, elr: bool, also: bool = False) -> Iterator[list[str]]:
+def grouped(operation: Operation, replicas: int, min_isr: int, *, elr: bool) -> Iterator[list[str]]:
     """Yield groups of releases that agree in everything that an operation depends on."""
     groups: dict[str, list[str]] = {}
     if operation.constants and (elr or not operation.elr):
         for version in protocol(PROTOCOL).machine.versions:
             if not elr or version.name >= "kafka-4.0":
-                asked = question(operation, version.name, replicas, min_isr, elr=elr, also=also)
+                asked = question(operation, version.name, replicas, min_isr, elr=elr)
                 groups.setdefault(repr(sorted(asked.items())), []).append(version.name)
     yield from reversed(groups.values())
 
 
-def measured(values: dict[str, int], kinds: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the fewest faults that lose an acknowledged record, each with the findings that cause the loss.
+def measured(values: dict[str, int], operation: Operation, prop: str = LOSS) -> dict[str, Any]:
+    """Return the fewest faults that violate the property, each with the findings that cause it.
 
-    If no such history has a fault of these kinds, the findings that lose a record without faults are fixed.
+    If the operation takes no part in such a history, the findings that violate it without are fixed.
     """
-    first, repaired = lost_in(values), set[str]()
+    first, repaired = broken_in(values, prop), set[str]()
     found = first
-    while kinds and found["front"] and not any(item["faults"].get(name) for item in found["front"] for name in kinds):
+    while operation.kinds and found["front"] and not any(map(operation.takes_part, found["front"])):
         without = {name for item in found["front"] for name in item["by"]}
         if not without:
             return first
         repaired |= without
-        found = lost_in({**values, **repairs(values, tuple(repaired))})
+        found = broken_in({**values, **repairs(values, tuple(repaired))}, prop)
     return {**found, "repaired": sorted(repaired)} if repaired and found["front"] else first
 
 
-def lost_in(values: dict[str, int]) -> dict[str, Any]:
+def broken_in(values: dict[str, int], prop: str) -> dict[str, Any]:
     found = api.faults(
-        "replication", prop=LOSS, constants=values, compact=True, workers=1, budget=SECONDS, max_states=MOST_STATES
+        "replication", prop=prop, constants=values, compact=True, workers=1, budget=SECONDS, max_states=MOST_STATES
     )
     (point,) = found.to_dict()["grid"]
-    front = [{**item, "by": causes(values, item)} for item in point["front"]]
+    front = [{**item, "by": causes(values, item, prop)} for item in point["front"]]
     asked = {name: point[name] for name in ("most", "undetermined", "states", "omission")}
     asked["omission"] = float(f"{asked['omission'] * 1.05:.1e}")  # rounded up, to keep the file small
     return {**asked, "front": [{name: item[name] for name in ("faults", "length", "steps", "by")} for item in front]}
 
 
-def causes(values: dict[str, int], history: dict[str, Any]) -> list[str]:
-    """Return the findings each of which loses the record with these faults while all others are fixed.
+def causes(values: dict[str, int], history: dict[str, Any], prop: str) -> list[str]:
+    """Return the findings each of which violates the property with these faults while all others are fixed.
 
-    The list is empty if the record is lost with all of them fixed. The loss may be by this history, or by another one
+    The list is empty if it is violated with all of them fixed. The violation may be by this history, or by another one
     if this one is refused.
     """
     lacking, faults = [item.finding for item in MACHINE.missing(values)], history["faults"]
     given = {**values, **{name: 0 for name in BUDGETS if name not in faults}, **faults}
     by = {name: {**given, **repairs(values, tuple({*lacking} - {name}))} for name in ("", *lacking)}
-    taken = [name for name, constants in by.items() if loses(constants, history)]
+    taken = [name for name, constants in by.items() if violates(constants, history, prop)]
     if taken:
         return [] if "" in taken else taken
     alone = {}
@@ -84,7 +84,7 @@ def causes(values: dict[str, int], history: dict[str, Any]) -> list[str]:
         made = api.check(
             "replication",
             constants=constants,
-            only=[LOSS],
+            only=[prop],
             stop_on_violation=True,
             compact=True,
             workers=1,
@@ -93,13 +93,13 @@ def causes(values: dict[str, int], history: dict[str, Any]) -> list[str]:
         alone[name] = str(made.verdict) == "violated"
         if alone.get(""):
             return []
-    return [name for name, loses in alone.items() if loses]
+    return [name for name, breaks in alone.items() if breaks]
 
 
-def loses(constants: dict[str, int], history: dict[str, Any]) -> bool:
+def violates(constants: dict[str, int], history: dict[str, Any], prop: str) -> bool:
     point = {"constants": MACHINE.set_constants(constants).shown}
     try:
-        history_of_faults({"protocol": PROTOCOL, "property": {"name": LOSS}}, point, history)
+        history_of_faults({"protocol": PROTOCOL, "property": {"name": prop}}, point, history)
     except FencepostError:
         return False
     return True
@@ -122,23 +122,24 @@ def add(rows: list[dict[str, Any]], row: dict[str, Any]) -> None:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rows", type=int, default=sys.maxsize, metavar="N", help="Stop after this many rows.")
-    left = options.parse_args().rows
+    options.add_argument("--only", nargs="+", default=[item.name for item in OPERATIONS], metavar="OPERATION")
+    given = options.parse_args()
+    left = given.rows
     mark = operations_mark()
     known = load("operations")
     rows: list[dict[str, Any]] = list(known["rows"]) if known.get("mark") == mark else []
     for replicas, min_isr, elr in SIZES:
-        for operation, also in ((item, also) for item in OPERATIONS for also in (False, True)):
-            second = also and operation.also and replicas > 2
-            for versions in grouped(operation, replicas, min_isr, elr=elr, also=also) if second or not also else ():
+        for operation, prop in ((item, prop) for item in OPERATIONS if item.name in given.only for prop in item.props):
+            for versions in grouped(operation, replicas, min_isr, elr=elr):
                 key = {"operation": operation.name, "replicas": replicas, "min_isr": min_isr, "elr": elr}
-                key |= {"also": True} if also else {}
-                alike = (row for row in rows if row.items() >= key.items() and row.get("also", False) == also)
+                key |= {} if prop == LOSS else {"prop": prop}
+                alike = (row for row in rows if row.items() >= key.items() and row.get("prop", LOSS) == prop)
                 if not left or any({*versions} <= {*row["versions"]} for row in alike):
                     continue
                 left -= 1
                 begun = time.monotonic()
-                values = question(operation, versions[0], replicas, min_isr, elr=elr, also=also)
-                row = {**key, "versions": versions, **measured(values, operation.kinds)}
+                values = question(operation, versions[0], replicas, min_isr, elr=elr)
+                row = {**key, "versions": versions, **measured(values, operation, prop)}
                 add(rows, row)
                 save("operations", {"mark": mark, "rows": rows})
                 done = {name: row[name] for name in ("versions", "undetermined", "states")}
