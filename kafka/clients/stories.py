@@ -190,12 +190,12 @@ STORIES = (
           ("follower-serves 0 1", *TRIES * 2, "follower-begins-later 0", *TRIES * 2, "client-has-more 0", *TRIES),
           ("errors-end-a-preference", "recovers"), ("franz-go==1.18.0",), ("franz-go==1.18.1", "java==4.4.0")),
     Story("lease-that-ends", "KIP-392",
-          "The lease of a preferred replica ends (`metadata.max.age.ms`, in franz-go "
-          "`RecheckPreferredReplicaInterval`; always five minutes in librdkafka, where this is not played). The "
+          "The lease of a preferred replica ends (`metadata.max.age.ms`). It is always five minutes in "
+          "librdkafka and has its own option in franz-go, so neither is played. The "
           "client has to ask the leader again.",
           {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
           ("follower-serves 0 1", *TRIES * 2, "client-lease-ends", "client-has-more 0", *TRIES * 2),
-          ("preferred-replica-is-used",), (), ("java==4.4.0", "franz-go==1.22.2", "sarama==1.61.1")),
+          ("preferred-replica-is-used",), (), ("java==4.4.0", "sarama==1.61.1")),
     Story("follower-that-stops", "found here",
           "The preferred replica stops. franz-go does not fetch from the leader, but asks for metadata without pause; "
           "its lease lasts longer than the play.",

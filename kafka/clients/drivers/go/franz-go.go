@@ -53,7 +53,6 @@ func consumeWith(c command) (*kgo.Client, error) {
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{c.Topic: from}),
 		kgo.ConsumeResetOffset(reset),
 		kgo.Rack(c.Rack),
-		kgo.RecheckPreferredReplicaInterval(time.Duration(c.MaxAge) * time.Millisecond),
 		kgo.FetchMaxWait(20*time.Millisecond))...)
 }
 
