@@ -197,8 +197,8 @@ STORIES = (
           ("follower-serves 0 1", *TRIES * 2, "client-lease-ends", "client-has-more 0", *TRIES * 2),
           ("preferred-replica-is-used",), (), ("java==4.4.0", "sarama==1.61.1")),
     Story("follower-that-stops", "found here",
-          "The preferred replica stops. franz-go does not fetch from the leader, but asks for metadata without pause; "
-          "its lease lasts longer than the play.",
+          "The preferred replica stops. After a connection error, franz-go keeps the replica until its "
+          "`RecheckPreferredReplicaInterval` ends (30 minutes by default), so it does not fetch from the leader.",
           {"brokers": 2, "partitions": 1, "changes": 2, "elections": 1, "restarts": 1, "consumer": 1},
           ("follower-serves 0 1", *TRIES * 2, "broker-stops 1", "client-has-more 0", *TRIES * 2),
           ("recovers",), ("franz-go==1.22.2",),
