@@ -115,7 +115,7 @@ def test_answers_have_what_was_assumed_where_it_was_seen_and_what_to_do(tmp_path
         ("advise", {"replicas": 0}, "1 or more"),
         ("advise", {"replicas": "three"}, "replicas cannot be 'three': write a whole number"),
         ("advise", {"brokrs": 3}, "Did you mean 'brokers'?"),
-        ("advise", {"operation": "replace disk"}, "Did you mean 'replace a disk'?"),
+        ("advise", {"operation": "replace disk"}, "Did you mean 'replace-a-disk'?"),
         ("advise", {"operation": "turn-elr-off", "kafka": "3.9"}, "have no ELR"),
         ("check", {}, "needs protocol: write protocol"),
         pytest.param("audit", {"paths": ["/nowhere"]}, "/nowhere does not exist", marks=needs_audit),
