@@ -17,7 +17,7 @@ HEADERS = (
     *("initial", "property", "for", "verdict", "fairness", "without", "source", "why"),
 )
 A_TRACE = f"A trace is a text file that starts with `format: {FORMAT}`."
-A_HISTORY = "To play histories of real clients, use `fencepost.conform_clients(NAME, traces=FILE)`."
+A_HISTORY = "To run histories against real clients, use `fencepost.conform_clients(NAME, traces=FILE)`."
 LONGEST = 1 << 27
 """Maximum size of a trace, in bytes."""
 AN_EXAMPLE = "counterexamples/archive/kip101-weak-isr.trace"

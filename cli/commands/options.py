@@ -172,7 +172,7 @@ class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the new
 
 
 def refuse_program(option: str, value: Path) -> None:
-    """Raise UsageError if an option names an existing Python file, under any name."""
+    """Raise UsageError if an option's value is an existing Python file or a link to one."""
     target = value.resolve()
     if target.suffix == ".py" and target.exists():
         raise UsageError(f"{option} names {value}, a Python file that already exists. Choose another file.")

@@ -44,7 +44,7 @@ SCREEN = 80
 
 
 def results(*, must_be_read: bool = False, narrow: bool = False) -> Console:
-    """Return the console for results. If `narrow`, it is as wide as a first screen. Rich reads NO_COLOR itself.
+    """Return the console for results. If `narrow`, it is at most 80 columns wide. Rich reads NO_COLOR itself.
 
     If the reader is gone, the remaining output is discarded and the exit status does not change; with `must_be_read`,
     BrokenPipeError is raised instead.

@@ -119,7 +119,7 @@ def prepared() -> Iterator[Path]:
 
 
 def _make(folder: Path) -> None:
-    """Write the page to a temporary folder, remove unused older ones, and rename the new one unless its name exists."""
+    """Write the page to a temporary folder and, unless the target exists, rename it. Remove unused older folders."""
     aside = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
         page.write(aside)

@@ -169,9 +169,9 @@ COVERAGE = (
     "([conformance](kafka/conformance.md#claims-that-no-state-machine-can-decide))."
 )
 INTRODUCTION = (
-    "Runs of the catalogue decide each entry. `fencepost check --profile ci` executes all runs, and fails if a "
-    "verdict, a count of states, a depth or the length of a shortest trace differs from the pinned value. A verdict "
-    "applies only to the constants of its runs. If a bound cut off steps, the verdict is marked, and holds only "
+    "The catalogue's runs determine the verdict of each entry. `fencepost check --profile ci` executes all runs, and "
+    "fails if a verdict, a count of states, a depth or the length of a shortest trace differs from the pinned value. A "
+    "verdict applies only to the constants of its runs. If a bound cut off steps, the verdict is marked and holds only "
     "below that bound. `fencepost guarantees ID` shows an entry with every run and all its constants."
 )
 

@@ -191,7 +191,7 @@ class Graph:
     """A graph and a question as kernel arguments: addresses of arrays, which this object keeps alive.
 
     Each state has `offsets` (with one more at the end) and `marks`. Each edge has `targets`, `classes` and, if not
-    empty, the cost `by_edge`. For each class, `allowed` is a flag and `costs` a cost.
+    empty, the cost `by_edge`. For each class, `allowed` holds a flag and `costs` a number.
     """
 
     def __init__(

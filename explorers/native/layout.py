@@ -274,7 +274,7 @@ class Spot(NamedTuple):
 
 class ArraySpots(NamedTuple):
     length: int
-    """Position of its length among the numbers that depend on constants."""
+    """Position of the array's length among the numbers that depend on constants."""
     elements: tuple[Any, ...]
 
 

@@ -438,7 +438,7 @@ def at_most(one: Value, other: Value) -> Flag:
 
 
 def size(value: Value) -> int | Num:
-    """Return the number of members of a set, which must be nonnegative as a number."""
+    """Return the size of a set. The integer that represents the set must be nonnegative."""
     return total(mask(value).bits)
 
 

@@ -227,7 +227,7 @@ class Copy:
     topic_id: str
     high_watermark: int
     start: int
-    """First offset. Earlier records were deleted because of retention or by a request."""
+    """First offset. Earlier records were deleted by retention or by a DeleteRecords request."""
     stopped: bool
     epochs: tuple[tuple[int, int], ...]
     """Leader epochs and their start offsets, from the checkpoint."""

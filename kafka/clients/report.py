@@ -61,7 +61,7 @@ class Failure:
     again: int = 0
     plays: int = 0
     kept: Counter[str] = field(default_factory=Counter)
-    """For replays without the violation, what differed."""
+    """How the replays that did not repeat the violation differed from it."""
 
     @property
     def is_steady(self) -> bool:
@@ -78,7 +78,7 @@ class ClientOutcome:
     broken: Counter[str] = field(default_factory=Counter)
     failures: dict[str, list[Failure]] = field(default_factory=dict)
     exercised_in: Counter[str] = field(default_factory=Counter)
-    """By rule, the number of histories in which the client could have violated it."""
+    """Number of histories in which the client could have violated a rule, by rule."""
     undone: Counter[str] = field(default_factory=Counter)
     begun_again: Counter[str] = field(default_factory=Counter)
     """Number of histories that had to be played twice, by reason."""

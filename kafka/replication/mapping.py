@@ -182,7 +182,7 @@ LIMITS: tuple[str, ...] = (
     ("In the model, a log contains no leader epochs without records. In Kafka, a follower that was the leader but "
         "wrote nothing sends such an epoch in its fetch. If the leader answers that the logs diverge there, the "
         "answer is handled at once, and the next fetch is compared. This is impossible if the answer truncates "
-        "records or the follower has gone down since; the history is then not followed further."),
+        "records or the follower has gone down since; in that case, the history is abandoned."),
     ("The controller lets a broker shut down once every active broker has confirmed the change in a heartbeat. If "
         "a broker is down, Kafka also waits until that broker is fenced; the model does not. Kafka therefore allows "
         "less than the model, and such a history is not followed further."),
@@ -199,7 +199,7 @@ LIMITS: tuple[str, ...] = (
         "followed further."),
     ("A follower with an empty log accepts no answer from an earlier leader epoch, because it must first find out "
         "where to truncate. It need not do so if it was the leader of an epoch in between and wrote nothing; the "
-        "history is then not followed further."),
+        "history is then abandoned."),
     ("The driver does not include Raft, controller failover, the network client, fetch sessions, quotas, tiered "
         "storage or transactions."),
 )  # fmt: skip

@@ -37,7 +37,7 @@ class Repair:
     sentence: str
     values: Mapping[str, int]
     where: Mapping[str, int] = field(default_factory=dict)
-    """Constants that the fix sets in versions that need it."""
+    """Constants whose values a version must already have to need the fix."""
 
 
 REPAIRED = "-repaired"

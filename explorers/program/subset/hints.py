@@ -154,7 +154,7 @@ def part_of(node: ast.expr, kind: Type) -> str:
 
 
 def is_of_python(found: types.FunctionType) -> bool:
-    """Return whether a function belongs to Python's library, whose text engines do not read."""
+    """Return whether a function is in Python's standard library. Engines do not read its source."""
     file = Path(found.__code__.co_filename)
     return file.is_relative_to(Path(os.__file__).parent) and not any(part.endswith("-packages") for part in file.parts)
 

@@ -404,7 +404,7 @@ class Guards:
     protocol.
     """
     declared: tuple[str, ...]
-    """Constants whose bounds guards or effects implement, in the constants' order."""
+    """Constants whose bounds are implemented by guards or effects, in the order of the constants."""
     numbers: dict[tuple[str, int], int] = field(default_factory=dict, compare=False)
     """Guards, keyed by action and by the instruction that raised the error."""
 

@@ -78,7 +78,8 @@ def leader_stops(stage: Stage, leader: int, empty: int, records: int) -> None:
     """
     stage.show_disks()
     stage.tell(
-        f"Broker {leader}, the only member of the ISR, restarts. Broker {empty} has copied part of {records:,} records."
+        f"Broker {leader}, the only member of the ISR, restarts. Broker {empty} has copied only some of the "
+        f"{records:,} records."
     )
     stage.shut_down(leader)
     if stage.reaches(15, leader=empty):
