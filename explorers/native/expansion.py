@@ -254,8 +254,9 @@ class Expansion:
     def change_to(self, kernels: Kernels) -> None:
         """Continue with other code for the same rows. No kernel may be running."""
         if kernels.source is not self.kernels.source:
+            self._checks = kernels.checks(self.constants)
             for worker in self.pool.workers:
-                worker.checks = kernels.checks(self.constants)
+                worker.checks = self._checks.copy()
                 count_bounds(kernels.source, worker.checks, self.position.counting)
         self.kernels, self.module = kernels, kernels.module
 

@@ -28,7 +28,7 @@ of the time, so the factor is 2.2 if both share a processor, 1 with one worker a
 workers, one of which is suspended.
 """
 WORTH_EXACT = 5.0
-"""The same for exact code, which serves only one run's constants, but takes 0.78 of the time of optimized code."""
+"""The same for exact code, which serves only one run's constants, but takes 0.77 of the time of optimized code."""
 ENOUGH = 50_000
 """Number of states from which the rate of a search is meaningful; before that, most of the time is startup."""
 LEAST_FALL = 0.01

@@ -10,10 +10,11 @@ import pytest
 from fencepost.cli.failures import explain
 from fencepost.cli.status import Exit
 from fencepost.explorers.cross_check import CrossCheck, CrossCheckError, Partitions, cross_check, draw
-from fencepost.explorers.native.compile import begin, generate
+from fencepost.explorers.native.compile import begin, generate, load
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Result
+from fencepost.invariants.protocols import protocol
 from fencepost.model.language import Machine, eventually, weak
 
 from tests.helpers.written import machine_of
@@ -99,6 +100,16 @@ def test_true_code_agrees_in_every_state(*, compact: bool) -> None:
     found = cross_check(made, result, None if compact else 1 << 20)
     assert found.of == (29 * 30 // 2 if compact else (SIDE + 1) ** 2)
     assert compact or found.whole
+
+
+def test_exact_code_that_a_search_changed_to_agrees_too() -> None:
+    found = protocol("kip320")
+    constants = found.machine.set_constants({"replicas": 2})
+    made = Search(found.machine, constants, (), Options(workers=1))
+    result = made.run()
+    assert made.kernels.source.specialize is not None
+    made.change_to(load(made.kernels.source.specialize(constants)))
+    assert cross_check(made, result, 300).states == 300
 
 
 def at_the_end(s: Any, c: Any) -> bool:
