@@ -16,11 +16,10 @@ from typing import NamedTuple
 
 from fencepost.explorers.search import values_of
 from fencepost.invariants.catalogue import runs
-from fencepost.invariants.protocols import protocol
+from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.invariants.run import Run
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.interpreter import Interpreter
-from fencepost.model.protocols import MACHINES
 
 FEWEST, MOST = 300, 6_000
 """The range of states for measured runs: the largest run of each protocol in the range, or the smallest above it."""
@@ -121,7 +120,7 @@ def run_of(name: str) -> Run | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=[item.name for item in MACHINES], help="protocols; all by default")
+    parser.add_argument("names", nargs="*", default=[*PROTOCOLS], help="protocols; all by default")
     print(f"{'states':>9} {'deadlocks':>10} {'properties':>11}  {'seconds':>7}  run")
     for name in parser.parse_args().names:
         found = run_of(name)

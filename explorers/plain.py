@@ -10,7 +10,6 @@ from dataclasses import replace
 from fencepost.explorers import verdict
 from fencepost.explorers.liveness.reference import with_behaviours
 from fencepost.explorers.paths import with_late_faults, with_way
-from fencepost.explorers.program.ir.interchange import require_interchangeable
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.running.interrupts import Signals, Stoppable, peak_memory
@@ -34,6 +33,8 @@ class PlainSearch(Stoppable):
         self.plain = Interpreter(machine, constants, normalize=options.normalize, symmetry=symmetry)
         self.constants = constants
         if options.symmetry:
+            from fencepost.explorers.program.ir.interchange import require_interchangeable
+
             require_interchangeable(translate(machine, properties), constants)
         self.guards = guards_of(check(machine, properties))
         self.parents: dict[Key, Key | None] = {}

@@ -1,37 +1,15 @@
-"""Protocols: a named machine with the properties that are checked on it."""
+"""Protocols: a named machine with the properties that are checked on it. A protocol is imported when it is first asked
+for, because importing all of them takes a tenth of a second.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
-from fencepost.invariants import (
-    broker_sessions,
-    controller_failover,
-    follower_reads,
-    follower_reads_cases,
-    follower_reads_live,
-    hints_and_tokens,
-    idempotent_producer,
-    leader_discovery,
-    lineage,
-    metadata_reads,
-    quorum,
-    quorum_liveness,
-    recovery,
-    replication,
-    replication_liveness,
-    replication_witnesses,
-    tiers,
-    topic_deltas,
-    visible,
-    watermark_propagation,
-)
-from fencepost.model.cluster import state as cluster
 from fencepost.model.language import Action, Machine, Property
 from fencepost.model.language.errors import require_known
-from fencepost.model.lineage import base
-from fencepost.model.protocols import MACHINES
 
 
 @dataclass(frozen=True)
@@ -79,41 +57,146 @@ class Protocol:
         return tuple(known[name] for name in dict.fromkeys(names))
 
 
-_PROPERTIES = {
-    "replication": replication.PROPERTIES, "quorum": quorum.PROPERTIES, "metadata-reads": metadata_reads.PROPERTIES,
-    "leader-discovery": leader_discovery.PROPERTIES, "hints-and-tokens": hints_and_tokens.PROPERTIES,
-    "follower-reads": follower_reads.PROPERTIES, "watermark-propagation": watermark_propagation.PROPERTIES,
-    "controller-failover": controller_failover.PROPERTIES, "unclean-recovery": recovery.PROPERTIES,
-    "broker-sessions": broker_sessions.PROPERTIES, "topic-deltas": topic_deltas.PROPERTIES,
-    "idempotent-producer": idempotent_producer.PROPERTIES, "tiers": tiers.PROPERTIES,
-}  # fmt: skip
-"""Properties of each machine. Machines not listed are published models, which share their properties."""
-_ON_REQUEST = {
-    "replication": (*replication_witnesses.PROPERTIES, *replication_liveness.PROPERTIES),
-    "controller-failover": (*controller_failover.ON_REQUEST, *controller_failover.LIVENESS),
-    "quorum": quorum_liveness.PROPERTIES, "metadata-reads": metadata_reads.LIVENESS,
-    "leader-discovery": leader_discovery.LIVENESS, "hints-and-tokens": hints_and_tokens.LIVENESS,
-    "watermark-propagation": watermark_propagation.ON_REQUEST, "broker-sessions": broker_sessions.LIVENESS,
-    "topic-deltas": topic_deltas.LIVENESS, "idempotent-producer": idempotent_producer.LIVENESS, "tiers": tiers.LIVENESS,
-    "follower-reads": (*follower_reads_cases.ON_REQUEST, *follower_reads_live.PROPERTIES),
-}  # fmt: skip
-"""Properties that are checked only if they are named."""
+def _lineage(name: str) -> Protocol:
+    """Return a published model. They share their properties."""
+    from fencepost.invariants import lineage, visible
+    from fencepost.model.lineage import kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
 
-_VISIBLE: dict[type, tuple[Callable[..., int], ...]] = {base.State: visible.LINEAGE, cluster.State: visible.REPLICATION}
-"""Parts of a state that clients see, by the state's class."""
+    parts = {"truncate-to-hwm": truncate_to_hwm, "kip101": kip101, "kip279": kip279,
+        "kip320-first-try": kip320_first_try, "kip320": kip320}  # fmt: skip
+    return Protocol(parts[name].MACHINE, lineage.PROPERTIES, visible=visible.LINEAGE)
 
-PROTOCOLS: dict[str, Protocol] = {
-    machine.name: Protocol(
-        machine,
-        _PROPERTIES.get(machine.name, lineage.PROPERTIES),
-        _ON_REQUEST.get(machine.name, ()),
-        _VISIBLE.get(machine.state, ()),
-    )
-    for machine in MACHINES
-}
 
-LINEAGE = tuple(machine.name for machine in MACHINES if machine.state is base.State)
+def _replication() -> Protocol:
+    from fencepost.invariants import replication, replication_liveness, replication_witnesses, visible
+    from fencepost.model.cluster import machine
+
+    on_request = (*replication_witnesses.PROPERTIES, *replication_liveness.PROPERTIES)
+    return Protocol(machine.MACHINE, replication.PROPERTIES, on_request, visible.REPLICATION)
+
+
+def _quorum() -> Protocol:
+    from fencepost.invariants import quorum, quorum_liveness
+    from fencepost.model.quorum import machine
+
+    return Protocol(machine.MACHINE, quorum.PROPERTIES, quorum_liveness.PROPERTIES)
+
+
+def _metadata_reads() -> Protocol:
+    from fencepost.invariants import metadata_reads
+    from fencepost.model.clients.tokens import machine
+
+    return Protocol(machine.MACHINE, metadata_reads.PROPERTIES, metadata_reads.LIVENESS)
+
+
+def _leader_discovery() -> Protocol:
+    from fencepost.invariants import leader_discovery
+    from fencepost.model.clients.discovery import machine
+
+    return Protocol(machine.MACHINE, leader_discovery.PROPERTIES, leader_discovery.LIVENESS)
+
+
+def _hints_and_tokens() -> Protocol:
+    from fencepost.invariants import hints_and_tokens
+    from fencepost.model.clients.joint import machine
+
+    return Protocol(machine.MACHINE, hints_and_tokens.PROPERTIES, hints_and_tokens.LIVENESS)
+
+
+def _follower_reads() -> Protocol:
+    from fencepost.invariants import follower_reads, follower_reads_cases, follower_reads_live
+    from fencepost.model.consumers import machine
+
+    on_request = (*follower_reads_cases.ON_REQUEST, *follower_reads_live.PROPERTIES)
+    return Protocol(machine.MACHINE, follower_reads.PROPERTIES, on_request)
+
+
+def _watermark_propagation() -> Protocol:
+    from fencepost.invariants import watermark_propagation
+    from fencepost.model.consumers.propagation import machine
+
+    return Protocol(machine.MACHINE, watermark_propagation.PROPERTIES, watermark_propagation.ON_REQUEST)
+
+
+def _controller_failover() -> Protocol:
+    from fencepost.invariants import controller_failover
+    from fencepost.model.controllers import machine
+
+    on_request = (*controller_failover.ON_REQUEST, *controller_failover.LIVENESS)
+    return Protocol(machine.MACHINE, controller_failover.PROPERTIES, on_request)
+
+
+def _unclean_recovery() -> Protocol:
+    from fencepost.invariants import recovery
+    from fencepost.model.recovery import machine
+
+    return Protocol(machine.MACHINE, recovery.PROPERTIES)
+
+
+def _broker_sessions() -> Protocol:
+    from fencepost.invariants import broker_sessions
+    from fencepost.model.sessions import machine
+
+    return Protocol(machine.MACHINE, broker_sessions.PROPERTIES, broker_sessions.LIVENESS)
+
+
+def _topic_deltas() -> Protocol:
+    from fencepost.invariants import topic_deltas
+    from fencepost.model.topics import machine
+
+    return Protocol(machine.MACHINE, topic_deltas.PROPERTIES, topic_deltas.LIVENESS)
+
+
+def _idempotent_producer() -> Protocol:
+    from fencepost.invariants import idempotent_producer
+    from fencepost.model.idempotence import machine
+
+    return Protocol(machine.MACHINE, idempotent_producer.PROPERTIES, idempotent_producer.LIVENESS)
+
+
+def _tiers() -> Protocol:
+    from fencepost.invariants import tiers
+    from fencepost.model.tiers import machine
+
+    return Protocol(machine.MACHINE, tiers.PROPERTIES, tiers.LIVENESS)
+
+
+LINEAGE = ("truncate-to-hwm", "kip101", "kip279", "kip320-first-try", "kip320")
 """The published models."""
+
+
+_OTHERS = {
+    "replication": _replication, "quorum": _quorum, "metadata-reads": _metadata_reads,
+    "leader-discovery": _leader_discovery, "hints-and-tokens": _hints_and_tokens,
+    "follower-reads": _follower_reads, "watermark-propagation": _watermark_propagation,
+    "controller-failover": _controller_failover, "unclean-recovery": _unclean_recovery,
+    "broker-sessions": _broker_sessions, "topic-deltas": _topic_deltas,
+    "idempotent-producer": _idempotent_producer, "tiers": _tiers,
+}  # fmt: skip
+
+
+@cache
+def _imported(name: str) -> Protocol:
+    return _lineage(name) if name in LINEAGE else _OTHERS[name]()
+
+
+class _Protocols(Mapping[str, Protocol]):
+    """All protocols by name, in the order in which Kafka's protocol developed."""
+
+    def __getitem__(self, name: str) -> Protocol:
+        return _imported(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in LINEAGE or name in _OTHERS
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*LINEAGE, *_OTHERS))
+
+    def __len__(self) -> int:
+        return len(LINEAGE) + len(_OTHERS)
+
+
+PROTOCOLS = _Protocols()
 
 
 def protocol(name: str) -> Protocol:

@@ -12,7 +12,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from fencepost.api.asking.places import errors_of_models
 from fencepost.api.asking.watching import Watch
-from fencepost.explorers.spark.session import Cluster
 from fencepost.explorers.verdict import require_number
 from fencepost.model.language.actions import Property
 from fencepost.model.language.constants import Constants
@@ -118,6 +117,8 @@ def _looked_at(name: str, annotation: str, value: Any) -> Any:
             raise _refused(name, value, words)
         return items
     elif kind == "Cluster" and isinstance(value, str):
+        from fencepost.explorers.spark.session import Cluster
+
         return Cluster(value)
     elif kind in _KINDS:
         is_so, words = _KINDS[kind]
@@ -134,6 +135,12 @@ def _refused(name: str, value: object, words: str) -> UsageError:
 
 def _is_whole(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_cluster(value: Any) -> bool:
+    from fencepost.explorers.spark.session import Cluster
+
+    return isinstance(value, Cluster)
 
 
 def _is_by_name(value: object) -> bool:
@@ -167,7 +174,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "Mapping[str, Iterable[Any]]": (_are_lists, "a dictionary of lists of values, by the name of a constant"),
     "Watch | Callable[[Event], None]": (lambda value: isinstance(value, Watch) or callable(value),
         "a function that takes events"),
-    "Cluster": (lambda value: isinstance(value, Cluster), 'a master such as "local[2]", or Cluster(...)'),
+    "Cluster": (_is_cluster, 'a master such as "local[2]", or Cluster(...)'),
     "Callable[[], bool]": (callable, "a function that returns true when the search should stop"),
 }  # fmt: skip
 """By annotation, a type test for an argument and a hint for the error message."""

@@ -11,7 +11,7 @@ from fencepost.api.topics.claims import Prevents
 from fencepost.api.topics.version_notes import repaired_by, unlike_kafka
 from fencepost.cli.views.console import print_facts, print_lines, styled
 from fencepost.explorers.verdict import PropertyResult, Verdict
-from fencepost.invariants.gravity import CONSEQUENCES, gravity
+from fencepost.invariants.gravity import consequence, gravity
 from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.machine import REPAIRED, Machine
@@ -70,8 +70,8 @@ def verdict_sentence(result: CheckResult) -> str:
 
 
 def violation(properties: Iterable[Property], name: str, how: str) -> str:
-    consequence = next((text for prop, text in CONSEQUENCES.items() if prop.name == name and prop in properties), "")
-    return f"{consequence}: `{name}`, {how}." if consequence else f"`{name}` is violated: {how}."
+    means = next((consequence(prop) for prop in properties if prop.name == name), "")
+    return f"{means}: `{name}`, {how}." if means else f"`{name}` is violated: {how}."
 
 
 def _all(number: int, one: str, many: str) -> str:

@@ -21,12 +21,10 @@ from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL, has_fast_bits
 from fencepost.explorers.native.llvm.types import Lowered, Unit
 from fencepost.explorers.native.lower.actions import Judged, Wanted
 from fencepost.explorers.native.lower.bounds import Bounds
-from fencepost.explorers.native.lower.canonical import Canonical
 from fencepost.explorers.native.lower.machine import CODES, write_expand, write_judge
 from fencepost.explorers.native.lower.masks import Masks
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.native.lower.shape import Shape
-from fencepost.explorers.program.ir.interchange import require_interchangeable
 from fencepost.explorers.program.ir.nodes import Expression, Node, Require, Switch
 from fencepost.explorers.program.ir.program import Action, Guard, Program, rebuilt
 from fencepost.explorers.program.ir.ranges import with_ranges
@@ -100,7 +98,11 @@ def _lowered(program: Program, layout: Layout, *, normalize: bool, masked: bool,
     bounds = module.bounds = Bounds(module) if program.bounds and masks is None else None
     steps = [item for item in program.asked if item.over_steps]
     judged = tuple(Judged(place, item, program.properties[item.name]) for place, item in enumerate(steps))
-    canonical = Canonical(module, symmetry).write() if symmetry else ""
+    canonical = ""
+    if symmetry:
+        from fencepost.explorers.native.lower.canonical import Canonical
+
+        canonical = Canonical(module, symmetry).write()
     write_expand(module, Wanted(program.normalize if normalize else None, judged, masks, bounds, canonical))
     write_judge(module, [item for item in program.asked if not item.over_steps])
     return source_of(module, program.asked, masks, bounds)
@@ -305,6 +307,8 @@ def generate(
     def write() -> Source:
         program = translate(machine, properties)
         if renaming is not None:
+            from fencepost.explorers.program.ir.interchange import require_interchangeable
+
             require_interchangeable(program, constants)
         return lowered(program, constants, normalize=normalize, masked=masked, symmetry=renaming)
 

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from fencepost.explorers.native.kernels import hash_row
 from fencepost.explorers.native.layout import layout_of
+from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Machine
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nested, Record, Scalar, Schema, fields
-from fencepost.model.protocols import MACHINES
 
 from tests.helpers.engines import layout_under
 from tests.helpers.parameters import few
 from tests.machines import faulty, finite_replicated_log, id_sequence, mailbox
 
 SMALL = tuple(item.MACHINE for item in (id_sequence, finite_replicated_log, mailbox, faulty))
-EVERYTHING = [pytest.param(machine, id=machine.name) for machine in (*MACHINES, *SMALL)]
+EVERYTHING = [pytest.param(item, id=item.name) for item in (*(known.machine for known in PROTOCOLS.values()), *SMALL)]
 STATES = 60
 WHOLE = 5
 """States in which every field is flipped; in later ones only fields that were missing before."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
-from fencepost.explorers.native.llvm.translate import Module
 from fencepost.explorers.native.llvm.types import Export, Lowered, Unit
 from fencepost.explorers.running.interrupts import peak_memory
 
@@ -80,6 +79,8 @@ def has_fast_bits() -> bool:
 def translated(unit: Unit | Lowered, target: Target) -> tuple[str, dict[str, Export]]:
     if isinstance(unit, Lowered):
         return unit.text + (unit.on_x86 if is_x86(target) else unit.elsewhere), dict(unit.exports)
+    from fencepost.explorers.native.llvm.translate import Module
+
     module = Module(unit)
     return module.text(), module.exports
 
