@@ -44,6 +44,8 @@ TOGETHER = 2
 """Number of fixes that are tried together if no single fix prevents a violation."""
 FLAGS = ("-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2")
 """A JVM option that makes identity hashes, and so the iteration order of maps, the same in every process."""
+LONG = ("-XX:TieredStopAtLevel=4",)
+"""A JVM option that enables the optimizing compiler, for processes that run many histories."""
 REPAIRED_IN = {
     "3.7.1": "KAFKA-16814", "3.8.0": "KAFKA-15665", "4.0.1": "KAFKA-19383", "4.0.2": "KAFKA-19571",
     "4.1.0": "KAFKA-18106", "4.1.2": "KAFKA-19571",
@@ -184,6 +186,7 @@ class Progress(NamedTuple):
     seconds: float
     digest: str
     taken: tuple[int, ...] = ()
+    cpu: float = 0
 
 
 class Fuzzer(Driver):
@@ -196,7 +199,7 @@ class Fuzzer(Driver):
                 yield Alarm.of(told)
             else:
                 done = told.get("at", told.get("done", 0))
-                yield Progress(done, told["steps"], told["seconds"], told["digest"], tuple(told["taken"]))
+                yield Progress(done, told["steps"], told["seconds"], told["digest"], tuple(told["taken"]), told["cpu"])
                 if "done" in told:
                     return
             told = self._read(line)
@@ -210,7 +213,7 @@ class Fuzzer(Driver):
 
 
 def fuzz_release(version: str | None, jars: Path | None) -> Release:
-    return replace(release_of(version, jars, FUZZ), options=FLAGS)
+    return replace(release_of(version, jars, FUZZ), options=(*FLAGS, *LONG))
 
 
 @dataclass

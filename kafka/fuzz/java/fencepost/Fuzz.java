@@ -1,5 +1,6 @@
 package fencepost;
 
+import com.yammer.metrics.core.MetricsRegistryListener;
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -18,6 +19,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.utils.AppInfoParser;
 import org.apache.kafka.common.utils.Exit;
+import org.apache.kafka.server.metrics.KafkaYammerMetrics;
 
 /**
  * Random histories of Kafka's classes. It reads lines and answers in JSON: `run PROFILE FIRST COUNT SECONDS` draws
@@ -333,6 +335,8 @@ public final class Fuzz {
         Exit.setExitProcedure(thrown);
         out.println("{\"kafka\":\"" + AppInfoParser.getVersion() + "\"}");
         out.flush();
+        // JMX would register and remove the metrics of each process
+        KafkaYammerMetrics.defaultRegistry().removeListener((MetricsRegistryListener) Reflect.get(KafkaYammerMetrics.INSTANCE, "jmxReporter"));
         Fuzz fuzz = new Fuzz(Path.of(arguments[0]), out);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
         try {

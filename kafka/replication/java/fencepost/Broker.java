@@ -54,13 +54,14 @@ final class Broker {
     private static final Class<?> MANAGER = Reflect.type("kafka.server.ReplicaManager");
     private static final Constructor<?> LARGEST = Arrays.stream(MANAGER.getConstructors())
         .max(Comparator.comparingInt(Constructor::getParameterCount)).orElseThrow();
-    private static final Type[] GENERIC = LARGEST.getGenericParameterTypes();
+    private static final List<String> GENERIC = Arrays.stream(LARGEST.getGenericParameterTypes()).map(Type::getTypeName).toList();
     private static final Metrics METRICS = new Metrics();
     private static final BrokerTopicStats STATS = new BrokerTopicStats(Optional.empty());  // until 3.7
     private static final BrokerTopicStats STATS = new BrokerTopicStats(false);  // since 3.8 until 3.9
     private static final BrokerTopicStats STATS = new BrokerTopicStats();  // since 4.0
     private static final Map<String, Object> CONFIGS = new HashMap<>();
     private static final Map<Object, Object> QUOTAS = new HashMap<>();
+    private static final Map<String, Object> UNUSED = new HashMap<>();
 
     final int id;
     /** -1 until it is registered. */
@@ -189,7 +190,7 @@ final class Broker {
                 case "Time": arguments[i] = clock; break;
                 case "Scheduler": arguments[i] = scheduler; break;
                 case "LogManager": arguments[i] = logs; break;
-                case "Option": arguments[i] = purgatory(GENERIC[i].getTypeName()); break;
+                case "Option": arguments[i] = purgatory(GENERIC.get(i)); break;
                 case "QuotaManagers": arguments[i] = quotas; break;
                 case "MetadataCache": arguments[i] = cache; break;
                 case "LogDirFailureChannel": arguments[i] = failures; break;
@@ -218,11 +219,21 @@ final class Broker {
         });
     }
 
-    /** A purgatory without threads: nothing expires, everything else is Kafka's. */
+    /** A purgatory without threads: nothing expires, everything else is Kafka's. All brokers share those that stay empty. */
     private Object purgatory(String option) throws Exception {
         if (!option.contains("DelayedOperationPurgatory")) {
             return scala.Option.empty();
         }
+        if (option.contains(".DelayedProduce") || option.contains(".DelayedFetch")) {
+            return purgatory();
+        }
+        if (!UNUSED.containsKey(option)) {
+            UNUSED.put(option, purgatory());
+        }
+        return UNUSED.get(option);
+    }
+
+    private Object purgatory() throws Exception {
         Class<?> type = Reflect.type("org.apache.kafka.server.purgatory.DelayedOperationPurgatory", "kafka.server.DelayedOperationPurgatory");
         for (Constructor<?> c : type.getConstructors()) {
             if (c.getParameterCount() == 6) {
@@ -270,13 +281,12 @@ final class Broker {
     }
 
     static void remove(Path folder) throws IOException {
-        if (Files.exists(folder)) {
-            try (Stream<Path> found = Files.walk(folder)) {
-                for (Path path : found.sorted(Comparator.reverseOrder()).toArray(Path[]::new)) {
-                    Files.delete(path);
-                }
-            }
+        File file = folder.toFile();
+        File[] inside = file.delete() ? null : file.listFiles();
+        for (File each : inside == null ? new File[0] : inside) {
+            remove(each.toPath());
         }
+        Files.deleteIfExists(folder);
     }
 
     /** Start LogManager: Kafka's recovery reads the segment, unless the metadata has no such replica. */
