@@ -20,6 +20,7 @@ from fencepost.explorers.running.files import write_file
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
+    from fencepost.explorers.spark.session import Cluster
     from fencepost.kafka.driver.releases import Release
     from fencepost.kafka.fuzz.histories import Alarm, Progress, Repaired
 
@@ -30,6 +31,8 @@ LEAST = 100
 UNKNOWN = ""
 SHORTENED = 3
 """Number of violations per finding that are shortened; the others stay unchanged."""
+MINUTES = 300
+"""Budget in seconds from which a run counts as long."""
 PIECE = 5_000
 """Number of histories per Parquet file."""
 COLUMNS = ("kafka", "seed", "steps", "verdict", "finding", "violated", "script")
@@ -67,6 +70,7 @@ def fuzz(
     profile: str = "mixed",
     replay: str | Path | None = None,
     output: str | Path | None = None,
+    cluster: Cluster | None = None,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> FuzzResult:
     """Run random histories on a controller and brokers made of Kafka's classes, and check them after every step.
@@ -75,7 +79,8 @@ def fuzz(
     faults that every loss is a bug. Each violation is shortened, and replayed with the fixes of known findings to
     recognise them. The run ends after `histories` histories or `budget` seconds; with `replay`, it executes one history
     from a file instead. The shortest histories are written to the folder `output` as scripts and, with pyarrow, all of
-    them as Parquet with one row each; a stopped run continues from there.
+    them as Parquet with one row each; a stopped run continues from there. With `cluster`, Spark runs the same
+    histories, with a Java process in each Python worker.
     """
     from fencepost.kafka.clusters.kit import kit
     from fencepost.kafka.fuzz.histories import PROFILES, Fuzzer, Repaired, Script, fuzz_release
@@ -87,7 +92,8 @@ def fuzz(
     if folder is not None:
         make_sure_folder(folder)
     folder_of_jars = Path(jars) if jars else None
-    release = fuzz_release(kafka, folder_of_jars)
+    is_long = (histories or 0) >= PIECE or (budget or 0) >= MINUTES
+    release = fuzz_release(kafka, folder_of_jars, is_long=is_long)
     if release.warning:
         watch.note(release.warning)
     began = time.monotonic()
@@ -99,11 +105,19 @@ def fuzz(
                 found.replayed(fuzzer.replayed(script), repaired)
             else:
                 count = (histories or (HISTORIES if budget is None else 1 << 40)) - found.pieces.earlier
-                if count > 0:
+                if count > 0 and cluster is not None:
+                    from fencepost.api.calls.on_spark import Drawn, draw_on
+
+                    drawn = Drawn(kafka, folder_of_jars, profile, found.pieces.next, count, budget or 0)
+                    found.stopped = draw_on(cluster, drawn, lambda told: found.take(iter(told), repaired), watch) != ""
+                elif count > 0:
                     found.take(fuzzer.histories(profile, found.pieces.next, count, budget or 0), repaired)
         except KeyboardInterrupt:
             found.stopped = True
             fuzzer.stop()
+        except UsageError:
+            found.pieces.write()
+            raise
         watch.clear()
     return found.result(time.monotonic() - began)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fencepost.api.answers.as_json import Json
 from fencepost.api.asking.quantities import counted
@@ -18,8 +19,11 @@ from fencepost.explorers.running.interrupts import default_memory
 from fencepost.explorers.spark.work import Origin
 from fencepost.explorers.verdict import Options, Result, Summed
 from fencepost.invariants.protocols import Protocol
+from fencepost.kafka.fuzz.histories import Alarm, Fuzzer, Progress, fuzz_release
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fencepost.explorers.evidence.ablation import Ablation, Row
     from fencepost.explorers.spark.session import Cluster
     from pyspark import SparkContext
@@ -118,3 +122,56 @@ def explore_on(
         display.busy(f"{plan.origin.name}: {counted(len(rows), 'row')} on {cluster.shown}"),
     ):
         return run_tasks(context, partial(row_there, plan), rows, done)
+
+
+HISTORIES_PER_TASK, TASKS_PER_ROUND = 100, 16
+"""Histories of a task, and tasks per processor between two looks at the budget."""
+
+
+class Drawn(NamedTuple):
+    """Histories to draw: of which release, from which seed on, how many, and for how many seconds (0: no limit)."""
+
+    kafka: str | None
+    jars: Path | None
+    profile: str
+    first: int
+    histories: int
+    budget: float
+
+
+@cache
+def _fuzzer(kafka: str | None, jars: Path | None) -> Fuzzer:
+    """Return the Java process of this Python worker; it ends when the worker does."""
+    return Fuzzer(fuzz_release(kafka, jars, is_long=True))
+
+
+def histories_there(drawn: Drawn, block: tuple[int, int]) -> list[Alarm | Progress]:
+    """Run a block of histories in this worker's process: their first seed, and their number."""
+    return list(_fuzzer(drawn.kafka, drawn.jars).histories(drawn.profile, *block))
+
+
+def draw_on(cluster: Cluster, drawn: Drawn, take: Callable[[list[Alarm | Progress]], None], watch: Watch) -> str:
+    """Draw histories on Spark and take them in the order of their seeds; return why that ended early, or ""."""
+    from fencepost.explorers.spark.session import run_tasks
+
+    began, total, at, last = time.monotonic(), Progress(0, 0, 0.0, "0"), drawn.first, drawn.first + drawn.histories
+    waiting: dict[int, list[Alarm | Progress]] = {}
+
+    def done(block: tuple[int, int], told: list[Alarm | Progress]) -> None:
+        nonlocal at, total
+        waiting[block[0]] = told
+        while at in waiting:
+            told = waiting.pop(at)
+            steps = tuple(taken for item in told if isinstance(item, Progress) for taken in item.taken)
+            assert isinstance(told[-1], Progress)
+            at += told[-1].histories
+            total = total.followed(told[-1]._replace(taken=steps), time.monotonic() - began)
+            take([*(item for item in told if isinstance(item, Alarm)), total])
+
+    with started(cluster, watch, f"Kafka {drawn.kafka or drawn.jars}") as context:
+        why = ""
+        while at < last and not why and not 0 < drawn.budget < time.monotonic() - began:
+            end = min(last, at + HISTORIES_PER_TASK * TASKS_PER_ROUND * context.defaultParallelism)
+            blocks = [(seed, min(HISTORIES_PER_TASK, end - seed)) for seed in range(at, end, HISTORIES_PER_TASK)]
+            why = run_tasks(context, partial(histories_there, drawn), blocks, done)
+    return why

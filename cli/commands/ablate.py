@@ -88,18 +88,16 @@ def _also(question: Question, texts: Sequence[str]) -> dict[str, list[int]]:
 
 
 def _cluster(master: str | None, conf: Sequence[str], workers: int) -> Cluster | None:
-    if master is None:
-        if conf:
-            raise UsageError("--conf applies to Spark: add --master, such as --master 'local[4]'.")
-        return None
-    if workers:
+    found = options.cluster_if_given(master, conf)
+    if found is not None and workers:
         raise UsageError(
             "--workers cannot be combined with --master: Spark searches as many rows at a time as it has processors."
         )
-    from fencepost.explorers.spark.session import require_java
+    if found is not None:
+        from fencepost.explorers.spark.session import require_java
 
-    require_java()
-    return options.cluster_of(master, conf)
+        require_java()
+    return found
 
 
 def _named_traces(data: Json, folder: Path) -> dict[Path, str]:

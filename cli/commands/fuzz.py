@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from click import option
-from fencepost.cli.commands.options import TIME, Count, command, output_options
+from fencepost.cli.commands.options import TIME, Count, cluster_if_given, command, output_options
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import called, print_json, print_lines, print_rows, results, styled
 
@@ -34,6 +34,8 @@ SHOWN = 13
 )
 @option("--replay", metavar="FILE", help="Replay a history that --output wrote.")
 @option("--output", metavar="DIR", help="Write the shortest histories to this folder, as scripts and as Parquet.")
+@option("--master", metavar="URL", help="Run the histories on this Spark master: local[4], spark://host:port, ...")
+@option("--conf", multiple=True, metavar="NAME=VALUE", help="A Spark setting, such as spark.executor.memory=4g.")
 @output_options
 def fuzz(**given: Any) -> Exit:
     """Run random histories on a controller and brokers made of Apache Kafka's classes, and check them after every step.
@@ -49,7 +51,8 @@ def fuzz(**given: Any) -> Exit:
     """
     from fencepost.api.calls.fuzz import fuzz as draw
 
-    found = called(given, draw, "kafka jars histories budget seed profile replay output")
+    cluster = cluster_if_given(given["master"], given["conf"])
+    found = called(given, draw, "kafka jars histories budget seed profile replay output", cluster=cluster)
     if given["json"]:
         print_json(found.to_dict())
     else:

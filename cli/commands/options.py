@@ -339,6 +339,12 @@ def command_line(*words: str) -> str:
     return shlex.join(["fencepost", *words])
 
 
+def cluster_if_given(master: str | None, conf: Sequence[str]) -> Cluster | None:
+    if master is None and conf:
+        raise UsageError("--conf applies to Spark: add --master, such as --master 'local[4]'.")
+    return None if master is None else cluster_of(master, conf)
+
+
 def cluster_of(
     master: str | None, conf: Sequence[str], partitions: int | None = None, handover: int | None = None
 ) -> Cluster:

@@ -44,13 +44,17 @@ TOGETHER = 2
 """Number of fixes that are tried together if no single fix prevents a violation."""
 FLAGS = ("-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2")
 """A JVM option that makes identity hashes, and so the iteration order of maps, the same in every process."""
+PATIENCE = 600.0
+"""Seconds after which a history is considered stuck: a process that shares its processor may need a minute to start."""
 LONG = ("-XX:TieredStopAtLevel=4",)
-"""A JVM option that enables the optimizing compiler, for processes that run many histories."""
+"""A JVM option that enables the optimizing compiler, which pays off after some thousand histories."""
 REPAIRED_IN = {
     "3.7.1": "KAFKA-16814", "3.8.0": "KAFKA-15665", "4.0.1": "KAFKA-19383", "4.0.2": "KAFKA-19571",
     "4.1.0": "KAFKA-18106", "4.1.2": "KAFKA-19571",
 }  # fmt: skip
 HEAD = "fencepost fuzz 1"
+DIGESTED = 31
+"""Factor by which the digest of a run grows with each history, as in `Fuzz.java`."""
 
 
 class Step(NamedTuple):
@@ -188,8 +192,18 @@ class Progress(NamedTuple):
     taken: tuple[int, ...] = ()
     cpu: float = 0
 
+    def followed(self, later: "Progress", seconds: float) -> "Progress":
+        """Return the progress after later histories, which another process may have run."""
+        digest = int(self.digest, 16) * pow(DIGESTED, later.histories, 1 << 64) + int(later.digest, 16)
+        return Progress(
+            self.histories + later.histories, self.steps + later.steps, seconds, f"{digest % (1 << 64):x}", later.taken
+        )
+
 
 class Fuzzer(Driver):
+    def __init__(self, release: Release, patience: float = PATIENCE) -> None:
+        super().__init__(release, patience)
+
     def histories(self, profile: str, first: int, count: int, seconds: float = 0) -> Iterator[Alarm | Progress]:
         """Draw histories with seeds from `first` on; yield each alarm and, from time to time, the progress."""
         line = f"run {profile} {first} {count} {seconds}"
@@ -212,8 +226,8 @@ class Fuzzer(Driver):
         self._process.kill()
 
 
-def fuzz_release(version: str | None, jars: Path | None) -> Release:
-    return replace(release_of(version, jars, FUZZ), options=(*FLAGS, *LONG))
+def fuzz_release(version: str | None, jars: Path | None, *, is_long: bool = False) -> Release:
+    return replace(release_of(version, jars, FUZZ), options=(*FLAGS, *(LONG if is_long else ())))
 
 
 @dataclass
