@@ -107,7 +107,7 @@ FORMAT = 3
 """Version of the format. Rows of format 2 do not identify their initial states."""
 
 PLAIN = re.compile(r"[a-z0-9._=/ -]*")
-"""Row names that need no digest, because they consist of characters that are safe in file names."""
+"""Matches row names that consist of characters that are safe in file names, so they need no digest."""
 LONGEST = 200
 """Maximum length of a row's name in its file name; operating systems reject file names longer than 255 bytes."""
 

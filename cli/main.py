@@ -34,7 +34,7 @@ LISTED = {
         "graph": ("graph:graph", "Write the state graph of a small machine.")},
     "Evidence": {"ablate": ("ablate:ablate", "Remove one guard at a time and report violations."),
         "faults": ("faults:faults", "Find the fewest faults that violate a property."),
-        "vacuity": ("vacuity:vacuity", "List unviolated properties, actions never taken, and guards never needed.")},
+        "vacuity": ("vacuity:vacuity", "List properties never violated, actions never taken, guards never needed.")},
     "Kafka": {"advise": ("advise:advise", "Explain what a topic's settings mean for its records."),
         "conform": ("conform:conform", "Execute the model's histories on Kafka's own classes."),
         "fuzz": ("fuzz:fuzz", "Run random histories on Kafka's own classes and report lost records."),
@@ -63,7 +63,7 @@ def _while_read() -> Iterator[None]:
 
 class Commands(click.Group):
     chosen: click.Command | None = None
-    """The running command. It is kept because click's context no longer exists when an error is explained."""
+    """The running command, kept because click's context no longer exists when an error is explained."""
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any

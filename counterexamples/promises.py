@@ -16,7 +16,7 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 FEW = 3
-"""Maximum number of `each` values, for which an action is never enabled, that a line lists."""
+"""Maximum number of `each` values that a line lists for an action that is never enabled."""
 
 
 def kept(trace: Trace, path: Path) -> list[str]:

@@ -28,7 +28,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 
 VERDICTS = ("violated", "reached", "deadlock", WORST, DIFFERS, RECORDED)
 UNFOLDED = re.compile(r",\s+")
-"""A fold in a message: its lines were joined with a space, and messages contain no spaces."""
+"""A place where a message was folded: joining its lines added a space, and messages contain no spaces."""
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from fencepost.model.language.records import ArrayOf, BagOf, Key, Nested, Record
 
 Steps = tuple[Step, ...]
 PAIRS = 40
-"""Up to this many steps, a trace is also tried without each pair of steps, because a fault can often be removed only
-together with its recovery.
+"""If a trace has at most this many steps, removing two steps together is also tried, because a fault can often be
+removed only together with its recovery.
 """
 
 

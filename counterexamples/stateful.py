@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 BYTE = 255
 """Number of steps that one byte can distinguish; 0 means no step."""
 PILOTS, FEW = 500, 0.02
-"""Number of random walks that determine how long schedules must be, and the fraction that may be longer."""
+"""Number of random walks used to choose the length of schedules, and the fraction of walks that may be longer."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FORMAT = "1"
 RULE = "----"
 LOOP = "loop:"
-"""The line before the repeated actions. If no actions follow, no further step is taken."""
+"""The line before the repeated actions. If no actions follow it, no further step is taken."""
 WORST = "worst"
 """Verdict of a trace along the most expensive path that an at-most property allows."""
 DIFFERS = "differs"

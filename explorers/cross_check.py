@@ -31,11 +31,11 @@ Array = np.ndarray[Any, Any]
 
 LEAST_SECONDS = 0.1
 SHARE = 0.1
-"""Default share of the search's time that the sample takes, but at least LEAST_SECONDS."""
+"""By default, the sample takes this share of the search's time, but at least LEAST_SECONDS."""
 AIM = 0.9
-"""Fraction of that time to plan for, because later states may take longer than earlier ones."""
+"""Fraction of the sample's time to plan for, because later states may take longer than earlier ones."""
 BY_GUARD = 1.0
-"""Given this many seconds, blocked steps are counted per guard, which needs the model's text."""
+"""If the sample may take this many seconds, blocked steps are counted per guard, which needs the model's text."""
 FIRST_CHUNK = 4
 CHUNK = 256
 

@@ -47,7 +47,7 @@ class PlainSearch(Stoppable):
         self.counting: set[str] = set()
         self.together: set[str] = set()
         """For each bound, the number of states in which only this bound blocked a step; then the bounds that did so in
-        the current level; then those that blocked a step only together with others.
+        the current level; then the bounds that blocked a step only together with others.
         """
         self.generated = 0
         self.steps = dict.fromkeys(self.fired, 0)

@@ -102,7 +102,7 @@ class GuardCount:
 
 
 ENOUGH = 10_000
-"""When a reached bound has been counted in this many states, it is no longer counted from the next level on."""
+"""Once a reached bound has been counted in this many states, it is not counted in later levels."""
 
 
 class BoundCount(NamedTuple):
@@ -119,7 +119,7 @@ class BoundCount(NamedTuple):
     together: bool = False
     at_least: bool = False
     reached: bool = False
-    """Whether the search would have reached more without the bound."""
+    """Whether the search would have reached more states without the bound."""
 
 
 def counted_bounds(
@@ -226,7 +226,7 @@ def not_kept(error: UsageError) -> Problem:
 
 
 SURE = 0.999
-"""Probability that a cross-check detects an error in as large a share of states as it excludes."""
+"""Probability with which a sample would have found the share of wrong states that it excludes."""
 EVERY = 1 << 62
 """More states than any search stores."""
 

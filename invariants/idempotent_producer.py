@@ -83,7 +83,7 @@ def is_written(s: State, c: C, number: int) -> bool:
 
 batches_are_written = leads_to(
     "batches-are-written",
-    "IP-L1: each batch is eventually acknowledged, if none expires.",
+    "IP-L1: each batch is eventually acknowledged, if no batch expires.",
     when=is_due,
     then=is_written,
     fair=(

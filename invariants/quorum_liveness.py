@@ -46,7 +46,7 @@ from fencepost.model.quorum.registration import (
 from fencepost.model.quorum.state import Id, Phase, Registration, State, leads
 
 FIRST_RECORD = 1
-"""The controller's record from whose commit the delay is measured."""
+"""The delay is measured from the commit of the controller's record with this number."""
 
 _FAULTS = (
     quorum_elects,

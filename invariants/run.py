@@ -122,12 +122,10 @@ class Evidence:
     releases: tuple[str, ...] = ()
     """For a hypothesis that was observed in Kafka before a model covered it: the affected releases, such as `4.1`."""
     driven: tuple[str, ...] = ()
-    """For such a hypothesis: the patch releases, such as `4.1.2`, whose classes showed it in histories that are not
-    archived.
-    """
+    """For a hypothesis without a model: the patch releases whose classes showed it in unarchived histories."""
     harm: str = ""
-    """For such a hypothesis: `lost`, `out` or `leaderless`, as reported by `fencepost reproduce`."""
+    """For a hypothesis that no model covers: `lost`, `out` or `leaderless`, as reported by `fencepost reproduce`."""
     without_elr: str = ""
-    """The harm that such a hypothesis does without eligible leader replicas, if it differs."""
+    """For a hypothesis that no model covers: the harm without eligible leader replicas, if it differs."""
     repair: str = ""
-    """The fix of such a hypothesis."""
+    """For a hypothesis that no model covers: its fix."""

@@ -225,7 +225,7 @@ THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         "kip1166-parking",
         "If the field is missing, a fetch is parked exactly as before; otherwise -1 and stale, current and later "
-        "high watermarks are distinguished; both statements of the rule agree.",
+        "high watermarks are distinguished; both formulations of the rule agree.",
         "quorum",
         tuple(item.name for item in quorum_lemmas.LEMMAS),
         {"max_records": _LONGEST},

@@ -13,7 +13,7 @@ FORMAT = 1
 Json = dict[str, Any]
 """A JSON object in an answer; docs/use/json.md documents its keys."""
 OPTIONAL, HIDDEN, KEY = {"optional": True}, {"hidden": True}, "key"
-"""Metadata of a dataclass field: omit `None` from the JSON, omit it always, or rename it."""
+"""Metadata for a dataclass field: omit the field from the JSON if it is `None`, always omit it, or rename it."""
 
 
 def as_json(value: Any) -> Any:

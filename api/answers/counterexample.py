@@ -226,7 +226,7 @@ class Histories(Mapping[str, Counterexample]):
 
 
 WIDTH = 100
-"""Width in columns of output that does not go to a terminal; build logs and emails can show it."""
+"""Width, in columns, of output that does not go to a terminal, such as a build log or an email."""
 
 
 def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path: Path, **more: Any) -> Trace:

@@ -30,7 +30,7 @@ Ask = Callable[[Question, float], Result]
 BESIDE = 32
 """Maximum number of extra cells searched."""
 MANY_CELLS = 4096
-"""The largest box, in cells, for which all cells are compared."""
+"""If a box has at most this many cells, all of its cells are compared."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Growing:
         self.given_up: dict[str, str] = {}
         """Bounds that cannot be raised, with reasons."""
         self.refused: dict[str, str] = {}
-        """Bounds whose larger values the machine rejects in combination with the other constants, with the reason."""
+        """Bounds that cannot be raised because the machine rejects larger values with the other constants, and why."""
         self.verdicts = {item.name: str(item.verdict) for item in first.properties}
         self.up_to = dict.fromkeys(self.verdicts, self.bounds())
         self.changes: dict[str, Change] = {}

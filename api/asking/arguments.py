@@ -28,7 +28,7 @@ LEAST = {
 }  # fmt: skip
 """Minimum of each numeric argument."""
 FINITE = ("memory", "timeout", "within")
-"""Arguments in bytes or milliseconds; a budget may be infinite."""
+"""Arguments that must be finite: durations and sizes. Budgets may be infinite."""
 
 MEANT = (
     *(("property", "only"), ("prop", "only"), ("property", "prop"), ("only", "prop")),
@@ -162,7 +162,7 @@ _LISTS: dict[str, tuple[type | UnionType, str]] = {
     "Iterable[str | Path]": (str | PathLike, "a list of paths"),
     "Iterable[Property]": (Property, "a tuple of the results of @always, @step(...) and @sometimes"),
 }
-"""Type of an argument's items and a hint for messages, by annotation. A string is a list of one item."""
+"""For each annotation of a list: the type of its items, and a hint for messages. A string is a list of one item."""
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "str": (lambda value: isinstance(value, str), "text"),
     "bool": (lambda value: isinstance(value, bool), "True or False"),
@@ -177,4 +177,4 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "Cluster": (_is_cluster, 'a master such as "local[2]", or Cluster(...)'),
     "Callable[[], bool]": (callable, "a function that returns true when the search should stop"),
 }  # fmt: skip
-"""By annotation, a type test for an argument and a hint for the error message."""
+"""For each annotation: a test of the argument's type, and a hint for the error message."""

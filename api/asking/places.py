@@ -19,7 +19,7 @@ _OURS = (
     "fencepost.model.language", "fencepost.explorers", "fencepost.counterexamples", "fencepost.api",
     "fencepost.testing", "fencepost.cli", "fencepost_native_",
 )  # fmt: skip
-"""Modules that run models but belong to none."""
+"""Modules that run models but are not part of any model."""
 
 
 @contextmanager

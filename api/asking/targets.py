@@ -50,7 +50,7 @@ class Subject:
     file: str = ""
     version: str = ""
     values: Mapping[str, int] = field(default_factory=dict)
-    """Constants of a run; constants that the caller gives must be equal to these."""
+    """Constants of a run. If the caller passes one of them, its value must be the same."""
     only: tuple[str, ...] = ()
 
 

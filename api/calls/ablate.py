@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Problem, Result
 
 LEAST_STATES = 1_000_000
-"""Maximum number of states of a row: a machine without a guard may have many more states than usual."""
+"""Maximum number of states per row. A machine without a guard may have many more states than usual."""
 UNKEPT = "a finished row could not be saved"
 TIMES = 4
-"""Maximum number of states of a row, as a multiple of the unmodified machine's. Used if `max_states` is not given."""
+"""Maximum number of states per row, as a multiple of the unmodified machine's. Used if `max_states` is not given."""
 
 
 @dataclass(frozen=True)

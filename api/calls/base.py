@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 LEAST_SECONDS = 5.0
 TIMES = 1.5
-"""Time limit of the base's search, as a multiple of the variant's time; it never visits more states."""
+"""Time limit for searching the base, as a multiple of the time that the variant's search took."""
 SHOWN = 2
-"""Maximum number of guards listed for an action that is never enabled: the ones that block it most often."""
+"""Maximum number of guards listed for an action that is never enabled. Those that block it most often are listed."""
 
 
 @dataclass(frozen=True)

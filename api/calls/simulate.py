@@ -37,7 +37,7 @@ class SimulateResult(Printed, Sample):
 
     question: Question = field(kw_only=True, repr=False)
     shown: Sampled | None = field(kw_only=True, default=None, repr=False)
-    """The gravest violation: a loss of records comes before other violations, then the shortest comes first."""
+    """The gravest violation: losses of records come first, then shorter traces."""
     trace: Counterexample | None = field(kw_only=True, default=None, repr=False)
     """Its path, shortened if requested."""
     shrunk: ShrinkResult | None = field(kw_only=True, default=None, repr=False)

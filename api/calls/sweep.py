@@ -93,7 +93,7 @@ class SweepResult(Answer):
 WRONG = "the model raises an error"
 """Why a sweep is incomplete although all walks were taken."""
 MOST_WALKS = 1 << 62
-"""Upper bound for numbers of stored walks."""
+"""Maximum number of stored walks."""
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,7 @@ from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.lineage import base
 
 UNBREAKABLE: dict[str, str] = {}
-"""Guarantees that no variant violates, with the reason. The check of the pages fails if any other guarantee has no
-evidence.
-"""
+"""Guarantees that no variant violates, and why. If any other has no evidence, the check of the pages fails."""
 
 
 @dataclass(frozen=True)

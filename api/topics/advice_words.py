@@ -52,7 +52,7 @@ DIFFERS = {
     "replicas": "RF {replicas}", "min_isr": "min ISR {min_isr}", "release": "{release}", "elr": "{elr}",
     "brokers": "{brokers} brokers", "acks": "acks=all", "unclean_election": "if clean",
 }  # fmt: skip
-"""Descriptions of differences between the settings of an observation and the requested ones."""
+"""Descriptions of differences between the settings of an observation and the requested settings."""
 WIDTH = 80
 """The minimum width of a terminal."""
 UNCHANGED = "no other value of one setting is known to survive more crashes at an acceptable cost"

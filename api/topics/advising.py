@@ -309,7 +309,7 @@ def assumptions(settings: Settings, data: Json) -> Iterator[str]:
         )
     elif not settings.release and read:
         version = settings.version.replace("kafka-", "Kafka ")
-        yield f"Statements on {version} apply to {read}: other patch releases may differ."
+        yield f"Statements about {version} apply to {read}: other patch releases may differ."
     named = {name for item in data["operations"] for name in item["findings"]}
     others = [item["id"] for item in data["findings"] if item["id"] not in named]
     if others:

@@ -44,16 +44,16 @@ BASES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """By protocol, runs whose constants are used for removing guards. They exercise every part of the protocol."""
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
-"""Constants other than switches that are varied."""
+"""Constants that are varied in addition to the switches."""
 LEAST_STATES, TIMES = 300_000, 3
-"""Limits of a row: this many states, or this multiple of the states of the unmodified machine."""
+"""Limits of a row: a number of states, and a multiple of the unmodified machine's number of states."""
 
 
 ORDER = (
     "needed", "nothing-broke", "same-states", "bound", "implied", "not-exercised", "never-fires", "refused",
     "undetermined",
 )  # fmt: skip
-"""Purposes by rank: if a row's purpose depends on the constants, the first of these counts."""
+"""Purposes by rank: if a row's purpose depends on the constants, the purpose that comes first here is reported."""
 Found = tuple[dict[str, Any], dict[str, Any]]
 """A row, and the base whose constants were used to measure it."""
 

@@ -28,18 +28,18 @@ from fencepost.model.language.machine import Version
 
 LOSS = LOSING[0]
 COMMON = "loss=none max_records=1 max_leader_epoch=8 crashes=0 fences=0 shrinks=0 lags=0"
-"""Budgets of events that happen only in operations that name them. Metadata may be delayed in every search."""
+"""Constants that switch off events unless the operation names them. Metadata may be delayed in every search."""
 MOST_BROKERS = 4
 """Maximum number of replicas in a search. No search with more replicas finished; the smallest had 25 million states
 after some minutes.
 """
 ELR_ALONE = ("unclean_shutdown", "last_known_leader", "last_known_leader_check")
-"""Constants without effect if ELR is off."""
+"""Constants that have no effect if ELR is off."""
 OUTCOMES = ("lost", "leaderless", "out", "returned", "not-measured", "kept", "safe", "impossible")
 """Outcomes of operations, from worst to best. `kept` was observed on clusters; `safe` was proved by a search."""
 HARMFUL = OUTCOMES[:4]
 SAFE = {"lost": "loses no records", "returned": "shows no deleted record again"}
-"""What a model does if a search for an outcome finds no history."""
+"""For each outcome, how an answer describes a model in which a search found no history with that outcome."""
 PLACES = ("clusters", "classes", "model")
 
 

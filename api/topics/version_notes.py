@@ -227,8 +227,8 @@ def _with_crashes(question: Question) -> Iterator[str]:
         for name, words in (("elr", "ELR"), ("unclean_election", "unclean elections"))
     )
     yield (
-        f"These crash results are for one record on {values['brokers']} brokers, {elr} and {unclean}, in a model with "
-        f"all fixes in which every crash loses the log: {told} (docs/kafka/losing-data.md)."
+        f"These crash results are for one record on {values['brokers']} brokers, {elr} and {unclean}, in a model that "
+        f"has all fixes and in which every crash loses the log: {told} (docs/kafka/losing-data.md)."
     )
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STYLES = {"lost": "bold red", "leaderless": "red", "out": "red", "returned": "red", "safe": "green"}
 SEEN, GROUPS, NAMES = 1, 11, 3
-"""Maximum numbers of observations per operation, of groups of topics, and of topics named in a group, without `-v`."""
+"""Without `-v`: maximum numbers of observations per operation, of groups of topics, and of topics named in a group."""
 ON_OFF = Choice(["on", "off"])
 
 
@@ -47,7 +47,7 @@ ON_OFF = Choice(["on", "off"])
 @option(
     "--bootstrap-server", metavar="HOST:PORT", help="Read replicas, min ISR and unclean elections from this cluster."
 )
-@option("--topic", metavar="NAME", help="The topic to read settings of.  [default: every topic]")
+@option("--topic", metavar="NAME", help="The topic whose settings are read.  [default: every topic]")
 @option("--topics", metavar="FILE", help="Read topics from this file, one per line: NAME REPLICAS MIN_ISR.")
 @option("--client-config", metavar="FILE", help="File with client settings for that cluster, as NAME=VALUE lines.")
 @option("--trace", type=options.Writable(), help="Write the shortest history that loses a record to this file.")

@@ -31,7 +31,9 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 @options.properties_option
 @option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search engine: {', '.join(ENGINES)}.")
 @options.spark_options
-@option("--partitions", type=options.Count(1, 1 << 20), help="Partitions on Spark.  [default: two per processor]")
+@option(
+    "--partitions", type=options.Count(1, 1 << 20), help="Number of partitions on Spark.  [default: two per processor]"
+)
 @option(
     "--handover",
     type=options.Count(1),
@@ -41,11 +43,9 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 @option(
     "--grow",
     type=options.TIME,
-    help="After the search, raise each bound that was reached, one at a time, for this time in total, such as 10m.",
+    help="After the search, spend this time, such as 10m, on raising the bounds that it reached, one at a time.",
 )
-@option(
-    "--symmetry", is_flag=True, help="Search only one of several states that differ only in interchangeable values."
-)
+@option("--symmetry", is_flag=True, help="Of states that differ only in interchangeable values, search only one.")
 @options.spill_option
 @options.cross_check_option
 @option("--deadlock", is_flag=True, help="Show a shortest trace to a state without successors.")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @option("--draws", type=options.Count(0), default=0, show_default=True, help="Also run N random histories.")
 @option("--seed", type=options.Count(0), default=1, show_default=True, help="Draw others.")
 @option("--budget", type=options.TIME, metavar="TIME", help="Stop executing histories after this time, such as 10m.")
-@option("--output", metavar="DIR", help="Write a history that shows a difference to this folder, as a trace.")
+@option("--output", metavar="DIR", help="If a history shows a difference, write it to this folder as a trace.")
 @option("--sarif", type=options.Writable(), help="Write the builds' differences to this file, for code scanning.")
 @options.constants_options
 @option(

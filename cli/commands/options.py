@@ -81,7 +81,7 @@ GROUPS = {
     ),
 }
 MANY = 12
-"""Number of options from which `--help` shows them in groups."""
+"""If a command has at least this many options, `--help` shows them in groups."""
 
 
 class Grouped(click.Command):

@@ -64,7 +64,11 @@ if TYPE_CHECKING:
 )
 @option("--k", type=options.Count(1, 50), default=1, show_default=True, help="Use induction over N steps.")
 @option("--depth", type=options.Count(0, 200), help="Check every run of N steps, without induction.")
-@option("--every-state", is_flag=True, help="Check every state of the domains, reachable or not, without induction.")
+@option(
+    "--every-state",
+    is_flag=True,
+    help="Check all states whose values are in the domains, even unreachable ones, without induction.",
+)
 @option("--timeout", default="60s", show_default=True, metavar="TIME", help="Time limit of each z3 query.")
 @options.workers_option("Processes", 256)
 @option("--strengthen", is_flag=True, help="Search for lemmas that make the properties inductive.")
@@ -77,7 +81,7 @@ if TYPE_CHECKING:
 )
 @options.expect_option()
 @option("--trace", type=options.Writable(), help="Write the step that breaks the induction, or the run, to this file.")
-@option("--cache/--no-cache", default=True, help="Reuse cached proofs of identical text.  [default: on]")
+@option("--cache/--no-cache", default=True, help="Reuse a cached proof if its text is identical.  [default: on]")
 @options.verbose_option
 @options.output_options
 def prove(**given: Any) -> Exit:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 FEW = 8
-"""Up to this many constants are all shown; if there are more, only changed ones are shown."""
+"""If there are at most this many constants, all are shown; otherwise, only changed ones are shown."""
 ROWS = 4
 """Maximum number of violations with a row each; if there are more, they share a paragraph."""
 NAMES = 20

@@ -26,7 +26,7 @@ from fencepost.model.language.interpreter import Path as History
 from fencepost.model.language.records import Key
 
 MOST = 3_000_000
-"""Maximum number of characters in a book."""
+"""Maximum number of characters in a file of states."""
 
 
 class Book:

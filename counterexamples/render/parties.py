@@ -17,7 +17,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import ArrayOf, Channel, Key, Nested, Record, Scalar, fields
 
 ELSEWHERE = "environment"
-"""Lane of the steps that no party takes: those of the network or of an operator."""
+"""Lane for steps that no party takes, such as those of the network or of an operator."""
 
 
 class Lane(NamedTuple):

@@ -14,8 +14,8 @@ from fencepost.counterexamples.states import Cell, Part, parts
 from fencepost.model.language.records import Key
 
 MANY = 10
-"""Maximum number of fields that a card shows in full. If there are more, it shows those about a replica's progress and
-those that changed.
+"""If a state has at most this many fields, a card shows all of them. Otherwise, it shows those about a replica's
+progress and those that changed.
 """
 VITAL = (
     *("life", "leader", "leader_epoch", "isr", "high_watermark", "partition_epoch", "fenced", "stopping"),
@@ -23,7 +23,7 @@ VITAL = (
 )
 KNOWN = ("leader", "leader_epoch")
 ELEMENT = re.compile(r"\{[^}]*\}|[^,]+")
-"""An element in the text of an array of numbers; the text of a set contains commas."""
+"""Matches an element in the text of an array. An element that is a set contains commas."""
 SAME, ADDED, DROPPED, STRAY = "same", "added", "dropped", "stray"
 
 

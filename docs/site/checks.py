@@ -23,9 +23,9 @@ COUNTED = ("needed", "nothing-broke", "same-states", "bound")
 INTRODUCTION = (
     "These matrices show what happens if a single guard of a protocol is removed, or a single switch is changed, and "
     "the protocol is searched again. A guard is *needed* if a property that holds with it is violated without it. "
-    "Any other purpose applies only at the constants of that search.\n\n"
-    "`fencepost vacuity PROTOCOL --row 'GUARD'` shows a row in full, with the shortest history as a trace. `fencepost "
-    "ablate PROTOCOL` builds such a matrix at any constants."
+    "Any other purpose applies only to the constants of that search.\n\n`fencepost vacuity PROTOCOL --row 'GUARD'` "
+    "shows a row in full, with the shortest history as a trace. `fencepost ablate PROTOCOL` builds such a matrix for "
+    "any constants."
 )
 
 
@@ -182,9 +182,7 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         }
     },
 }  # fmt: skip
-"""Guards and switches of each KIP by protocol; if no matrix shows that one is needed, with a reason that is read from
-the model.
-"""
+"""Guards and switches of each KIP, by protocol. If no matrix shows that one is needed, the model gives a reason."""
 
 
 def kips_page(best: Best) -> Iterator[str]:

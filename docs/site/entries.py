@@ -146,15 +146,14 @@ NOT_KEPT = {
     "broken": "Guarantees that do not hold as worded",
 }
 BROUGHT_BACK = (
-    "A switch of a model restores each of these bugs that Kafka had, or hazards that its KIPs rule out. The number "
-    "after a property is the length of the shortest trace in states. *Distinct* counts the states with the bug, "
-    "*without* counts the states of the twin: a run in which the property holds, and which differs only in the "
-    "constants of the second column. *Seconds* are for two workers, without compilation. For bugs that are not "
-    "modelled, the row gives the reason.\n\n"
-    "A bug is judged by the property nearest to its cause, then by its effect: in replication, the loss of a "
-    "committed record (`leader-has-committed`). In all rows of replication except B14's, HYP-1, HYP-2, HYP-3 and "
-    "HYP-9 are fixed, so that only the bug appears. The row of B09 with two fences also shows the last replica "
-    "standing (B19)."
+    "These are bugs that Kafka had, and hazards that its KIPs rule out. A switch in a model restores each of them. "
+    "The number after a property is the length of the shortest trace in states. *Distinct* counts the states with "
+    "the bug, and *without* counts those of the twin: a run in which the property holds, and which differs only in "
+    "the constants of the second column. *Seconds* are for two workers, without compilation. For bugs that are not "
+    "modelled, the row gives the reason.\n\nA bug is judged by the property nearest to its cause, then by its "
+    "effect: in replication, the loss of a committed record (`leader-has-committed`). All rows of replication except "
+    "B14 include the fixes for HYP-1, HYP-2, HYP-3 and HYP-9, so that only the bug appears. The row of B09 with two "
+    "fences also shows the last replica standing (B19)."
 )
 AGAINST_TLC = (
     "These are the published models (hachikuji/kafka-specification). TLC computed the distinct states, depths and "
@@ -170,9 +169,9 @@ COVERAGE = (
 )
 INTRODUCTION = (
     "The catalogue's runs determine the verdict of each entry. `fencepost check --profile ci` executes all runs, and "
-    "fails if a verdict, a count of states, a depth or the length of a shortest trace differs from the pinned value. A "
-    "verdict applies only to the constants of its runs. If a bound cut off steps, the verdict is marked and holds only "
-    "below that bound. `fencepost guarantees ID` shows an entry with every run and all its constants."
+    "fails if a verdict, a state count, a depth or the length of a shortest trace differs from the pinned value. A "
+    "verdict applies only to the constants of its runs. If a bound cut off steps, the verdict is marked and holds "
+    "only below that bound. `fencepost guarantees ID` shows an entry with every run and all its constants."
 )
 
 

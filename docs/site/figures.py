@@ -75,7 +75,7 @@ MEASURED: dict[str, tuple[str, str, dict[str, Column]]] = {
         },
     ),
 }  # fmt: skip
-"""Tables whose rows come from a single figure: its file, the key of the rows, and the columns."""
+"""Tables whose rows come from a single figure: the figure's file, the key of the rows, and the columns."""
 
 
 def measured(name: str) -> Table:

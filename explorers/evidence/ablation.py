@@ -57,7 +57,7 @@ def settings(constants: Constants, more: Mapping[str, tuple[int, ...]]) -> tuple
 
 class Purpose(StrEnum):
     NEEDED = "needed"
-    """Without the guard, a property is violated that holds with it."""
+    """A property that holds with the guard is violated without it."""
     BOUND = "bound"
     """The guard keeps values in their domains. Without it, domain checks block the same steps."""
     SAME = "same-states"

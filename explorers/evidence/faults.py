@@ -55,7 +55,7 @@ class Tolerance:
     searches: int
     states: int
     fewer: Mapping[str, str] = field(default_factory=dict)
-    """Kinds for which smaller numbers were searched separately because larger numbers do not include them, and why."""
+    """Kinds of faults whose smaller numbers were searched separately because larger ones exclude them, and why."""
     omission: float = 0.0
     """Upper bound on the probability that a search with fingerprints missed a state."""
 

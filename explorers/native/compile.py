@@ -56,11 +56,11 @@ class Source:
     most_successors: int
     masks: Masks | None = None
     bounds: tuple[str, ...] = ()
-    """Constants whose bounds are counted after the guards: first states, then steps blocked together with others."""
+    """Constants whose bounds are counted after the guards: first states, then steps that several bounds block."""
     counting: int | None = None
     """Index in the check array of the bit mask of bounds to count."""
     general: "Source | None" = None
-    """For a module of one run's constants, the module from which it was derived."""
+    """If this module is for one run's constants, the general module from which it was derived."""
     specialize: "Callable[[Constants], Source] | None" = None
     """Returns the module for one run's constants, with the same rows, counters and number of successors."""
 
@@ -195,7 +195,7 @@ TEXTS = "packed", "nodes", "kernels"
 MOST_SHAPES = 64
 """Number of cached shapes. A catalogue uses them repeatedly, and generating one takes a fifth of a second."""
 PER_CHARACTER = 2.7e-6
-"""CPU seconds per character of a machine's IR for optimizing it: 2.6 to 3.2 microseconds were measured."""
+"""CPU seconds for optimizing a machine, per character of its IR: 2.6 to 3.2 microseconds were measured."""
 NAMED = "FENCEPOST_TIER"
 
 NO_PARENT = 0xFFFFFFFF
@@ -215,7 +215,7 @@ class Kernels:
     level: int
     seconds: float
     memory: int
-    """Peak memory in bytes of the process that compiled it."""
+    """Peak memory, in bytes, of the process that compiled the code."""
     to_optimize: float
     """Estimated seconds to optimize the code."""
 

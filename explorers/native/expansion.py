@@ -35,9 +35,7 @@ from fencepost.model.language.symmetry import Symmetry
 
 UNDECIDED = 1 << 62
 LARGE = 1 << 23
-"""Number of states from which a search stores keys, starting with the next level. With fewer states, rows cost little
-memory and are faster.
-"""
+"""From the level after this many states on, a search stores keys. Before that, rows are faster and small enough."""
 WORTH_SHARING = 2048
 """If there are fewer states than this, a single worker processes them, because waking another one costs more."""
 

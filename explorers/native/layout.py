@@ -22,9 +22,9 @@ BITS = 8 * WORD
 STEPS = 6
 """Steps for gathering bits without a special instruction: by 1, 2, 4, ... 32 positions."""
 ENTRY = 8 + STEPS
-"""Number of entries in the check array for each memory word of which bits are stored."""
+"""Number of entries in the check array for each memory word from which bits are stored."""
 HEAD = 3
-"""Number of entries before them: words per row, number of entries, and a flag for special instructions."""
+"""Number of entries that precede those: words per row, number of entries, and a flag for special instructions."""
 
 
 class Leaf(NamedTuple):
@@ -42,12 +42,12 @@ class Entry(NamedTuple):
     word: int
     mask: int
     base: int
-    """Negated minimum values of the word's fields, each at its field's bytes."""
+    """Negated minimum values of the word's fields, each in the bytes of its field."""
     tops: int
     """Highest bits of the fields to which a minimum value is added."""
     bits: int
     shift: int
-    """Position of its first bit in `source`, a word of the row. Its last bit is in `last`."""
+    """Position of the number's first bit in `source`, a word of the row. Its last bit is in `last`."""
     source: int
     last: int
     moves: tuple[int, ...]
@@ -289,7 +289,7 @@ class Spots:
         self.found: list[Spot] = []
         self.depends: list[Depending] = []
         self.widest: list[int] = []
-        """Its value in the run in which its absolute value is largest."""
+        """For each number that depends on constants, the value with the largest magnitude in any run."""
         self._known: dict[tuple[int, bool], int] = {}
 
     def record(

@@ -12,9 +12,9 @@ NODES_AHEAD = 16
 NODES, NODE_ROOM, NODE_COUNT, INDEX, INDEX_SLOTS, NODE_BITS = 0, 1, 2, 3, 4, 5
 TREE = 6
 LINES = 6
-"""Data on one of the two trees: the address, length and number of its nodes; then the address and length of their
-index, and the number of bits in an index entry for a node's number, plus one. The other bits contain part of the node's
-hash.
+"""Data on one of the two trees: the address and length of the nodes, and their number; then the address and length of
+the index, and one plus the number of bits that an index entry uses for a node's number. The other bits contain part of
+the node's hash.
 """
 
 @helper

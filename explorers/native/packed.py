@@ -24,32 +24,32 @@ from fencepost.explorers.native.llvm.types import helper, kernel, prefetch, u32s
 OWNERS = 32
 OWNER_BITS, OWNER_SHIFT = 5, 59
 AHEAD = 8
-"""How many successors ahead the state that may equal a successor is prefetched, or a key is looked up."""
+"""How many successors ahead the code prefetches the state that may equal a successor, or looks up a key."""
 FAR = 16
-"""How many successors ahead the table and the successor are prefetched."""
+"""How many successors ahead the code prefetches the table and the successor."""
 FARTHEST = 48
-"""How many successors ahead their hashes are prefetched."""
+"""How many successors ahead the code prefetches hashes."""
 RING = 16
-"""Number of entries at the front of a queue that contain the slots that were looked up ahead."""
+"""Number of slots that are looked up ahead. They are stored at the front of a queue."""
 KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT = 0, 1, 2, 3, 4, 5, 6
 ANCESTORS, ROOM, DONE, LEFT, EXPANDED = 7, 8, 9, 10, 11
-"""Data that `insert` reads of an owner: the number of states, the first row that is kept, and the number of states that
-the table may hold; addresses and lengths of the table, the rows and the parents; then where it stopped: after how many
-successors, and with how many left. `EXPANDED` holds the address of the current level's rows.
+"""Data on an owner that `insert` reads: the number of states, the first row that is kept, and the number of states that
+the table may hold; addresses and lengths of the table, the rows and the parents; then the point where `insert` stopped:
+after how many successors, and how many are left. `EXPANDED` holds the address of the current level's rows.
 """
 LEFTS, RIGHTS, FIRST_LEFTS, FIRST_RIGHTS, SIZE = 12, 13, 14, 15, 16
-"""Data on a partition that stores states as keys: the bits of the two numbers, now and when the search began to use
-keys. If all are 0, keys are fingerprints.
+"""Data on a partition that stores states as keys: the number of bits in each of a key's two numbers, now and when the
+search began to use keys. If all are 0, keys are fingerprints.
 """
 WIDTH, NUMBERS, NUMBER_BITS = 17, 18, 19
 FACTS = 20
-"""Number of bits of a table slot, and the address and number of bits of the parallel state numbers."""
+"""Bits per table slot, the address of the array of state numbers, and the bits per state number."""
 REACH = 64
-"""Number of slots after its home slot in which a key may be stored."""
+"""A key may be stored up to this many slots after its home."""
 MISSING = 0xFFFFFFFFFFFFFFFF
 """Key of a row that contains an unknown node."""
 TOPS = 0xFFFFFFFFFFFFFFFE
-"""Key of a row for which only one or both of the two topmost nodes are unknown."""
+"""Key of a row of which one or both root nodes are unknown, but no other nodes."""
 FINGERPRINT_BITS = 59
 """Bits of a fingerprint, except those that determine the owner."""
 

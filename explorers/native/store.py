@@ -30,7 +30,7 @@ proportional to the table's content.
 """
 FIRST_SLOTS = 1 << 11
 FIRST_ROWS = 1 << 15
-"""Rows are reserved far ahead, because the operating system allocates memory only for pages that are written to."""
+"""Initial capacity in rows. It is large because the operating system allocates only pages that are written to."""
 ROW_GROWTH = 4
 SPILL_GROWTH = 2
 """Growth factor of arrays in files, which occupy their disk space immediately."""
@@ -149,7 +149,7 @@ class Partition:
         self.spill = Path(spill) if spill else None
         self.dtype = row
         self.facts = np.zeros(packed.FACTS, np.int64) if facts is None else facts
-        """The arrays' addresses and fill levels, in the form that the inserting kernel reads."""
+        """Addresses and fill levels of the arrays, in the form that the inserting kernel reads."""
         self.trees: Trees | None = None
         self.keys = KeyTable(kernels.module, self.facts, None) if compact else None
         self.table = np.zeros(0 if compact else FIRST_SLOTS, np.uint32)

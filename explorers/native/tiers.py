@@ -23,16 +23,16 @@ from fencepost.model.language.constants import Constants
 START = 0.15
 """CPU seconds needed to start another process."""
 WORTH = 2.5
-"""Optimizing pays if the rest of the search takes at least this many times as much CPU time. Optimized code takes 0.55
-of the time, so the factor is 2.2 if both share a processor, 1 with one worker and a free processor, and 3.2 with two
-workers, one of which is suspended.
+"""Optimizing pays off if the rest of the search takes at least this many times the CPU time that optimizing takes.
+Optimized code needs 0.55 of the time, so the factor is 2.2 if both share a processor, 1 with one worker and a free
+processor, and 3.2 with two workers, one of which is suspended.
 """
 WORTH_EXACT = 5.0
-"""The same for exact code, which serves only one run's constants, but takes 0.77 of the time of optimized code."""
+"""The same factor for exact code, which serves only one run's constants but needs 0.77 of optimized code's time."""
 ENOUGH = 50_000
 """Number of states from which the rate of a search is meaningful; before that, most of the time is startup."""
 LEAST_FALL = 0.01
-"""Minimum decrease in the logarithm of the growth from one level to the next, which keeps every estimate finite."""
+"""Minimum decrease in the logarithm of the growth from one level to the next. It keeps every estimate finite."""
 SPAN = 3
 ENDLESS = 1e12
 

@@ -42,7 +42,7 @@ ANCESTOR = 8
 OURS = re.compile(rf"\d{{5,}}\.block|{LEFTOVER.pattern}")
 """Names of the files in a level's folder. No other files are removed."""
 SOURCE_SHIFT = 32
-"""An ancestor is its partition << 32 | its number there: owner + number within the owner * OWNERS."""
+"""An ancestor is encoded as partition << 32 | number, where the number is owner + number within the owner * OWNERS."""
 
 
 @dataclass(frozen=True)

@@ -247,7 +247,7 @@ class Bag:
     """A message whose fields are all zero."""
     first: list[Rec]
     removed: list[Flag]
-    """For each slot, whether its message has been removed since then."""
+    """For each slot, whether its message has been removed."""
     ordered: bool
     fact: Flag = True
     """The condition that the bag is in canonical order, if it consists of variables."""

@@ -60,7 +60,7 @@ class Reached:
     why_stopped: str = ""
     error: History | None = None
     error_text: str = ""
-    """If a property is also violated, the model's error and the number of steps to it."""
+    """The model's error and the number of steps to it, if the run also violates a property."""
     queries: int = 0
     seconds: float = 0.0
 

@@ -33,7 +33,7 @@ TOPIC, BROKER = 2, 4
 FOREVER = 1 << 62
 WHOLE = re.compile(r"[0-9]{1,9}", re.ASCII)
 TOGETHER = 1000
-"""Maximum milliseconds between records with the same cause, such as a fencing and the resulting ISR change."""
+"""Maximum milliseconds between two records with the same cause, such as a fencing and the resulting ISR change."""
 
 
 class LogRecord(NamedTuple):

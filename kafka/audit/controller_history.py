@@ -20,7 +20,7 @@ from fencepost.model.language.errors import UsageError
 NAME = "replication"
 MOST = 5
 ABSENT = -2
-"""A broker that exists only in the model, which has at least two brokers. One may have no replica."""
+"""A broker that exists only in the model, because the model needs at least two. One of them may have no replica."""
 ENDS = ("deleted", "unjudged")
 """Kinds of rows after which the partition's state is unknown."""
 

@@ -25,7 +25,7 @@ class Sort:
     sentence: str
     look: str
     of_copies: bool = False
-    """Whether only copies of broker logs can show it."""
+    """Whether the finding can be seen only in copies of broker logs."""
     before: tuple[str, str] = ("", "")
     """(release, earlier rule). A 3.x release is compared with metadata.version, a later one with the controllers'."""
 
@@ -92,7 +92,7 @@ ALL = (
     Sort("stale-member", VIOLATION, "high", "G-S7",
          "A broker that re-registers leaves the ISR. If ELR is off, the last member stays.",
          "A broker re-registered but stayed in the ISR (KIP-903, HYP-2).",
-         f"Its log may have become shorter during the restart. {COMPARE}",
+         f"The broker's log may have become shorter during the restart. {COMPARE}",
          before=("4.0", "A broker that re-registers leaves the ISR, unless it is the last member (KAFKA-18106).")),
     Sort("elr-not-by-rule", VIOLATION, "high", "G-S6",
          "If a broker leaves an ISR that is then smaller than min ISR, it stays eligible until it re-registers after "

@@ -39,7 +39,7 @@ OF_BROKERS = (
     *("leader_gives_up_waiting", "leader_handles_fetch", "leader_reports_divergence", "leader_tells_epoch_end"),
     *("leader_requests_expansion", "follower_appends", "follower_truncates"),
 )
-"""Actions that are tried before a record is reached, if they involve its brokers."""
+"""Actions that are tried before a record is reached, if they involve the record's brokers."""
 FIRST = (("leader_appends",), *((("leader_handles_fetch",), ("follower_appends",), ("leader_handles_fetch",)) * 4))
 """Initial actions: a record is written and acknowledged, so that a loss becomes visible."""
 

@@ -57,7 +57,7 @@ RULES = (
          "The application keeps records that are no longer in the log, and never sees the records that replaced them."),
     Rule("no-record-is-skipped", "KIP-320",
          "The consumer does not silently skip a record in the log.",
-         "The application never sees some acknowledged record."),
+         "The application misses an acknowledged record."),
     Rule("no-record-is-delivered-twice", "KIP-320",
          "The consumer reads no record twice unless its position is reset. After a restart, it reads nothing below "
          "the committed offset.",
@@ -69,7 +69,7 @@ RULES = (
     Rule("errors-end-a-preference", "KIP-392",
          "If the preferred replica answers that an offset is out of range, the consumer does not fetch that offset "
          "there again.",
-         "The consumer reads nothing until its lease of the preferred replica expires or it restarts."),
+         "The consumer reads nothing until its lease on the preferred replica expires or it restarts."),
     Rule("reports-are-true", "KIP-320",
          "The client reports a truncation, a loss or a reset only if a record that it has read is missing from the "
          "leader's log.",

@@ -73,11 +73,11 @@ class Play:
     resets: bool = False
     """Whether the reset policy is `latest`, so that a consumer may skip records silently."""
     lease: float = 0.0
-    """Seconds for which a consumer keeps a preferred replica, or 0 if its lease outlasts the play."""
+    """Seconds for which a consumer keeps a preferred replica, or 0 if the lease is longer than the history."""
     is_idempotent: bool = False
     """Whether the producer is idempotent and has several requests in flight."""
     lag: float = 0.0
-    """Longest time in seconds for which the machine kept the brokers, and perhaps the client, from running."""
+    """Longest time, in seconds, for which the machine was too busy to run the brokers, and perhaps the client."""
     broken: str = ""
     begun_again: str = ""
     """If the history was played twice, why the first attempt failed."""

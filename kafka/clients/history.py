@@ -50,9 +50,7 @@ BESIDES = {
     "broker_is_slow": "from now on, a broker answers each OffsetForLeaderEpoch 200 ms late",
 }
 DRAWN = tuple(BESIDES)[:4]
-"""Events used in walks. An answer without an epoch and a slow broker occur only in stories; without an epoch, no
-position can be validated.
-"""
+"""Events used in walks. Stories also have slow brokers, and answers without an epoch, which prevent validation."""
 
 
 ERRORS = {
@@ -90,7 +88,7 @@ OF_PRODUCER = {
     "controller_elects_leader": "controller-elects-leader 0 {other}; broker-learns 0 {image}; broker-learns 1 {image}",
     "broker_restarts": "broker-keeps-last-batch {other}",
 }
-"""The moves that play each action of the model of idempotent producers; `other` is the broker that does not lead."""
+"""The moves that play each action of the model of idempotent producers; `other` is a broker that is not the leader."""
 APPLICATION = {
     "client_commits": "the application commits its position with the leader epoch of the previous record",
     "client_commits_without_epoch": "the application commits its position without a leader epoch",
@@ -106,7 +104,7 @@ CODES = {
     "partition_has_error": (5, 9, 72),
     "validation_fails": (-1, 3, 5, 6, 9, 29, 56, 74, 75, 78),
 }
-"""Kafka's error codes in walks. Topics only get errors that disappear without user action."""
+"""Kafka's error codes in walks. For topics, only errors that disappear without user action occur."""
 
 
 @dataclass(frozen=True)

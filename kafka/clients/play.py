@@ -24,11 +24,9 @@ SLOW = 0.2
 MOST_REQUESTS = 300
 """The play ends if the client has not recovered after this many requests."""
 ASKED_AGAIN = 0.25
-"""Seconds after which the application sends a record again that the client has reported as failed."""
+"""If the client reports that a record failed, the application sends it again after this many seconds."""
 PATIENCE = 12.0
-"""Seconds more to recover on a busy machine, or for a client that reports failures. Sarama's circuit breaker opens for
-10 s.
-"""
+"""Extra seconds to recover: the machine may be busy, and sarama sends nothing for 10 s after repeated failures."""
 TICK = 0.02
 LEASE, MINUTE = 0.6, 60.0
 WARM = 2

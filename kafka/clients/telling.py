@@ -11,7 +11,7 @@ from fencepost.kafka.clients.rules import BrokenRule
 SHOWN = 4
 """Maximum number of events on each side of a story, counted from the end."""
 UNTIL_THE_END = ("recovers", "finds-a-new-topic", "acknowledged-records-are-written")
-"""Rules whose violation is a record that never arrives, or its last request. Their stories include later events."""
+"""Rules that are violated by a missing record or by its last request. Their stories include later events."""
 MOVES = {
     "controller_elects_leader": "broker {1} becomes the leader of partition {0}",
     "topic_is_recreated": "the topic of partition {0} is recreated, and broker {1} is its leader",
@@ -28,7 +28,7 @@ OTHERS = BESIDES | ERRORS | FOLLOWERS | PRODUCERS
 class Telling:
     cluster: tuple[str, ...]
     client: tuple[str, ...]
-    """The event that violates the rule is the last one."""
+    """The last event violates the rule."""
     source: str
     sentence: str
     cost: str

@@ -92,7 +92,9 @@ class World:
         self.ports: dict[tuple[int, int], int] = {}
         """Port of each endpoint, by broker and number of restarts."""
         self.absent: dict[tuple[int, int, int], str] = {}
-        """By partition, topic and epoch: `missing` or `unknown` without a leader, `restored` with one again."""
+        """By partition, topic and epoch: `missing` or `unknown` without a leader, `restored` once there is a leader
+        again.
+        """
         self.due: list[Move] = []
         """Pending faults, one entry per answer: wrong leaders, errors, omissions or closed connections."""
         self.nameless: set[int] = set()

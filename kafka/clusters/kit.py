@@ -29,7 +29,7 @@ TOOLS_OF = {"4.4.0": "4.3.1"}
 """Releases for which Maven Central has no kafka-tools, with the release whose tools are used instead."""
 OLDEST = (3, 9)
 LOG4J = "2.25.3"
-"""Logging libraries that jars before 4.1 lack; they are needed only for compilation."""
+"""Logging libraries that releases before 4.1 do not contain. They are needed only for compilation."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m")
 """Java options for a small heap and a fast start, because a scenario takes only about a minute."""
 

@@ -17,7 +17,7 @@ from fencepost.model.language.records import Key
 
 class Whose(StrEnum):
     KAFKA = "kafka"
-    """A check in Kafka. The step that it blocks can be tried, and Kafka must reject it or do nothing."""
+    """A check in Kafka. Steps that it blocks can be tried, and Kafka must reject them or do nothing."""
     PHYSICAL = "physical"
     """A physical condition: a process that is down cannot act, and a message that does not exist cannot be handled."""
     BOUND = "bound"
@@ -50,7 +50,7 @@ class Ablation:
     shadowed: Callable[[Constants], Mapping[Place, str]] = lambda _: {}
     """Checks that never block a step on their own, and why."""
     needs: Mapping[str, Callable[..., bool]] = field(default_factory=dict)
-    """Physical parts of guards that otherwise are checks in Kafka. While such a part is false, no step is tried."""
+    """Physical conditions in guards that are otherwise checks in Kafka. While one is false, no step is tried."""
     grounds: Callable[[Constants], tuple[Sizes, ...]]
     """Sets of constants with which a variant is tried, in order, until it is detected."""
     compared: Callable[[Interpreter, Key], object]

@@ -47,7 +47,7 @@ class Variant:
     constant: str = ""
     value: int = 0
     alone: Callable[..., bool] | None = None
-    """Return whether this condition alone refuses a step in a state."""
+    """Return whether this condition alone blocks a step in a state."""
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,7 @@ HERE = Path(__file__).parent
 KAFKA = HERE.parent
 COMPILER_SECONDS = 120
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx1g", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
-"""JVM options: the optimizing compiler pays off only after about a hundred thousand steps."""
+"""JVM options. They disable the optimizing compiler, which pays off only after about a hundred thousand steps."""
 NAMED = re.compile(r"\b(?:org\.apache\.kafka|kafka)(?:\.[a-z][a-z0-9]*)+\.([A-Z]\w*)")
 MARKED = re.compile(r"// ((?:(?:until|since) \d+\.\d+ ?)+)$")
 

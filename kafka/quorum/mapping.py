@@ -122,7 +122,7 @@ ASIDE = (STOPS,)
 LIMITS: tuple[str, ...] = (
     ("A node stops with an IllegalStateException if it learns of a leader in its epoch but knows another leader "
         "of that epoch, or should itself be that leader. In the model, the node continues. After the loss of a disk, "
-        "the model therefore allows more than Kafka, and such a history is not followed further."),
+        "the model therefore allows more than Kafka, and such a history is abandoned."),
     ("A leader that loses its disk and is re-elected in the same epoch keeps its earlier followers, because they "
         "do not notice. In the model, they wait until they hear from the leader. Kafka therefore allows more than "
         "the model, and forbidden steps are not tried with lost disks."),

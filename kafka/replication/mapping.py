@@ -103,7 +103,8 @@ ACTIONS: dict[str, Act] = {
         "DefaultAlterPartitionManager's request is sent twice, and the first response is used. The network client, "
         "which resends requests, is not part of the driver."),
     "log_changes_under_answer": Act(lambda _, follower: f"read {follower}",
-        "FileRecords.readInto again on an answer of ReplicaManager.fetchMessages, a slice of the leader's file."),
+        "FileRecords.readInto is called again on an answer of ReplicaManager.fetchMessages, which is a slice of the "
+        "leader's file."),
     "follower_takes_late_answer": Act(lambda seen, m: f"take {seen.flying('lateAnswers').number(m)}",
         "AbstractFetcherThread.processFetchRequest with a delayed answer. With `divergence_judged_apart`, it was "
         "called earlier, and only the resulting truncateOnFetchResponse is called now."),
@@ -185,21 +186,21 @@ LIMITS: tuple[str, ...] = (
         "records or the follower has gone down since; in that case, the history is abandoned."),
     ("The controller lets a broker shut down once every active broker has confirmed the change in a heartbeat. If "
         "a broker is down, Kafka also waits until that broker is fenced; the model does not. Kafka therefore allows "
-        "less than the model, and such a history is not followed further."),
+        "less than the model, and such a history is abandoned."),
     ("If a follower has now reached the log end offset that the leader had at the follower's previous fetch, "
         "Kafka considers it caught up as of that fetch. In the driver, time stands still, and the time of a fetch is "
         "backdated after the fetch was handled."),
     ("In the model, a request for the current replicas changes nothing. Kafka then re-evaluates the partition: it "
         "empties the ELR if the ISR is large enough, completes a reassignment that can complete, replaces a fenced "
-        "leader, and may change the order of the list. The model's list always contains first the remaining "
-        "replicas, ordered by number, and then those to be removed."),
+        "leader, and may change the order of the list. In the model, the list always starts with the remaining "
+        "replicas, ordered by number, followed by those to be removed."),
     ("The controller replays a ClearElrRecord without updating its ELR index "
         "(ReplicationControlManager.removeTopicElrs). If a broker in this index is in the ISR again and registers "
-        "after an unclean shutdown, the partition changes twice. The model has no such index, so the history is not "
-        "followed further."),
+        "after an unclean shutdown, the partition changes twice. The model has no such index, so the history is "
+        "abandoned."),
     ("A follower with an empty log accepts no answer from an earlier leader epoch, because it must first find out "
-        "where to truncate. It need not do so if it was the leader of an epoch in between and wrote nothing; the "
-        "history is then abandoned."),
+        "where to truncate. The exception is a follower that has led an epoch in between and wrote nothing; in that "
+        "case, the history is abandoned."),
     ("The driver does not include Raft, controller failover, the network client, fetch sessions, quotas, tiered "
         "storage or transactions."),
 )  # fmt: skip

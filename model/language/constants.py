@@ -175,7 +175,7 @@ class Constants:
             name: max(int(self.values[name]), item.room) if item.sort in (SHAPE, CAPACITY) else int(item.high)
             for name, item in declared.items()
         }
-        """For each constant, the value that its compiled shape has room for."""
+        """For each constant, the value for which its compiled shape has room."""
         self.__dict__.update(
             self.values
         )  # found before the class's attributes, and fast: models read them all the time

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 USER_MODULE = "fencepost_user_"
-"""Prefix of the module names of users' files. A new number follows for each load."""
+"""Prefix of the module names of users' files. Each load appends a new number."""
 TEXT = "__fencepost_text__"
 """The global name in a user's module that holds the text that was executed."""
 _ONE_AT_A_TIME = RLock()

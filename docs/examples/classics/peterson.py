@@ -136,7 +136,7 @@ def has_entered(s: State, c: C, process: int) -> bool:
 
 whoever_wants_enters = leads_to(
     "whoever-wants-enters",
-    "A process that wants to enter eventually does, if no process stops forever except while it is resting.",
+    "Every process that wants to enter eventually enters, provided that processes stop forever only while resting.",
     when=wants_to_enter,
     then=has_entered,
     fair=(weak(raise_flag, give_way, enter, finish, lower_flag, each="process"),),

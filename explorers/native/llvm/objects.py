@@ -16,7 +16,7 @@ LEVEL = 1
 """LLVM's optimization level, 0 to 3. In measurements, 2 and 3 took longer to compile but did not make searches faster.
 """
 CHEAP = 0
-"""The level for cheaply compiled code. In measurements, it compiled 20 times as fast and ran half as fast."""
+"""The level for cheaply compiled code. In measurements, such code compiled 20 times as fast and ran half as fast."""
 
 
 class CompileError(RuntimeError):
@@ -37,7 +37,7 @@ class Object:
     code: bytes
     seconds: float = field(default=0.0, compare=False)
     memory: int = field(default=0, compare=False)
-    """Peak memory in bytes of the process that compiled it; 0 if it came from the cache."""
+    """Peak memory, in bytes, of the process that compiled the code; 0 if the code came from the cache."""
 
 
 @cache

@@ -17,7 +17,7 @@ from fencepost.model.language.symmetry import Symmetry
 NAME, RENAMED, LESS = "canonical", "renamed", "less"
 STAYS, INSIDE, MOVES = -1, -2, -3
 """Two kinds of numbers: those that no permutation changes, at the top level or in an array; and those that a
-permutation may change in another way than by moving them with the value that they belong to.
+permutation may change other than by moving them together with the value that they belong to.
 """
 
 

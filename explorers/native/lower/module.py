@@ -24,7 +24,7 @@ ROWS = Vector(CELLS["u64"], 0)
 NUMBERS = Vector(CELLS["i64"], 0)
 BYTES = Vector(CELLS["u8"], 0)
 BLOCK = 64
-"""Number of states unpacked together: few enough for the fastest cache, and enough to make a call pay."""
+"""Number of states unpacked together: few enough to fit in the fastest cache, and enough to make a call worthwhile."""
 STACK = 1 << 20
 """Maximum number of bytes of states on the stack. Some threads have only twice as much stack."""
 _ASIDE = 2

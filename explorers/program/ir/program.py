@@ -77,7 +77,7 @@ class Guard:
     parts: tuple[Expression, ...]
     reads: Paths
     bound: str | None = None
-    """The constant that the guard implements the bound of, or None if the guard is a rule of the protocol."""
+    """The constant whose bound the guard implements, or None if the guard is a rule of the protocol."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +117,7 @@ class Program:
     properties: Mapping[str, int]
     behaviours: Mapping[str, Behaviour]
     bounds: tuple[str, ...] = ()
-    """Constants whose bounds the guards or effects implement, in declaration order."""
+    """Constants whose bounds are implemented by guards or effects, in declaration order."""
 
     @property
     def guards(self) -> tuple[Guard, ...]:

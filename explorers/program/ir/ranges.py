@@ -152,7 +152,7 @@ class Ranges:
     def __init__(self, program: Program, *, reachable: bool) -> None:
         self.program = program
         self.stored: dict[int, Span] | None = {} if reachable else None
-        """What is stored in each scalar field, by the identity of its type; None if it is not known."""
+        """Ranges of the values stored in scalar fields, by the id of the field's type; None if they are unknown."""
         self.prefixes = {item.function: item.prefix for item in program.actions}
         self.declared = program.machine.constants.declared()
         self.box = Box(self.declared)

@@ -82,7 +82,7 @@ class Function:
     gives: frozenset[str] = frozenset()
     """Paths, from a parameter, of the records that the function may return: for example, `s.replica[]`."""
     changes: set[str] = field(default_factory=set)
-    """Records of which the function writes fields or that it replaces, and bags that it changes."""
+    """Records that the function replaces or whose fields it writes, and bags that it changes."""
     overwrites: set[str] = field(default_factory=set)
     adds: set[str] = field(default_factory=set)
     removes: set[str] = field(default_factory=set)
@@ -92,7 +92,7 @@ class Function:
     disorders: bool = False
     """Whether a bag may be unsorted afterwards."""
     bounds: dict[ast.AST, str] = field(default_factory=dict)
-    """Constants whose bounds calls of `require` and `fits` implement."""
+    """Calls of `require` and `fits` that implement the bound of a constant, with the constant's name."""
     sugar: dict[ast.AST, ast.expr] = field(default_factory=dict)
     """Expressions and the replacements that engines see: `max(s.ends)` becomes `max(item for item in s.ends)`."""
     views: set[ast.AST] = field(default_factory=set)

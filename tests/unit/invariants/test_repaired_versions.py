@@ -124,8 +124,8 @@ def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_d
     assert "maximal-isr-covers-requests" in told[0]
     assert (
         "These crash results are for one record on 2 brokers, with ELR and without unclean elections, in a model "
-        "with all fixes in which every crash loses the log: min ISR 1: can be lost with 1 crash; min ISR 2: survives "
-        "1 crash, can be lost with 2 (docs/kafka/losing-data.md)."
+        "that has all fixes and in which every crash loses the log: min ISR 1: can be lost with 1 crash; min ISR 2: "
+        "survives 1 crash, can be lost with 2 (docs/kafka/losing-data.md)."
     ) in notes
     whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *small, "--json"))
     assert whole["verdict"] != "violated"
