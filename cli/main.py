@@ -50,7 +50,7 @@ _PLACES = {name: place for group in LISTED.values() for name, (place, _) in grou
 
 
 class _GoneError(Exception):
-    """Raised if the reader of our output is gone, because click would exit with the status of a violation."""
+    """Error for output whose reader is gone. Otherwise, click would exit with the status of a violation."""
 
 
 @contextmanager

@@ -170,8 +170,8 @@ def parameters(action: Action) -> list[tuple[str, type]]:
 
 
 def _replayed(trace: Trace, path: Path, raws: Sequence[Key], other: Interpreter, guards: Guards) -> Ending | None:
-    """Take the steps on a changed machine. Return where and how they end differently, or None if they do not. `raws`
-    are the states after each step of the path, before `normalize`.
+    """Take the steps on a changed machine. Return where and how they end differently, or None if they end in the same
+    way. `raws` are the states after each step of the path, before `normalize`.
     """
     record, state, states = other.machine.state, path.start, [path.start]
     prop = trace.prop

@@ -62,7 +62,7 @@ def load_sent(files: Files) -> ModuleType:
 
 
 class _AsRead(SourceFileLoader):
-    """Loader that ignores bytecode: Python checks only its time and size, so it may belong to an earlier text."""
+    """Loader that ignores bytecode, which may be outdated: Python checks only the time and size of the source."""
 
     def __init__(self, name: str, path: str, owner: "_Neighbours") -> None:
         super().__init__(name, path)

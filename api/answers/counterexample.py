@@ -196,7 +196,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Explorer:
-    """An explorable page of a path, in its own frame."""
+    """A page on which the user explores a path, in its own frame."""
 
     page: str
 

@@ -6,7 +6,7 @@ deliberately excludes a kind of step. Values that the machine rejects are skippe
 
 A cell is one combination of bounds. From one searched cell to the next, a single bound grows. Finally, a few more cells
 around the last one are searched, unless the typed program implies their verdicts. A verdict is called stable in the
-whole box (all cells between the first and the last) only after this, or if all cells were searched.
+whole box (all cells between the first and the last) only once these cells, or all cells, have been searched.
 """
 
 import math

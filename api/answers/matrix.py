@@ -1,4 +1,4 @@
-"""Data of a matrix of necessity, for its text, JSON and HTML; and signs that results are vacuous."""
+"""Data of a necessity matrix, for its text, JSON and HTML forms, and signs of vacuous results."""
 
 from __future__ import annotations
 

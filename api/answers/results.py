@@ -162,7 +162,7 @@ class Answer(Printed):
 
     @classmethod
     def read(cls, data: Json) -> Self:
-        """Return the answer that is written as this JSON."""
+        """Return the answer that this JSON represents."""
         made: Self = of_json(cls, dict(data, data=data))
         return made
 

@@ -80,7 +80,7 @@ def call(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def refuse_taken(machine: Machine, constants: object) -> None:
-    """Raise UsageError if an argument of the current call is named like a constant that `constants` lacks."""
+    """Raise UsageError if an argument of the current call has the name of a constant that `constants` lacks."""
     name, given = _GIVEN.get()
     for item in machine.constants.declared():
         if (

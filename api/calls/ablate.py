@@ -86,7 +86,7 @@ class AblateResult(Answer):
 
     @property
     def needed(self) -> tuple[Needed, ...]:
-        """Guards that are needed, with the violated properties. Searching without the guard can refute each entry."""
+        """Guards that are needed, with the violated properties. A search without the guard can refute each entry."""
         return tuple(claim for row in self.data["rows"] if (claim := Needed.of(row)) is not None)
 
     @property
@@ -209,7 +209,7 @@ def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, 
 
 def _kept(question: Question, source: Source, options: Options, checkpoint: str | Path | None, *, resume: bool) -> Kept:
     """Return the folder of finished rows; raise UsageError if it lacks rows to resume from. The question omits the
-    limit on states, because it follows from the unmodified machine, and so from the question.
+    limit on states, because the limit follows from the unmodified machine, and so from the question.
     """
     limits = (options.budget, options.max_states, options.normalize, LEAST_STATES, TIMES)
     asked_for = [item.name for item in question.properties]

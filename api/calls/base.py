@@ -117,8 +117,10 @@ def _changed_in(base: Machine) -> str:
 
 
 def summed(question: Question, options: Options) -> Summed | None:
-    """Return the actions of a variant whose steps enter its digest. These are the actions that replace others, or all
-    actions if `normalize` differs. Return None if the machine is not a variant.
+    """Return the variant's actions whose steps its digest includes.
+
+    These are the actions that replace others, or all actions if `normalize` differs. Return None if the machine is not
+    a variant.
     """
     base = base_of(question)
     if base is None or options.compact or options.symmetry:
@@ -248,7 +250,7 @@ def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, no
 
 
 def never_enabled(label: str, result: Result, where: str = "") -> Iterator[str]:
-    """Yield a sentence that an action was never enabled, with the guards that blocked it most often."""
+    """Yield a sentence that says that an action was never enabled, and which guards blocked it most often."""
     guards = sorted((item for item in result.guards if item.action == label), key=lambda item: -item.refused)
     refusing = [f"`require({item.condition})` refused {item.refused:,} times" for item in guards if item.refused]
     why = f": {', '.join(refusing[:SHOWN])}" if refusing else ": no state offered values for its parameters"

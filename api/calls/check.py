@@ -238,7 +238,7 @@ def with_ways(question: Question, options: Options, result: Result) -> Result:
 
 
 def _hanging(question: Question, options: Options, result: Result) -> Iterator[str]:
-    """Yield the violated properties of behaviours whose verdict depends on one of the run's bounds."""
+    """Yield the violated properties about behaviours whose verdicts depend on one of the run's bounds."""
     plain = Interpreter(question.protocol.machine, question.constants, normalize=options.normalize)
     for item, prop in ((item, prop) for item in result.properties for prop in question.properties):
         if prop.name == item.name and item.verdict is Verdict.VIOLATED and item.path is not None:

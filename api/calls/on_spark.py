@@ -82,10 +82,8 @@ def plan_of(question: Question, ablation: Ablation, memory: int) -> Plan:
 
 @cache
 def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
-    """Return a matrix whose unmodified machine has been explored.
-
-    This is done once per process, because every row is compared with it. Raises UsageError if an executor has too
-    little memory for the unmodified machine.
+    """Return a matrix whose unmodified machine has been explored. This is done once per process, because every row is
+    compared with it. Raises UsageError if an executor has too little memory for the unmodified machine.
     """
     from fencepost.api.answers.matrix import refuse_unfinished
     from fencepost.explorers.evidence.ablation import Ablation

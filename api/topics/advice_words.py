@@ -126,8 +126,8 @@ def answer_of(data: Json, item: Json) -> str:
 
 
 def facts_of(item: Json, most: int) -> Iterator[tuple[str, str]]:
-    """Yield what to do for twice `most` findings, `most` observations, what to do afterwards, and the commands; if
-    observations are left out, so is the command that measures the operation.
+    """Yield what to do about up to twice `most` findings, up to `most` observations, what to do afterwards, and the
+    commands. If observations are left out, the command that measures the operation is left out too.
     """
     more = [text.partition(":")[0] for text in item["avoid"][2 * most :]]
     further = [f"For {listed(more)}: `-v`."] if more else []
@@ -158,7 +158,7 @@ def row_of(item: Json) -> tuple[str, str, str]:
 
 
 def _in_short(seen: Json, *, measured: bool = True) -> str:
-    """Return an observation in at most 22 characters; if it has other settings, only its finding if there is one."""
+    """Return an observation in at most 22 characters: with other settings, only its finding, if there is one."""
     name = f"{seen['findings'][0]} " if seen["findings"] else ""
     if name and not measured:
         return name.rstrip()

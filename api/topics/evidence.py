@@ -109,7 +109,7 @@ class Finding:
 
     @property
     def is_seen(self) -> bool:
-        """Whether it was observed on Kafka's own classes or on clusters."""
+        """Whether the hypothesis was observed on Kafka's own classes or on clusters."""
         return bool(self.classes or self.clusters)
 
     @property
@@ -213,8 +213,8 @@ def finding_of(entry: Entry) -> Finding:
 
 
 def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
-    """Return what is known about a hypothesis that was observed on Kafka itself. On later releases, a scenario named
-    after it may do harm because of another hypothesis.
+    """Return what is known about a hypothesis that was observed on Kafka itself. On later releases, a scenario with the
+    hypothesis's name may do harm because of another hypothesis.
     """
     clusters, classes = (
         tuple(name for name in _seen(place, entry) if name.rpartition(".")[0] in known.releases) for place in SEEN

@@ -212,7 +212,7 @@ def _without_bystanders(item: Json) -> Json:
 
 
 def _unsearched(operation: Operation, asked: Settings) -> str:
-    """Return a property that no search decided for these settings if one decided another, or an empty string."""
+    """Return a property that no search with these settings decided although one decided another, or an empty string."""
     mine = {"operation": operation.name, "replicas": asked.replicas, "min_isr": asked.min_isr, "elr": asked.elr}
     rows = [row for row in load("operations").get("rows", ()) if row.items() >= mine.items()]
     rows = [row for row in rows if asked.version in row["versions"] and not row["undetermined"]]

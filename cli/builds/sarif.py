@@ -109,7 +109,7 @@ def _location(function: Callable[..., Any], message: str = "") -> dict[str, Any]
 
 
 def _fingerprint(item: Outcome) -> str:
-    """Return a fingerprint that stays the same over time: the run and the property, with the same constants."""
+    """Return a fingerprint of the run and the property, which stays the same as long as the constants do."""
     text = json.dumps([item.report.name, item.name, item.verdict, dict(item.report.data["constants"])], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -159,8 +159,8 @@ BUILD_RULES = {
 
 
 def compare_sarif(data: dict[str, Any]) -> str:
-    """Compare two builds: changed methods that cause a difference, and changed lines that no history runs. File paths
-    are relative to Kafka's source tree if the current folder is the tree's root.
+    """Return a report on two builds: changed methods that cause a difference, and changed lines that no history runs.
+    File paths are relative to Kafka's source tree if the current folder is the tree's root.
     """
     names = list(BUILD_RULES)
     rules = [

@@ -54,7 +54,7 @@ def ablate(**given: Any) -> Exit:
     """Search PROTOCOL without each guard in turn, and with each switch flipped, and report violations.
 
     A guard is needed if a property is violated without it; the shortest trace shows how. For any other guard the
-    command reports why: others imply it, it never refuses, it only bounds the search, or removing it violates nothing.
+    command reports why: other guards imply it, it never blocks a step, it only bounds the search, or nothing needs it.
 
     Exit status: 0 every row is decided, 1 the unmodified protocol already violates a property, 2 bad input, 3 a row is
     undetermined.
@@ -111,7 +111,7 @@ def _named_traces(data: Json, folder: Path) -> dict[Path, str]:
 
 
 def exit_of_matrix(data: Json) -> Exit:
-    """Return the exit status: for signals first, then for violations by the unmodified protocol, then for open rows."""
+    """Return the exit status. Signals take precedence, then violations by the unmodified protocol, then open rows."""
     if ended_by_signal(data["why_stopped"]):
         return Exit.UNDETERMINED
     eventual = eventual_of(data)

@@ -54,7 +54,7 @@ ON_OFF = Choice(["on", "off"])
 @options.verbose_option
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exit:
-    """Explain what settings mean for records: the fewest crashes that lose one, related findings, and what to change.
+    """Explain what settings mean for records: the fewest crashes that lose one, findings, and what to change.
 
     The answer comes from measured tables; the command does not search. Settings that were not measured are reported as
     such.
@@ -136,7 +136,7 @@ def _data(made: AdviceResult, operation: str) -> Json:
 
 
 def print_groups(console: Console, groups: list[tuple[list[str], Json]]) -> None:
-    """Print one sentence for each group of topics with equal settings: first those that most operations harm."""
+    """Print one sentence for each group of topics with equal settings. Groups that most operations harm come first."""
 
     def harmed(data: Json) -> int:
         return sum(item["outcome"] == "lost" for item in data["operations"]) or len(data["operations"])

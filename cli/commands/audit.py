@@ -50,7 +50,7 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     the output of kafka-dump-log.sh --cluster-metadata-decoder, which can be read without Java. Otherwise, Kafka's own
     classes decode the records. Every partition is followed in this process, or on Spark if there are more than a
     million partitions or --master is given. Copies of brokers' disks, or of a partition's folders on them, are compared
-    too: which records were acknowledged, where the logs diverge, and which records the leader lacks.
+    too, to find which records were acknowledged, where logs diverge, and which records the leader lacks.
 
     Exit status: 0 nothing was found, 1 something was found, 2 bad input, 3 nothing was found, but some parts could not
     be read or reproduced in the model, 4 internal error.

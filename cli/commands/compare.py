@@ -51,8 +51,8 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
     other side: fencepost compare replication kafka-4.0. Without B, a variant is compared with its base. --set,
     --version, --with and --without apply to both sides, unless A or B overrides them. Both must have the same state.
 
-    Compared are their guarantees, all fields that the protocol stores (except budgets and ghosts), and everything that
-    its clients can observe; with --on, the named fields.
+    The comparison covers their guarantees, all fields that the protocol stores (except budgets and ghosts), and
+    everything that its clients can observe; with --on, only the named fields.
 
     If --kafka and --jars are given twice in total, two builds are compared, such as a release and your pull request:
     fencepost compare --kafka 4.1.2 --jars DIR. The class files show which methods differ. All histories that execute

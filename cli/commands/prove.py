@@ -196,7 +196,7 @@ def print_report(
     strengthened: bool = False,
     verbose: bool = True,
 ) -> None:
-    """Print the verdict on each property, its limits, the step that breaks the induction, and possible next commands.
+    """Print the verdicts and their limits, the step that breaks the induction, and possible next commands.
 
     `command(option)` returns the same command with one more option; `strengthened` says whether lemmas were searched
     for.

@@ -105,7 +105,7 @@ def _refuse_loss(output: Path, form: str, trace: str, model: str | None) -> None
 
 
 def _rendered(made: ReplayResult, form: str, model: str | None, written: Path | None) -> str:
-    """Return a trace in a format. A page takes a moment, because its steps are replayed under every other setting."""
+    """Return a trace in the given format. A page takes time, because it replays the steps under every setting."""
     with (
         Display(quiet=False) as display,
         display.busy("searching for settings that prevent it") if form == "html" else nullcontext(),

@@ -34,8 +34,8 @@ def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json:
     no run reaches, actions that are never taken, and guards that no property depends on. The command does not search.
     For other constants, or for your own protocol, `fencepost ablate` reports the same for one matrix.
 
-    Exit status: 0 every guarantee that holds is violated in some variant, 1 one is not, 2 bad input, 3 a matrix is
-    stale because the protocol has changed.
+    Exit status: 0 every guarantee that holds is violated in some variant, 1 some guarantee is not, 2 bad input, 3 a
+    matrix is stale because the protocol has changed.
     """
     if row is not None:
         return _show_row(measured_row(names, row), trace, as_json=as_json)

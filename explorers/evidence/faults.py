@@ -44,7 +44,7 @@ class Tolerance:
     """Faults that a property tolerates under given constants.
 
     `front` contains all minimal combinations of faults that violate the property, cheapest first. `most` is the largest
-    number tried for each kind of fault. `unknown` maps combinations that a search could not decide to the reason.
+    number tried for each kind of fault. `unknown` gives the reason for each combination that a search could not decide.
     """
 
     constants: Constants

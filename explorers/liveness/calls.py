@@ -152,7 +152,7 @@ def _inner(build: Builder, value: Value, place: int) -> tuple[str, Memory]:
 
 
 def _at(value: Any, way: tuple[int, ...]) -> int:
-    """Return the number at a path in a message; beyond the end of an array, 0, as in compiled code."""
+    """Return the number at a path in a message. Beyond the end of an array, return 0, as compiled code does."""
     for place in way:
         if place >= len(value):
             return 0

@@ -209,7 +209,7 @@ class Graph:
         return owner + (number - int(self.bases[owner])) * self.search.owners
 
     def parents(self) -> Array:
-        """Return for each state the state from which it was first reached, or -1 for an initial state."""
+        """Return, for each state, the state from which it was first reached, or -1 for an initial state."""
         found = np.empty(int(self.bases[-1]), np.int32)
         for owner, part in enumerate(self.search.partitions):
             raw = part.parents[: part.count]

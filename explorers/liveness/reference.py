@@ -245,7 +245,7 @@ class Reference:
 
     @cached_property
     def stems(self) -> dict[Key, Way]:
-        """Return a shortest path from an initial state, through a state with `when`, to each state of the region."""
+        """Return a shortest path from an initial state, through one in which `when` holds, to each state of the region."""
         found: dict[Key, Way] = {}
         order = count()
         waiting = [(len(self.prefixes[key]), next(order), self.prefixes[key], key) for key in self.region.begins]
@@ -318,9 +318,8 @@ def summary(prop: Property, constants: Constants, findings: list[BehaviourFindin
 def with_behaviours(
     result: Result, properties: tuple[Property, ...], judge: Callable[[Property], PropertyResult]
 ) -> Result:
-    """Return the result with the verdicts on leads-to and at-most properties added, in the requested order.
-
-    Such properties are judged on the complete state graph; if the search is unfinished, they are undetermined.
+    """Return the result with the verdicts on leads-to and at-most properties added, in the requested order. Such
+    properties are judged on the complete state graph; if the search is unfinished, they are undetermined.
     """
     known = {item.name: item for item in result.properties}
     try:

@@ -402,7 +402,7 @@ class Watching(Protocol):
 def compile_watched(
     name: str, constants: Constants, source: Source, watch: Watching, *, begins: bool = False
 ) -> Kernels:
-    """Return a module's kernels; notify the watcher if they must be compiled. `begins`: a search is starting."""
+    """Return a module's kernels; notify the watcher if they must be compiled. With `begins`, a search is starting."""
     make: Callable[[Source], Kernels] = begin if begins else load
     if is_ready(source) if begins else is_cached(source):
         return make(source)

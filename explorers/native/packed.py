@@ -318,9 +318,8 @@ def list_keys(part: I64s, keys: U64s) -> None:
 
 @kernel
 def enter_keys(part: I64s, keys: U64s) -> I64:
-    """Insert the keys of states, starting with the first unknown one.
-
-    Return 1 if all were inserted, 0 if there is no room, and 2 if two keys are equal.
+    """Insert the keys of states, starting with the first unknown one. Return 1 if all were inserted, 0 if there is no
+    room, and 2 if two keys are equal.
     """
     slots, size, width = part[SLOTS], part[SIZE], part[WIDTH]
     table = u64s(part[TABLE], 0)

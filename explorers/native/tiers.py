@@ -1,5 +1,5 @@
-"""Tiers of optimization: a search starts with cheaply compiled code and later switches, between rounds, to optimized
-code, and a long one to code for exactly its constants.
+"""Tiers of optimization: a search starts with cheaply compiled code, and later switches to optimized code, always
+between two rounds. A long search finally switches to code for exactly its constants.
 
 Most machines are small, and their search ends before LLVM could have optimized their code. Therefore code is optimized
 only for longer searches, and in another process, because LLVM compiles one module at a time in each process.
@@ -57,10 +57,7 @@ def states_to_come(levels: Sequence[int]) -> float:
 
 
 def seconds_to_come(levels: Sequence[int], earlier: int, seconds: float) -> float:
-    """Estimate a search's remaining time from its expanded levels.
-
-    `earlier` states were found before these `seconds`.
-    """
+    """Estimate a search's remaining time from its levels. `earlier` states were found before these `seconds`."""
     rate = max(1, sum(levels[:-1]) - earlier) / seconds
     grows = len(levels) < 2 or levels[-1] >= levels[-2]
     return max((levels[-1] + states_to_come(levels)) / rate, seconds / 2 if grows else 0)
@@ -94,7 +91,7 @@ class Tiers:
         return self.kernels
 
     def _next(self) -> Kernels:
-        """Return the code of the next tier, or after the last one that of the first."""
+        """Return the code of the next tier; after the last tier, return the code of the first."""
         at = next(place for place, item in enumerate(self.used) if item is self.kernels)
         if at + 1 < len(self.used):
             return self.used[at + 1]

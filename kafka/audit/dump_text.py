@@ -1,4 +1,4 @@
-"""Converts the output of `kafka-dump-log.sh --cluster-metadata-decoder` to the format of Fencepost's decoder."""
+"""Conversion of the output of `kafka-dump-log.sh --cluster-metadata-decoder` to the format of Fencepost's decoder."""
 
 import json
 import re

@@ -107,7 +107,7 @@ auto.create.topics.enable=false
 
 
 class ClusterError(UsageError):
-    """A node that did not start or has died."""
+    """Error for a node that did not start or has died."""
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ OLD = tuple(f"old-{number}" for number in range(100))
 
 
 class NotReached(Exception):  # noqa: N818 (no error: the verdict says that the scenario did not reach its end)
-    """An event that the scenario waited for did not happen in time."""
+    """Error for an event that did not happen in time."""
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,8 @@ class Stage:
     def create(
         self, replicas: Sequence[int], min_isr: int | None, isr: Sequence[int] | None = None, **settings: str
     ) -> None:
-        """Create or recreate the topic.
-
-        The first replica is the leader; `min_isr` defaults to the cluster's setting. `isr` lists the running replicas.
-        It is given only if some replicas are down.
+        """Create or recreate the topic. The first replica is the leader; `min_isr` defaults to the cluster's setting.
+        `isr` lists the running replicas. It is given only if some replicas are down.
         """
         given = {name.replace("_", "."): value for name, value in settings.items()}
         given |= {"min.insync.replicas": str(min_isr)} if min_isr else {}

@@ -1,4 +1,4 @@
-"""Detection of reached bounds: an action's guards are evaluated again as if those that represent a bound held.
+"""Detection of reached bounds: an action's guards are evaluated again, as if each guard that is a bound were true.
 
 `model/language/bounds.py` defines reached bounds. A separate function examines an action again only if the action's
 guard for a bound refused in a state, and only for bounds not yet recorded for this state. This keeps the search itself

@@ -1,5 +1,5 @@
-"""A typed program specialized to the constants of one run: what they decide is computed, dead code is omitted. Sizes
-keep their names, so that `range(c.brokers)` remains the range of all brokers.
+"""A typed program specialized to the constants of one run: what the constants decide is computed, and dead code is
+omitted. Sizes keep their names, so that `range(c.brokers)` remains the range of all brokers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -133,7 +133,7 @@ class Settling:
         return changed
 
     def logic(self, node: nodes.Logic) -> Node:
-        """Omit operands that do not decide, and those after one that does."""
+        """Omit operands that do not decide the result, and all operands after one that does."""
         known = [self.number(item) for item in node.values]
         decides = [value is not None and bool(value) != node.conjunction for value in known]
         stop = decides.index(True) + 1 if True in decides else len(known)
