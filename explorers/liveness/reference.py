@@ -245,7 +245,7 @@ class Reference:
 
     @cached_property
     def stems(self) -> dict[Key, Way]:
-        """Return a shortest path from an initial state, through one in which `when` holds, to each state of the region."""
+        """Return a shortest path from an initial state, through one with `when`, to each state of the region."""
         found: dict[Key, Way] = {}
         order = count()
         waiting = [(len(self.prefixes[key]), next(order), self.prefixes[key], key) for key in self.region.begins]
