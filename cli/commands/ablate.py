@@ -18,7 +18,7 @@ from fencepost.api.files import make_sure_folder, write_text
 from fencepost.cli.commands import options
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import called, joined, print_lines, print_rows, render_page, show, styled
+from fencepost.cli.views.console import called, joined, print_lines, print_rows, render_page, show, styled, unbroken
 from fencepost.cli.views.screen import checked, print_answer, some
 from fencepost.explorers.verdict import ended_by_signal
 from fencepost.model.language.errors import UsageError
@@ -137,7 +137,7 @@ _STYLES = {
 def headline(data: Json) -> str:
     rows, whole = data["rows"], _whole(data)
     if any("violated" in text for text in whole):
-        return f"{whole[0]}."
+        return f"{whole[0]}, so no row can judge it."
     needed = sum(row["purpose"] in ("needed", "liveness") for row in rows)
     idle = sum(row["purpose"] == "nothing-broke" for row in rows)
     words = f"{needed} of {counted(len(rows), 'guard or setting', 'guards and settings')} "
@@ -169,9 +169,11 @@ def print_matrix(
     console: Console, made: AblateResult, reach: str = "", *, legend: bool = True, verbose: bool = True
 ) -> None:
     data = made.to_dict()
-    print_lines(console, headline(data), style="bold")
-    for text in _whole(data):
-        print_lines(console, f"{text}, so no row can judge it.", style="bold red" if "violated" in text else "yellow")
+    sentence = headline(data)
+    print_lines(console, sentence, style="bold")
+    for text in (f"{text}, so no row can judge it." for text in _whole(data)):
+        if text != sentence:
+            print_lines(console, text, style="bold red" if "violated" in text else "yellow")
     if verbose:
         print_lines(console, data["sentence"], style="dim")
     meanings = meaning_for(data)
@@ -212,7 +214,7 @@ def _rows(rows: Sequence[Json]) -> list[str]:
     for row in rows:
         action, _, number = row["row"].rpartition(" ")
         found.setdefault(action or number, []).extend([number] if action else [])
-    return [" ".join([action, "+".join(numbers)]).rstrip() for action, numbers in found.items()]
+    return [unbroken(" ".join([action, "+".join(numbers)]).rstrip()) for action, numbers in found.items()]
 
 
 def _print_suspicions(console: Console, found: dict[str, list[str]]) -> None:

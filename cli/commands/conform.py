@@ -99,7 +99,7 @@ def print_conform(console: Console, found: ConformResult, *, verbose: bool) -> N
         for line in lines[:fitting]:
             print_hanging(console, " " * (len(line) - len(line.lstrip()) + 2), line.lstrip())
         if fitting < len(lines):
-            print_lines(console, f"{counted(len(lines) - fitting, 'more line')}: `-v`", style="dim", indent=2)
+            print_lines(console, f"`-v` shows {counted(len(lines) - fitting, 'more line')}.", style="dim", indent=2)
         untried = _untried(run)
         if untried:
             print_lines(

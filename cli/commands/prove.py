@@ -27,6 +27,7 @@ from fencepost.cli.views.console import (
     results,
     show,
     styled,
+    unbroken,
     verdict_style,
     verdict_text,
 )
@@ -242,11 +243,11 @@ def _facts(report: proof_report.ProveResult, *, verbose: bool) -> Iterator[tuple
         yield str(verdict), some([item.name for item in found if item.verdict is verdict])
     broken = [item.move for item in report.proof.broken]
     if broken and not verbose:
-        yield "broken by", some(broken, SHOWN)
+        yield "broken by", some([unbroken(move) for move in broken], SHOWN)
         pair = report.proof.pair
         if report.reachable or (pair is not None and pair.action):
             yield "from", f"a state before `{broken[0]}`: {_reachable(report)}"
-    yield from (row for row in proof_report.reach(report) if verbose or row[0] != "questions")
+    yield from (row for row in proof_report.reach(report) if verbose or row[0] not in ("questions", "time"))
 
 
 def _reachable(report: proof_report.ProveResult) -> str:
@@ -285,6 +286,6 @@ def _print_next(console: Console, command: Callable[[str], str], *, strengthened
         console,
         "",
         "A failed induction is not a violation. It may need a lemma that excludes the state before the step. "
-        f"{looks}write the lemma as an @always property, and name both with --property. `{command('--depth=10')}` "
-        "checks every run of 10 steps from an initial state.",
+        f"{looks}write the lemma as an @always property, and name both with --property. `--depth=10` instead checks "
+        "every run of 10 steps from an initial state.",
     )

@@ -110,7 +110,7 @@ def print_sweep(console: Console, data: Json, *, coverage: bool = False, output:
         "",
         f"walks  {counted(data['walked_now'], 'walk')} of up to {data['depth']} steps "
         f"in {show_seconds(data['seconds'])}{kept}, seed {data['seed']}"
-        + (f"; {rate * data['walked_now'] / max(1, data['walks']):,.0f} steps a second" if rate else ""),
+        + (f"; {rate * data['walked_now'] / max(1, data['walks']):,.0f} steps per second" if rate else ""),
     )
     if not data["complete"]:
         rest = f"; the same command with {'' if output else '--output DIR, then '}--resume takes the remaining walks"

@@ -32,6 +32,8 @@ R = TypeVar("R")
 GAP = 2
 """Number of spaces between two columns."""
 NARROWEST = 24
+GLUE = "\ue000"
+"""Printed as a space at which no line breaks."""
 COLOURS = {"red": "color(160)", "green": "color(28)", "yellow": "color(130)", "cyan": "color(31)"}
 """Colours that look alike on all terminals and are readable on both black and white."""
 _STYLES = {
@@ -121,8 +123,13 @@ def print_hanging(console: Console, head: Text | str, body: Text | str) -> None:
     for piece in reword_text(_text(body)).wrap(console, max(NARROWEST, console.width - head.cell_len)):
         line = start + piece
         line.rstrip()
+        line.plain = line.plain.replace(GLUE, " ")
         console.print(line, soft_wrap=True)
         start = styled(" " * head.cell_len)
+
+
+def unbroken(name: str) -> str:
+    return name.replace(" ", GLUE) if len(name) <= 2 * NARROWEST else name
 
 
 def print_bare(console: Console, content: RenderableType) -> None:

@@ -370,7 +370,7 @@ class ClientReport:
             yield self.missing
             return
         rate = outcome.histories / outcome.seconds if outcome.seconds else 0
-        yield f"{count_histories(outcome.histories)}, {outcome.counted:,} of them judged, {rate:.0f} a second"
+        yield f"{count_histories(outcome.histories)}, {outcome.counted:,} of them judged, {rate:.0f} per second"
         if outcome.deaths:
             yield f"the client's process crashed {many(outcome.deaths, 'time')}"
         for reasons, verb in ((outcome.begun_again, "restarted alone"), (outcome.undone, "not played to the end")):

@@ -303,7 +303,7 @@ class HistoriesReport:
             yield f"{len(outcome.taken):,} of {self.transitions:,} transitions between {states} executed"
         yield (
             f"{tally.steps:,} steps in {count_histories(tally.histories)}, {tally.compared:,} states compared in "
-            f"{seconds(round(1000 * outcome.seconds))}: {outcome.rate:,.0f} steps a second"
+            f"{seconds(round(1000 * outcome.seconds))}: {outcome.rate:,.0f} steps per second"
         )
         if not self.transitions:
             yield f"{len(outcome.taken):,} distinct pairs of a state and a step"
