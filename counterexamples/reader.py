@@ -1,4 +1,4 @@
-"""The strict reader of trace files: anything that it does not understand is an error that names the line."""
+"""The strict reader of trace files, which reports the line of anything that it does not understand."""
 
 import re
 from collections.abc import Callable, Mapping

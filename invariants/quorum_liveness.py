@@ -310,7 +310,7 @@ def need_not_register(s: State, c: C, node: int) -> bool:
 
 controllers_register = leads_to(
     "controllers-register",
-    "KR-L3: every controller is eventually registered, if there is an active one.",
+    "KR-L3: every controller is eventually registered, if a controller is active.",
     when=may_register,
     then=need_not_register,
     fair=(weak(controller_asks_to_register, each="node"), weak(leader_registers_controller, each=("leader", "node"))),

@@ -276,7 +276,7 @@ class BehaviourFinding(NamedTuple):
     vacuous: bool
     """`when` holds in no reachable state."""
     near: int = 0
-    """The shortest path from an initial state, through a state that satisfies `when`, to the start of the finding: the
+    """The shortest path from an initial state, through a state with `when`, to the start of the finding: the
     nearest state that a fair behaviour may visit forever, the nearest step with a cost in a loop, or the nearest state
     with the worst cost.
     """

@@ -238,42 +238,42 @@ def refuse(c: C) -> str | None:
 
 
 def allowed(c: C) -> int:
-    """Return the replicas to which a consumer may be sent (axis V1)."""
+    """Return the replicas to which a consumer may be sent."""
     return (
         c.fetch_from if c.fetch_from != Allowed.DESIGN else (Allowed.ANY if c.design == Design.NEWER else Allowed.ISR)
     )
 
 
 def errors(c: C) -> int:
-    """Return the content of out-of-range responses (axis V2)."""
+    """Return the content of out-of-range responses."""
     return c.errors if c.errors != Errors.DESIGN else c.design + 1
 
 
 def gives_not_available(c: C) -> bool:
-    """Return whether OFFSET_NOT_AVAILABLE is a possible response to a fetch (axis V3)."""
+    """Return whether OFFSET_NOT_AVAILABLE is a possible response to a fetch."""
     return c.not_available == Option.ON or (c.not_available == Option.DESIGN and c.design == Design.NEWER)
 
 
 def selector(c: C) -> int:
-    """Return who chooses the replica (axis V4)."""
+    """Return who chooses the replica."""
     return c.selector if c.selector != Selector.DESIGN else c.design + 1
 
 
 def reaction(c: C) -> int:
-    """Return how a consumer reacts to an out-of-range response (axis V5)."""
+    """Return how a consumer reacts to an out-of-range response."""
     if c.reaction != Reaction.DESIGN:
         return c.reaction
     return Reaction.LEADER_FIRST if c.design == Design.IMPLEMENTED else c.design + 2
 
 
 def leader_refuses_too(c: C) -> bool:
-    """Return whether the leader, like followers, answers case 1 with an error (axis V6)."""
+    """Return whether the leader, like followers, answers case 1 with an error."""
     given = c.leader_not_available
     return gives_not_available(c) and (given == Option.ON or (given == Option.DESIGN and c.design == Design.NEWER))
 
 
 def has_metadata_log(c: C) -> bool:
-    """Return whether a broker's metadata is never ahead of its replicas (axis V7)."""
+    """Return whether a broker's metadata is never ahead of its replicas."""
     return c.metadata == Metadata.LOG or (c.metadata == Metadata.DESIGN and c.design == Design.IMPLEMENTED)
 
 

@@ -207,7 +207,7 @@ def leader_asks_again(s: State, c: C, leader: int) -> None:
 def leader_handles_answer(s: State, c: C, leader: int) -> None:
     """A leader adopts a committed ISR, withdraws a proposal with an ineligible member, or else waits for metadata.
 
-    Partition.handleAlterPartitionUpdate, handleAlterPartitionError: no other error means that the change was not made.
+    Partition.handleAlterPartitionUpdate, handleAlterPartitionError: after other errors, the change may have been made.
     """
     l = s.broker[leader]
     require(l.request.status == Status.ANSWERED)

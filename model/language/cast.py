@@ -24,14 +24,14 @@ class Cast:
     array; the field shows what the party knows.
 
     `parties` names the participants, in order, each with the alias of its index (`{"client": Client}`), or with None if
-    there is only one; arrays of plain values with an element for each participant belong to them too. `fields` assigns
-    fields of the state to single parties: `{"holder": "server"}`. `actors` maps an action to the acting party ("" if
-    that is not part of the protocol), and `tells` maps an action to the party that it informs without a message in a
-    bag. `senders` and `receivers` map a message class to its sender and receiver. Each of these values is a party, a
-    parameter of the action or a field of the message. In `actors`, `arrows` and `tells` it may also be a path in the
-    state before the step (`call[client].node`), and in `tells` also in the state after it. `losses` are the actions
-    that lose their messages; by default, these are actions whose name says that they lose or drop something, and whose
-    message no party receives.
+    there is only one; arrays of plain values with an element for each participant belong to these participants too.
+    `fields` assigns fields of the state to single parties: `{"holder": "server"}`. `actors` maps an action to the
+    acting party ("" if that is not part of the protocol), and `tells` maps an action to the party that it informs
+    without a message in a bag. `senders` and `receivers` map a message class to its sender and receiver. Each of these
+    values is a party, a parameter of the action or a field of the message. In `actors`, `arrows` and `tells` it may
+    also be a path in the state before the step (`call[client].node`), and in `tells` also in the state after it.
+    `losses` are the actions that lose their messages; by default, these are actions whose name says that they lose or
+    drop something, and whose message no party receives.
     """
 
     owner: str = ""

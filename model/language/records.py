@@ -210,7 +210,7 @@ class Bag(Generic[T]):
 
 
 def of_full_bag(label: str, size: Linear, room: int) -> str:
-    """Return the message of a bag that has no room for another message."""
+    """Return the error message for a bag that has no room for another message."""
     held = f"{size.source()[1:-1].replace('c.', '')} = {room}" if size.names else str(room)
     return f"{label}: the bag is full: it holds {held} messages. Raise {' or '.join(size.names) or 'its size'}."
 

@@ -166,7 +166,7 @@ def broker_moves_local_start(s: State, c: C, broker: int) -> None:
 
 
 def is_valid(r: Replica, epoch: int, start: int, end: int) -> bool:
-    """Return whether a segment is in a log or, in the log's first epoch, before the log start."""
+    """Return whether a log contains a segment, except for the part of the segment below the log start."""
     valid = end <= r.end and end_of_epoch(r, epoch) >= end
     for offset in range(max(start, r.start), end):
         valid = valid and r.log[offset].epoch == epoch

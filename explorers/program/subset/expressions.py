@@ -26,8 +26,7 @@ class Expressions:
         self.whole: ast.expr | None = None
         self.folding = ""
         self.coming: frozenset[str] = frozenset()
-        """Variables of outer generators that a later clause also binds. Until then, Python treats them as unassigned.
-        """
+        """Variables of outer generators that a later clause also binds. Before it, Python treats them as unassigned."""
 
     def declare(self, node: ast.AST, name: str) -> None:
         if name.startswith("_") and name != "_":

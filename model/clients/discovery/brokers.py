@@ -48,7 +48,7 @@ def outcome_of(s: State, broker: int, partition: int, epoch: int) -> Outcome:
 
 
 def is_hinted(s: State, c: C, broker: int, partition: int, epoch: int) -> bool:
-    """Return whether the response has a hint: after either error or, by KIP-951's wording, depending on the epochs."""
+    """Return whether the response has a hint. By KIP-951's wording, this depends on the epochs, not on the error."""
     outcome = outcome_of(s, broker, partition, epoch)
     knows_hints = c.hints and broker < c.brokers - c.silent_brokers
     if c.hints_by_epoch:

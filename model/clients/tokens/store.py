@@ -10,7 +10,7 @@ from fencepost.model.clients.tokens.constants import C
 from fencepost.model.language import NONE, Index, Range, Record
 
 CLUSTERS = 2
-"""Cluster ids: 0 is the current cluster, and 1 is another one or a rebuilt one."""
+"""Cluster ids: 0 is the current cluster, and 1 is another cluster or a rebuilt one."""
 
 Cluster = Annotated[int, Index(CLUSTERS)]
 MaybeCluster = Annotated[int, Index(CLUSTERS, none=True)]
