@@ -3,7 +3,7 @@
 Hypothesis chooses whole schedules, which the compiled machine runs, so that Hypothesis spends its time on choosing and
 shrinking. A schedule is a string of bytes, one or two for each step. 0 takes no step, so that a smaller schedule is a
 shorter walk. n > 0 selects the enabled step with index (n - 1) modulo the number of enabled steps, so no schedule is
-ever rejected. Hypothesis needs a millisecond or more for each example, in which the compiled machine can run several
+ever rejected. Hypothesis needs at least a millisecond per example. In that time, the compiled machine can run several
 schedules, so an example contains several. `rule_machine` makes a plain rule for each action instead, which is slower
 but easy to debug.
 """

@@ -1,6 +1,6 @@
 """Comparison of a variant, made by `Machine.replacing`, with its base.
 
-If a variant's change never takes effect, its verdicts are those of the base and say nothing about the change. Two
+If a variant's change never takes effect, its verdicts equal the base's and say nothing about the change. Two
 complete searches with the same constants are considered equal if they have as many states in each level, as many steps
 of each action, and the same hash sums of all states and of all steps of replaced actions, including arguments. Schema
 and constants are equal, so the layouts are too. Each action is matched with the one that it replaces.

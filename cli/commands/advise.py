@@ -171,7 +171,11 @@ def print_advice(
         print_lines(console, *(note for note in notes(made.settings, data) if "was edited" in note), style="dim")
         elr = f"ELR assumed {'on' if made.settings.elr else 'off'}. " if "elr" in data["assumed"] else ""
         elr *= may_have_elr(made.settings.version)
-        print_lines(console, f"{elr}Data lost? `fencepost audit`. One alone: `--operation restart`.", style="dim")
+        print_lines(
+            console,
+            f"{elr}For lost records, see `fencepost audit`; for one operation, `--operation restart`.",
+            style="dim",
+        )
         return
     for item in data["operations"]:
         console.print()

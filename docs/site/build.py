@@ -24,7 +24,7 @@ STATIC = ("site.css", "settings.js")
 STAGES = 5
 BUTTONS = "[Explore](explore/index.html){ .md-button .md-button--primary } [Settings](settings.md){ .md-button }"
 ABOUT_ENTRIES = ("guarantees/", "kafka/findings")
-"""Path prefixes of the catalogue entries' pages, whose stories are linked."""
+"""Path prefixes of the catalogue entries' pages, which link to stories."""
 OURS = ("settings.html", "protocols/kip320.html", "explore/index.html")
 
 

@@ -237,7 +237,7 @@ def digest_of(
     """Return the sum modulo 2^64 of the hashes of all states and of their steps by these actions.
 
     The sum does not depend on the order. An action is identified by its position in `names`, and a step also by all of
-    its arguments. `kernels` are those of the search.
+    its arguments. `kernels` are the search's kernels.
     """
     some = replace(machine, actions=tuple(machine.action(name) for name in names))
     steps = _numbered(some, constants, normalize=normalize) if names else kernels

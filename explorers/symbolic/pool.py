@@ -61,7 +61,7 @@ class Asking:
 
 T = TypeVar("T")
 _ASK: dict[str, Callable[[int], Any]] = {}
-"""The question for forked processes. They inherit it because z3 terms cannot be sent; numbers and answers can."""
+"""The question for forked processes, which inherit it. Unlike numbers and answers, z3 terms cannot be sent."""
 NO_MEMORY = Reason("memory ran out, or a z3 process was killed", Cause.MEMORY)
 
 

@@ -23,7 +23,7 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 REGISTERS = 4096
-"""Registers of the sketch that counts distinct states. Its error is 1.04 / sqrt(4096) = 1.6 %."""
+"""Number of registers in the sketch that counts distinct states. The error is 1.04 / sqrt(4096) = 1.6 %."""
 KEPT = 16
 """If hashes are requested, the hash of one in this many distinct states is kept. A power of two."""
 MOST_STEPS = 1_000_000

@@ -524,7 +524,7 @@ def _look_at_lines(
     report: BuildsReport, histories: list[History], order: list[int], end: float | None, conditions: set[str]
 ) -> None:
     """Execute histories on A until all its differing lines, and both branches of their conditions, have run. Add to the
-    report the lines that never ran and the conditions that took only one branch; `conditions` are those of B.
+    report the lines that never ran and the conditions that took only one branch; `conditions` are B's conditions.
     """
     lines = {f"{item.before}:{line}" for item in report.methods if item.key in report.executed for line in item.lines_a}
     seen: set[str] = set()

@@ -184,8 +184,8 @@ UNSEEN: dict[str, str] = {
     "observers_return": "no observer loses its leader in these graphs; `fetch_timeouts` would reveal it",
     "timeout_answers_anew": "if all parked fetches complete, an answer computed on arrival is never outdated",
 }
-"""Rules whose change is invisible in every executed history, with the reason. Keys are a constant, or a constant and a
-value.
+"""Rules whose change is invisible in every executed history, with the reason. Each key is a constant, or a
+constant with a value.
 """
 
 WITH_1166: dict[str, str] = dict.fromkeys(

@@ -301,8 +301,8 @@ UNSEEN: dict[str, str] = {
     "answers_carry_min_isr": "it needs an order of publishing that the driver does not support",
     "fetches_report": "leaders use the field only if `reported_high_watermark_counts` is on",
 }
-"""Rules whose change is invisible in every executed history, with the reason. Keys are a constant, or a constant and a
-value.
+"""Rules whose change is invisible in every executed history, with the reason. Each key is a constant, or a
+constant with a value.
 """
 
 

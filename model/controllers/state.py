@@ -62,9 +62,7 @@ Offset = Annotated[int, Range(0, LOG_SIZE)]
 MaybeOffset = Annotated[int, Range(NONE, LOG_SIZE)]
 LeaderEpoch = Annotated[int, Range(0, C.decisions * 3)]
 PartitionEpoch = Annotated[int, Range(0, C.decisions * 3)]
-"""Upper bound on the number of decisions. It is higher than the number itself, because decisions that an unreverted
-memory repeats count again.
-"""
+"""An upper bound that exceeds the number of decisions, because repeated decisions are counted again."""
 DataOffset = Annotated[int, Range(0, C.max_records)]
 MaybeDataOffset = Annotated[int, Range(NONE, C.max_records)]
 RecordId = Annotated[int, Range(0, C.max_records)]
@@ -75,7 +73,7 @@ class Change(Record):
     """A record of the metadata log, as a difference (PartitionChangeRecord, BrokerRegistrationChangeRecord).
 
     A change of the partition contains the ISR (0 if unchanged) and, with `elects`, the leader; epochs are counted
-    during replay. `subject` is the set that contains the broker which the record fences or unfences. A record that
+    during replay. `subject` is the broker that the record fences or unfences, as a set. A record that
     changes nothing starts an epoch. `ghost_is_late` means that the record was written after a later controller had been
     elected; if the record is committed, the same controller has committed it in the same epoch.
     """

@@ -45,7 +45,7 @@ def budgets_of(program: Program) -> dict[str, str]:
 
 
 def why_not_guards_alone(program: Program, name: str) -> str:
-    """Return why it is not shown that only a bound's guards read it, or an empty string if it is shown."""
+    """Return why a bound may matter outside its own guards, or an empty string if it cannot."""
     if any(isinstance(node, nodes.Fits) and node.bound == name for node in _everything(program)):
         return "an effect is omitted if there is no room"
     if any(name in linear(total).names for total in oversights.sums_of_program(program)):
@@ -54,7 +54,7 @@ def why_not_guards_alone(program: Program, name: str) -> str:
 
 
 def why_fewer_matter(program: Program, name: str, *, errors: bool = False) -> str:
-    """Return why it is not shown that a larger budget allows all behaviours of a smaller one, or an empty string.
+    """Return why a larger budget may not allow all behaviours of a smaller one, or an empty string if it does.
 
     `name` is the budget's constant. A larger budget may widen domains. If `errors` is true, it may not, because every
     error under a smaller budget must then also occur under a larger one. Checks that reject constants are ignored,

@@ -57,7 +57,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Node:
-    """A node with a position, and those of its checks that may fail (excluding checks of its parts)."""
+    """A node with a position, and its checks that may fail, without the checks of its parts."""
 
     at: At
     checks: Failures = NEVER
