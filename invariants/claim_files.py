@@ -1,7 +1,7 @@
 """Entries of the catalogue, read from TOML files in `invariants/claims/`. This is the complete schema.
 
     [texts]                              # texts that entries share and refer to as {rule}
-    rule = "A rule that the model follows: nothing is left to judge."
+    rule = "The model follows this rule, so there is nothing left to check."
 
     [[section]]                          # a heading of the catalogue; its `kind` and other keys apply to its entries
     title = "KIP-903: stale broker epochs"
