@@ -22,7 +22,7 @@ from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.lineage import base
 
 UNBREAKABLE: dict[str, str] = {}
-"""Guarantees that no variant violates, and why. If any other has no evidence, the check of the pages fails."""
+"""Guarantees that no variant violates, and why. The check of the pages fails if another one lacks evidence."""
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ MOST_COST = 0x7FFFFFFFFFFFFFFF
 OFFSETS, TARGETS, CLASSES, ALLOWED, MARKS, COSTS, BY_EDGE, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
 """Addresses of a graph's arrays: `marks` by state, costs by class and by edge, and the number of edges with a cost."""
 MASKS, ENABLED, STRONG, HAPPENS, SOMEWHERE, EVERYWHERE, VERDICTS, FIRST, WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-"""Addresses of the arrays of promises: one indexed by class, one by state, one of words, and four indexed by component;
-then the first component's number and the number of words.
+"""Addresses of arrays for fairness constraints: one indexed by class, one by state, one of words, and four indexed by
+component; then the first component's number and the number of words.
 """
 
 

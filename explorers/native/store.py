@@ -84,8 +84,8 @@ class Position:
 
 
 def sizes(row: np.dtype[Any], most_successors: int, batch: int, batches: int) -> tuple[int, int]:
-    """Return how many states per batch and batches per round fit in memory, at most the given numbers. The number of
-    batches is reduced first, because the order of states depends only on the size of batches.
+    """Return the numbers of states per batch and batches per round that fit in memory, at most the given ones. The
+    second number is reduced first, because the order of states depends only on the size of batches.
     """
     each = max(1, most_successors) * (row.itemsize + BESIDE)
     batches = max(1, min(batches, MOST_BYTES // (each * batch)))

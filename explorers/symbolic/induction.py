@@ -84,8 +84,8 @@ def _answer(
 
 
 def _undecided(asking: Asking, goals: dict[str, Flag]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the goals that do not follow, and those that z3 leaves undecided. One model shows all goals that fail in
-    it.
+    """Return the goals that do not follow, and those that z3 leaves undecided. A single z3 model shows every goal
+    that fails in it.
     """
     left = {name: goal for name, goal in goals.items() if goal is not True}
     broken: list[str] = []

@@ -64,7 +64,7 @@ class Reaction(IntEnum):
 
 
 class Metadata(IntEnum):
-    """How brokers learn of leaders: pushed apart from replicas' requests, or from a log that replicas also follow."""
+    """How brokers learn of leaders: from pushed metadata, unlike replicas, or from a log that replicas also follow."""
 
     DESIGN = 0
     PUSHED = 1

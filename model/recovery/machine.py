@@ -226,7 +226,7 @@ def forget_eligible(s: State, c: C) -> None:
 
 
 def leave(s: State, c: C, broker: int, unclean: bool) -> None:  # noqa: FBT001
-    """Remove a broker from the ISR. While the ISR is too small, it stays eligible, unless it may have lost records."""
+    """Remove a broker from the ISR. If the ISR is too small, the broker stays eligible unless records may be lost."""
     was = s.isr | s.elr
     s.isr = bits.without(s.isr, broker)
     eligible = was & ~s.isr
