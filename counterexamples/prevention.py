@@ -120,7 +120,6 @@ def is_prevented(
 
 
 def _decides(other: Interpreter, prop: Property, before: Key, last: Transition | None) -> bool:
-    """Return whether a state, or the step to it, decides this property as on the trace."""
     if prop.kind.over_behaviours:
         return False
     states = (before,) if last is None else (before, last.after)
@@ -202,7 +201,6 @@ def _replayed(trace: Trace, path: Path, raws: Sequence[Key], other: Interpreter,
 
 
 def _refused(guards: Guards, step: Step, error: DisabledError, number: int, first: Ending | None) -> Ending:
-    """Return the guard that refuses a step, or an earlier difference if there was one."""
     guard = guards.refused(step.action, error)
     if first is not None or guard < 0:
         return first or Ending(number, None, (), step.action.sentence)

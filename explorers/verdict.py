@@ -88,7 +88,6 @@ class PropertyResult:
 
     @cached_property
     def is_worst_case(self) -> bool:
-        """Return whether the property holds and `path` is a worst-case path."""
         return self.cost is not None and self.path is not None and self.verdict is Verdict.HOLDS
 
 

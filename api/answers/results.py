@@ -80,7 +80,6 @@ def _without_witness(found: Protocol) -> Iterator[ModelWarning]:
 def _of_answer(
     question: Question, result: Result, translated: Callable[[], Program], *, normalize: bool
 ) -> Iterator[ModelWarning]:
-    """Yield a warning for each reason why the answer is weaker than it looks."""
     by_name = {item.name: item for item in question.properties}
     ours = PROTOCOLS.get(question.protocol.machine.name) is question.protocol
     sent: Sent | None = None

@@ -49,7 +49,6 @@ def load_protocol(path: Path) -> Protocol:
 
 
 def _left_out(module: ModuleType, machine: Machine, properties: tuple[Property, ...]) -> tuple[Action | Property, ...]:
-    """Return the actions and properties that a file defines but that no machine or tuple in the file uses."""
     used: list[object] = [machine.initial, *machine.actions, *properties]
     for value in vars(module).values():
         if isinstance(value, Machine):

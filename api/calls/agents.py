@@ -256,7 +256,6 @@ def answer(name: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tool(name: str, given: dict[str, Any]) -> Callable[..., dict[str, Any]]:
-    """Return a tool that accepts these arguments; raise UsageError for any other."""
     known = {tool.__name__: tool for tool in TOOLS}
     require_known((name,), known, "there is no tool", "Tools are")
     wanted = signature(known[name]).parameters

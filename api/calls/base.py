@@ -153,7 +153,6 @@ def _pinned(question: Question, base: Machine, options: Options, found: Result) 
 
 
 def _search(question: Question, base: Machine, options: Options, found: Result, watch: Watch) -> Result:
-    """Search the base, within the time and the number of states that the variant needed."""
     from fencepost.explorers import plain
     from fencepost.explorers.search import search
 
@@ -183,7 +182,6 @@ def further(options: Options, seconds: float) -> Options:
 
 
 def _compiled_before(question: Question, base: Machine, options: Options) -> tuple[Any, ...]:
-    """Return the properties with which the base is already compiled, or None if it would have to be compiled."""
     from fencepost.explorers.native.compile import generate, is_ready
 
     usual = (PROTOCOLS[base.name] if _is_ours(base) else question.protocol).properties

@@ -111,7 +111,6 @@ def pinned(name: str, text: str, figures: Mapping[str, Figures]) -> str:
 
 
 def _repinned(runs: Runs, run: Run, row: str, found: Figures) -> str:
-    """Return the text of a row, starting at the equals sign, with new figures."""
     places = {"fails": found.lengths, "worst": found.worst}
 
     def listed(match: re.Match[str]) -> str:
@@ -124,7 +123,6 @@ def _repinned(runs: Runs, run: Run, row: str, found: Figures) -> str:
 
 
 def _item(runs: Runs, run: Run, item: str, figures: Mapping[str, int | str]) -> str:
-    """Return an item such as `KIP903-S2 17` with another figure and the same spacing."""
     words, last = item.rstrip(), item.rsplit(maxsplit=1)[-1]
     (name,) = runs.names(run.protocol, " ".join(item.split()[:-1]))
     return words[: -len(last)] + str(figures[name]) + item[len(words) :]

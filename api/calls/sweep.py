@@ -230,7 +230,6 @@ def _swept(
 
 
 def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainError:
-    """Return the error with which a walk is recorded to end; raise UsageError if it does not end with an error."""
     question, constants = request.question, request.settings[cell].constants
     assert constants is not None
     walker = Walker(question.protocol.machine, constants, question.properties, normalize=request.normalize)

@@ -149,7 +149,6 @@ def _number(version: str) -> tuple[int, int]:
 
 
 def _cell(it: Settings) -> Json | None:
-    """Return the measured cell for these settings. All histories were searched with acks=all."""
     found = cell_of(it.replicas, it.min_isr, elr=it.elr, unclean_election=it.unclean_election)
     return found if it.acks == "all" else None
 

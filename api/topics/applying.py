@@ -107,7 +107,6 @@ def _applies(entry: Entry, repair: str, column: str, min_isr: int) -> Json:
 
 
 def _crashes(needed: Json | None, loses: Json | None, min_isr: int) -> int | None:
-    """Return the fewest crashes known to lose a record at a min ISR, or None."""
     if needed is not None:
         return min((item["faults"].get("crashes", 0) for item in needed["front"]), default=None)
     if loses is None or loses["min_isr"] != min_isr or not loses["trace"]:

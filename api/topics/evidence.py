@@ -185,7 +185,6 @@ def outside_models(version: str) -> list[str]:
 
 
 def _breaks_on_kafka(entry: Entry, other: Entry) -> bool:
-    """Return whether a hypothesis that was observed on Kafka itself violates another entry."""
     found = evidence().get(entry.id)
     return found is not None and bool(found.releases) and other.id in entry.depends
 

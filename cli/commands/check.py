@@ -31,9 +31,7 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 @options.properties_option
 @option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search engine: {', '.join(ENGINES)}.")
 @options.spark_options
-@option(
-    "--partitions", type=options.Count(1, 1 << 20), help="Number of partitions on Spark.  [default: two per processor]"
-)
+@option("--partitions", type=options.Count(1, 1 << 20), help="Spark partitions.  [default: two per processor]")
 @option(
     "--handover",
     type=options.Count(1),

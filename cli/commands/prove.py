@@ -65,11 +65,7 @@ if TYPE_CHECKING:
 )
 @option("--k", type=options.Count(1, 50), default=1, show_default=True, help="Use induction over N steps.")
 @option("--depth", type=options.Count(0, 200), help="Check every run of N steps, without induction.")
-@option(
-    "--every-state",
-    is_flag=True,
-    help="Check all states whose values are in the domains, even unreachable ones, without induction.",
-)
+@option("--every-state", is_flag=True, help="Check all states in the domains, reachable or not, without induction.")
 @option("--timeout", default="60s", show_default=True, metavar="TIME", help="Time limit of each z3 query.")
 @options.workers_option("Processes", 256)
 @option("--strengthen", is_flag=True, help="Search for lemmas that make the properties inductive.")

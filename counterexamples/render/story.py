@@ -240,7 +240,6 @@ class Mail:
             flight.ended, flight.fate = number, FORGOTTEN
 
     def flying(self, bag: str, key: Key) -> Flight:
-        """Return the oldest message in flight with this content."""
         return next(item for item in self.flights if not item.ended and item.bag == bag and item.key == key)
 
 

@@ -176,7 +176,6 @@ class Reference:
         )
 
     def walk(self, part: set[Key], start: Key, wanted: Callable[[Key, Edge], bool]) -> tuple[list[Edge], Key]:
-        """Return a shortest walk inside a component to a wanted state, and that state."""
         ways: dict[Key, list[Edge]] = {start: []}
         waiting = [start]
         for key in waiting:

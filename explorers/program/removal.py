@@ -103,7 +103,6 @@ def without_all(machine: Machine, guards: tuple[Guard, ...]) -> Machine:
 
 
 def _without(item: Action, guard: Guard) -> Callable[..., None]:
-    """Return the action's function without the guard, compiled from text that `inspect` can read."""
     python = item.function
     if python.__closure__:
         raise ModelError(

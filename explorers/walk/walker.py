@@ -134,7 +134,6 @@ class Walker:
         )
 
     def way(self, number: int, *, seed: int, steps: int, weights: Sequence[int] = ()) -> list[Key]:
-        """Return the states of a random walk: the initial one, and the one after each of its first `steps` steps."""
         made = self._run(number, number + 1, seed, steps, weights, NO_SCHEDULE, stop=False, recorded=True)
         return self._states(*made, steps)
 

@@ -144,7 +144,6 @@ class Brokers:
         return self.call(self.seeds[0], wire.METADATA, VERSIONS[wire.METADATA], body)
 
     def administer(self, api: int, values: dict[str, Any]) -> Any:
-        """Send an administrative request to any broker, which forwards it to the controller."""
         return self.call(self.seeds[0], api, VERSIONS[api], {"timeout": dt.timedelta(seconds=SECONDS), **values})
 
     def partition(self, after: int = NOBODY) -> Any:

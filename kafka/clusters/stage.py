@@ -239,7 +239,6 @@ class Stage:
         self.wait_held(flow)
 
     def hold_next(self, flow: Flow) -> None:
-        """Hold a flow from its next message on, without waiting for that message."""
         self.cluster.proxy.hold(flow)
 
     def wait_held(self, flow: Flow) -> None:

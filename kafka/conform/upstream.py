@@ -184,7 +184,6 @@ def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]
 
 
 def _decides(kafka: Interpreter, values: dict[str, int], steps: list[Step], taken: list[Transition]) -> bool:
-    """Return whether the history ends differently with these values than with Kafka's own values."""
     try:
         constants = kafka.machine.set_constants(values)
     except UsageError:

@@ -193,7 +193,6 @@ class Progress(NamedTuple):
     cpu: float = 0
 
     def followed(self, later: "Progress", seconds: float) -> "Progress":
-        """Return the progress after later histories, which another process may have run."""
         digest = int(self.digest, 16) * pow(DIGESTED, later.histories, 1 << 64) + int(later.digest, 16)
         return Progress(
             self.histories + later.histories, self.steps + later.steps, seconds, f"{digest % (1 << 64):x}", later.taken

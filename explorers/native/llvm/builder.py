@@ -132,7 +132,6 @@ class Builder:
     def chosen(
         self, decide: Callable[[str, str], None], then: Callable[[], Value], other: Callable[[], Value]
     ) -> Value:
-        """Return one of two values without evaluating the other."""
         yes, no, end = self.label(), self.label(), self.label()
         decide(yes, no)
         ways = []

@@ -215,7 +215,6 @@ class Sieve:
         return found
 
     def new(self, items: Places, at: Value, message: Places, there: Value) -> Value:
-        """Return the states in which a message differs from the message before it."""
         build = self.build
         previous = self.columns.element(items, build.greatest([build.wrapped("-", at, number(1)), number(0)]))
         same = self.columns.bits(self.columns.same(message, previous))
