@@ -75,6 +75,8 @@ class Layout:
     depends: tuple[Depending, ...]
     """Parts that depend on a run's constants: bounds of domains, array lengths and bag capacities."""
     numbers: tuple[int, ...]
+    exact: bool = False
+    """Whether it is only for constants whose `numbers` are these."""
 
     def at(self, numbers: Sequence[int]) -> "Layout":
         """Return the layout of a run: the same in memory, and in storage as narrow as the run's constants allow."""
@@ -255,7 +257,7 @@ def layout_of(state: type[Record], constants: Constants, *, exact: bool = False)
     wide = state_of(state, rooms, lows)
     spots = Spots(rooms, lows)
     shape = spots.record(state, wide, 0, ())
-    return Layout(state, rooms, lows, wide, tuple(spots.found), shape, tuple(spots.depends), tuple(spots.widest))
+    return Layout(state, rooms, lows, wide, tuple(spots.found), shape, tuple(spots.depends), tuple(spots.widest), exact)
 
 
 class Spot(NamedTuple):

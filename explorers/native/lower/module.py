@@ -76,7 +76,7 @@ class Module:
                 "or write `engine='plain'`."
             )
         first = self.shape.reserve_all(packing_size(layout))
-        self.rows = Rows(self.state, first)
+        self.rows = Rows(self.state, first, layout)
         self.switches: dict[tuple[int, int], int] = {}
         self.bounds: Counting | None = None
         self.columns: set[tuple[int, int]] = set()

@@ -5,7 +5,7 @@ with negative values is stored modulo 2**bits, and its least value is added afte
 than its bytes, so nothing carries into the next field.
 """
 
-from fencepost.explorers.native.layout import BITS, ENTRY, HEAD, STEPS, WORD, Entry
+from fencepost.explorers.native.layout import BITS, ENTRY, HEAD, STEPS, WORD, Entry, Layout, entries
 from fencepost.explorers.native.llvm.builder import Builder, counted
 from fencepost.explorers.native.llvm.types import Cell, Sort, Struct, Value, Vector, number, word
 
@@ -21,12 +21,16 @@ class Rows:
 
     WORDS, COUNT, FAST = range(HEAD)
 
-    def __init__(self, state: Struct, place: int) -> None:
+    def __init__(self, state: Struct, place: int, layout: Layout) -> None:
         self.state, self.place = state, place
+        self.exact = layout if layout.exact else None
+        """The layout if its table is known now. Then packing is code without a loop, whose masks are literals."""
 
     # -- in the functions of a module
 
     def words(self, build: Builder, e: Value) -> Value:
+        if self.exact:
+            return number(self.exact.words)
         return self._number(build, e, self.WORDS)._replace(low=1, high=1 << 16)
 
     def row(self, build: Builder, e: Value, rows: Value, index: Value) -> Value:
@@ -36,7 +40,7 @@ class Rows:
     def clear(self, build: Builder, state: Value) -> None:
         """Zero a state, because unpacking writes only words with stored bits."""
         for place in range(self.state.bytes // WORD):
-            build.emit(f"store i64 0, ptr {build.offset(state.text, WORD * place)}, align 8")
+            _store(build, state, place, "0")
 
     def unpack(self, build: Builder, e: Value, row: Value, state: Value) -> None:
         self._call(build, "unpack", e, row, state)
@@ -64,7 +68,10 @@ class Rows:
             attributes = 'nounwind noinline "target-features"="+bmi2"' if kind == "fast" else "nounwind noinline"
             for name, make in (("pack", self._pack), ("unpack", self._unpack)):
                 build = Builder(f"{name}_{kind}", [checks, _ROW, _ROW], attributes=attributes)
-                make(build, fast=kind == "fast")
+                if self.exact and kind == "fast":
+                    (_pack_exactly if name == "pack" else _unpack_exactly)(build, self.exact)
+                else:
+                    make(build, fast=kind == "fast")
                 build.give()
                 found.append(build.text())
         return "\n".join([*found, self._chosen("pack", checks, x86=x86), self._chosen("unpack", checks, x86=x86)])
@@ -133,6 +140,45 @@ class Rows:
             bits = build.bitwise("&", build.wrapped("+", bits, base), mask)
             bits = build.bitwise("^", build.wrapped("-", build.bitwise("|", bits, tops), base), tops)
             _write(build, state, entry.number("word"), bits)
+
+
+def _pack_exactly(build: Builder, layout: Layout) -> None:
+    _, state, row = build.arguments
+    kept = "0"
+    for item in entries(layout):
+        bits = _loaded(build, state, item.word)
+        bits = build.value(f"call i64 @llvm.x86.bmi.pext.64(i64 {bits}, i64 {word(item.mask).text})")
+        kept = build.value(f"or i64 {kept}, {build.value(f'shl i64 {bits}, {item.shift}')}")
+        end = item.shift + item.bits
+        if end >= BITS:
+            _store(build, row, item.source, kept)
+            kept = build.value(f"lshr i64 {bits}, {BITS - item.shift}") if end > BITS else "0"
+    if layout.bits < BITS * layout.words:
+        _store(build, row, layout.words - 1, kept)
+
+
+def _unpack_exactly(build: Builder, layout: Layout) -> None:
+    _, row, state = build.arguments
+    words = [_loaded(build, row, place) for place in range(layout.words)]
+    for item in entries(layout):
+        bits = build.value(f"lshr i64 {words[item.source]}, {item.shift}")
+        if item.last != item.source:
+            bits = build.value(f"or i64 {bits}, {build.value(f'shl i64 {words[item.last]}, {BITS - item.shift}')}")
+        mask, base, tops = (word(value).text for value in (item.mask, item.base, item.tops))
+        bits = build.value(f"call i64 @llvm.x86.bmi.pdep.64(i64 {bits}, i64 {mask})")
+        if item.tops:
+            for step in f"add i64 {{}}, {base}", f"and i64 {{}}, {mask}", f"or i64 {{}}, {tops}":
+                bits = build.value(step.format(bits))
+            bits = build.value(f"xor i64 {build.value(f'sub i64 {bits}, {base}')}, {tops}")
+        _store(build, state, item.word, bits)
+
+
+def _loaded(build: Builder, words: Value, place: int) -> str:
+    return build.value(f"load i64, ptr {build.offset(words.text, WORD * place)}, align 8")
+
+
+def _store(build: Builder, words: Value, place: int, text: str) -> None:
+    build.emit(f"store i64 {text}, ptr {build.offset(words.text, WORD * place)}, align 8")
 
 
 _ROW = Vector(_WORD, 0)
