@@ -108,7 +108,7 @@ ROWS = [
 """The rows of the catalogue that symmetry applies to; those of replication are searched with any leader."""
 
 
-@pytest.mark.parametrize("run", few(ROWS, 40))
+@pytest.mark.parametrize("run", few(ROWS, 80))
 def test_a_row_of_the_catalogue_has_the_same_verdicts_and_lengths_with_symmetry(run: Run) -> None:
     found = KIP320 if run.protocol == "kip320" else ANY
     known = {item.name: item for item in (*found.properties, *found.on_request) if not item.kind.over_behaviours}
