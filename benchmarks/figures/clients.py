@@ -72,7 +72,8 @@ def walks(asked: str, number: int = WALKS) -> None:
     histories = [*of_archive(), *Source(COVERED, SEED).cover(), *source.walks(number, DEPTH)]
     outcome = run(client, histories, seconds=SECONDS)
     print(client.title, outcome.histories, round(outcome.seconds), flush=True)
-    again = run(client, histories[-min(AGAIN, number) :], seconds=SECONDS, most=0)
+    played = set(outcome.names)
+    again = run(client, [one for one in histories if one.name in played][-AGAIN:], seconds=SECONDS, most=0)
     changed = _changed(outcome, again)
     print(
         client.title,

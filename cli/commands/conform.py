@@ -107,6 +107,7 @@ def print_conform(console: Console, found: ConformResult, *, verbose: bool) -> N
             )
         if fitting < len(lines):
             print_lines(console, verdict)
+    print_lines(console, *map(str, getattr(found.runs[-1], "changes", ())))
 
 
 def _untried(run: Any) -> list[str]:

@@ -164,6 +164,14 @@ def client_mutants() -> Table:
     return table_of(_played("mutants"), columns)
 
 
+def client_brokers() -> Table:
+    columns: dict[str, Column] = {
+        "Kafka": "{client}", "requests": lambda row: f"{sum(row['asked'].values()):,}",
+        "wrong answers": lambda row: _counts(row["wrong"]), "planted mistakes noticed": "{planted} of {of}",
+    }  # fmt: skip
+    return table_of(_played("brokers"), columns)
+
+
 def client_deviations() -> Table:
     groups: dict[tuple[str, str], dict[str, list[Figures]]] = {}
     for table in ("steady", "flaky"):

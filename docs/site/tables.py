@@ -310,6 +310,7 @@ _WORDS: dict[str, Callable[[], Table]] = {
     "clients-releases": played.client_releases, "clients-runs": played.client_runs,
     "clients-stories": played.client_stories, "clients-duties": played.client_duties,
     "clients-mutants": played.client_mutants, "clients-deviations": played.client_deviations,
+    "clients-brokers": played.client_brokers,
     "releases-compared": figures.releases_compared, "clusters": lambda: played.clusters(as_they_are=True),
     "clusters-kept": lambda: played.clusters(as_they_are=False), "recovery": recovery, "by-version": figures.by_version,
     "finding-faults": figures.finding_faults, "finding-faults-hyp-10": lambda: figures.finding_faults("HYP-10"),

@@ -1,9 +1,10 @@
-"""Scripted brokers that listen on 127.0.0.1. The scripted cluster determines their answers, and the history determines
-the timing.
+"""Scripted brokers that listen on loopback addresses. The scripted cluster determines their answers, and the history
+determines the timing.
 """
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol
 
 from fencepost.kafka.clients import wire
@@ -25,6 +26,8 @@ class Plot(Protocol):
     def now(self) -> float: ...
 
     def arrived(self, request: "Request") -> None: ...
+
+    def tell(self, told: list[Event], at: float) -> None: ...
 
 
 class Request:
@@ -56,8 +59,7 @@ class Request:
                 return
             if not self.is_lost:
                 at = plot.now()
-                for event in self.told:
-                    plot.note(Event(**{**event.__dict__, "at": at}))
+                plot.tell([replace(event, at=at) for event in self.told], at)
                 assert self.built is not None
                 self.connection.answer(self.built)
 
@@ -167,9 +169,8 @@ def produced(body: Any) -> list[tuple[int, list[str], wire.Numbers]]:
 
 
 def fetched_partitions(body: Any) -> list[tuple[int, Any, Any]]:
-    return [
-        (item.partition, getattr(topic, "topic_id", None), item) for topic in body.topics for item in topic.partitions
-    ]
+    pairs = ((topic, item) for topic in body.topics for item in topic.partitions)
+    return [(item.partition, getattr(topic, "topic_id", None), item) for topic, item in pairs]
 
 
 def answers(plot: Plot, broker: int, message: wire.Message) -> tuple[dict[str, Any], list[Event]]:
@@ -196,8 +197,11 @@ def _metadata(
     world: World, broker: int, message: wire.Message, base: dict[str, Any]
 ) -> tuple[dict[str, Any], list[Event]]:
     where, told = world.metadata(broker)
-    partitions, events = [], []
+    partitions: list[dict[str, Any]] = []
+    events: list[Event] = []
     topic = world.view(0, world.s.broker[broker].cache).topic
+    omitted = set(range(world.c.partitions)) - {partition for partition, _, _ in told}
+    events += [Event("omitted", 0, "metadata", broker, partition) for partition in omitted]
     everyone = list(range(world.c.brokers))
     failed = world.take("topic_has_error")
     error = failed.args[0] if failed else wire.NONE
@@ -293,11 +297,8 @@ def _offsets(world: World, broker: int, message: wire.Message) -> tuple[list[dic
             if error == wire.NONE:
                 log = world.log(broker, partition)
                 if message.api == wire.LIST_OFFSETS:
-                    row |= {
-                        "offset": len(log) if item.timestamp == LATEST else world.starts.get(partition, 0),
-                        "timestamp": -1,
-                        "leader_epoch": NOBODY,
-                    }
+                    end = len(log) if item.timestamp == LATEST else world.starts.get(partition, 0)
+                    row |= {"offset": end, "timestamp": -1, "leader_epoch": NOBODY}
                 else:
                     row["leader_epoch"], row["end_offset"] = world.end_of(log, item.leader_epoch)
             elif message.api == wire.OFFSET_FOR_LEADER_EPOCH:

@@ -10,12 +10,12 @@ NOBODY = -1
 
 Kind = Literal[
     "request", "answer", "hint", "metadata", "preferred", "committing", "lost", "written", "delivered", "acked",
-    "failed", "reported", "truncated", "settled", "moved", "died",
+    "failed", "reported", "truncated", "settled", "moved", "died", "omitted",
 ]  # fmt: skip
 """`lost`: a log was truncated. `written`: a record was appended to the log or given to the producer. `reported`: the
 client reported an error. `truncated`: it reported a truncation, a loss or a reset. `moved`: the cluster changed.
 `preferred`: the answer to a fetch named a preferred replica. `committing`: the application commits an offset. `died`:
-the client's process crashed."""
+the client's process crashed. `omitted`: a metadata answer lacked the partition."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,8 @@ class Play:
     """Whether the producer is idempotent and has several requests in flight."""
     lag: float = 0.0
     """Longest time, in seconds, for which the machine was too busy to run the brokers, and perhaps the client."""
+    pauses: dict[float, float] = field(default_factory=dict)
+    """Times at which an answer named another leader, each with the end of the pause in which no answer was sent."""
     broken: str = ""
     begun_again: str = ""
     """If the history was played twice, why the first attempt failed."""
@@ -85,6 +87,10 @@ class Play:
     @property
     def slack(self) -> float:
         return SLACK + self.lag
+
+    def known_at(self, since: float) -> float:
+        """Return the time of the latest answer that a client must have read if it sends a request at time `since`."""
+        return max([since - self.slack, *(at for at, end in self.pauses.items() if end <= since)])
 
     @property
     def is_dead(self) -> bool:

@@ -381,9 +381,8 @@ def _line(event: Event) -> str:
         what += f" (producer {event.producer}, sequence {event.sequence})" if event.producer else ""
         return f"client->>b{event.broker}: {event.api}{what}{known}"
     if event.kind == "answer":
-        said = ERROR_NAMES.get(event.error, event.error) or (
-            "nothing new" if event.offset == NOBODY else f"offset {event.offset}"
-        )
+        found = "nothing new" if event.offset == NOBODY else f"offset {event.offset}"
+        said = ERROR_NAMES.get(event.error, event.error) or found
         return f"b{event.broker}-->>client: {said}"
     if event.kind == "preferred":
         return f"b{event.broker}-->>client: broker {event.leader} is the preferred replica of {part}"

@@ -28,13 +28,9 @@ PYTHON = {"librdkafka": "confluent-kafka", "kafka-python": "kafka-python", "aiok
 GO = {"franz-go": "github.com/twmb/franz-go/pkg/kgo", "sarama": "github.com/IBM/sarama"}
 """Clients written in Go, with their modules. Before 1.40, sarama belonged to Shopify."""
 NEWEST = {
-    "java": "4.4.0",
-    "librdkafka": "2.16.1",
-    "franz-go": "1.22.2",
-    "sarama": "1.61.1",
-    "kafka-python": "3.0.12",
+    "java": "4.4.0", "librdkafka": "2.16.1", "franz-go": "1.22.2", "sarama": "1.61.1", "kafka-python": "3.0.12",
     "aiokafka": "0.14.0",
-}
+}  # fmt: skip
 PRODUCERS = ("java", "librdkafka", "kafka-python")
 """The clients whose idempotent producers are tested."""
 OWN = "fencepost"
@@ -150,10 +146,8 @@ def _python(name: str, version: str) -> Installed:
         shutil.rmtree(work, ignore_errors=True)
         options = ["--quiet", "--no-input", "--disable-pip-version-check", "--only-binary", ":all:"]
         pip = [sys.executable, "-m", "pip", "install", *options]
-        wanted = [f"{PYTHON[name]}=={version}"]
-        _require_done(
-            run([*pip, "--target", str(work), *wanted], SECONDS, "pip"), f"{name}=={version} cannot be installed"
-        )
+        done = run([*pip, "--target", str(work), f"{PYTHON[name]}=={version}"], SECONDS, "pip")
+        _require_done(done, f"{name}=={version} cannot be installed")
         move_folder(work, folder)
     command = (sys.executable, str(DRIVERS / "python_client.py"), name)
     return Installed(name, version, command, {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"})

@@ -67,27 +67,20 @@ Mistake = tuple[str, "Callable[[Question, Said], Said]"]
 MISTAKES: dict[str, Mistake] = {
     "a broker that is not the leader answers (redpanda#5435)": ("only-leaders-answer", lambda _, end: end),
     "unknown epochs end at the log end offset (redpanda#11864)": ("unknown-epochs-have-no-end", lambda _, end: end),
-    "old epochs end at the log end offset (redpanda#12063)": (
-        "epochs-end-where-they-do",
-        lambda item, end: item.answer._replace(second=end.second),
-    ),
-    "end offsets come from an older snapshot (AutoMQ#2863)": (
-        "epochs-end-where-they-do",
-        lambda item, end: item.answer._replace(second=min(item.answer.second, end.second - RECORDS)),
-    ),
+    "old epochs end at the log end offset (redpanda#12063)":
+        ("epochs-end-where-they-do", lambda item, end: item.answer._replace(second=end.second)),
+    "end offsets come from an older snapshot (AutoMQ#2863)":
+        ("epochs-end-where-they-do",
+         lambda item, end: item.answer._replace(second=min(item.answer.second, end.second - RECORDS))),
     "the last fetched epoch is ignored (redpanda#17674)": ("divergence-is-reported", lambda *_: Said(wire.NONE)),
     "leader epochs are ignored": ("epochs-are-compared", lambda *_: Said(wire.NONE)),
     "fetches beyond the log end wait for records": ("out-of-range-is-an-error", lambda *_: Said(wire.NONE)),
     "leader hints are missing": ("errors-carry-hints", lambda item, _: Said(item.answer.error)),
-    "incremental answers omit the preferred replica (redpanda#11767)": (
-        "every-answer-names-the-replica",
-        lambda *_: Said(wire.NONE),
-    ),
-    "a follower names a preferred replica (KAFKA-13778)": (
-        "followers-name-no-replica",
-        lambda item, _: item.answer._replace(first=0),
-    ),
-}
+    "incremental answers omit the preferred replica (redpanda#11767)":
+        ("every-answer-names-the-replica", lambda *_: Said(wire.NONE)),
+    "a follower names a preferred replica (KAFKA-13778)":
+        ("followers-name-no-replica", lambda item, _: item.answer._replace(first=0)),
+}  # fmt: skip
 """Broker mistakes: each with the rule that must detect it, and a function that turns a correct answer into a wrong one.
 """
 
@@ -201,12 +194,8 @@ class Brokers:
         self, broker: int, offset: int, epoch: int, fetched: int = NOBODY, version: int = FETCH_BY_NAME, **more: Any
     ) -> Any:
         row: dict[str, Any] = {"partition": 0, "current_leader_epoch": epoch, "fetch_offset": offset}
-        row |= {
-            "last_fetched_epoch": fetched,
-            "partition_max_bytes": 1 << 20,
-            "log_start_offset": NOBODY,
-            "replica_directory_id": None,
-        }
+        row |= {"last_fetched_epoch": fetched, "partition_max_bytes": 1 << 20, "log_start_offset": NOBODY}
+        row["replica_directory_id"] = None
         body = {"max_wait": wire.NO_TIME, "min_bytes": 0, "session_epoch": -1, "forgotten_topics_data": []}
         topics = [{"topic": self.topic, "topic_id": self.identity, "partitions": [row]}]
         return self.call(self.where[broker], wire.FETCH, version, {**body, "topics": topics, **more})
@@ -243,13 +232,11 @@ def questions(cluster: Brokers) -> Iterator[Question]:
     for other in others:
         answer = cluster.end_of(other, epoch, epoch)
         expected = Said(wire.NOT_LEADER)
-        yield Question(
-            "only-leaders-answer", f"end of epoch {epoch}, requested from broker {other}", expected, answer, leads=False
-        )
+        text = f"end of epoch {epoch}, requested from broker {other}"
+        yield Question("only-leaders-answer", text, expected, answer, leads=False)
     for asked, error in [(epoch - 1, wire.FENCED_EPOCH)] * (epoch > 0) + [(epoch + 1, wire.UNKNOWN_EPOCH)]:
-        yield Question(
-            "epochs-are-compared", f"an end offset in epoch {asked}", Said(error), cluster.end_of(leader, asked, epoch)
-        )
+        answer = cluster.end_of(leader, asked, epoch)
+        yield Question("epochs-are-compared", f"an end offset in epoch {asked}", Said(error), answer)
         told = cluster.fetch(leader, 0, asked)
         yield Question("epochs-are-compared", f"a fetch in epoch {asked}", Said(error), Said(int(told.error_code)))
     yield from _fetches(cluster, leader, epoch, others, log)
@@ -266,11 +253,8 @@ def _fetches(cluster: Brokers, leader: int, epoch: int, others: list[int], log: 
             yield Question("divergence-is-reported", text, end if is_other else Said(wire.NONE), answer)
     for offset in (-5, log.end + 1):
         told = cluster.fetch(leader, offset, epoch)
-        text, expected = (
-            f"a fetch at offset {offset}, outside the log, which ends at {log.end}",
-            Said(wire.OUT_OF_RANGE),
-        )
-        yield Question("out-of-range-is-an-error", text, expected, Said(int(told.error_code)))
+        text = f"a fetch at offset {offset}, outside the log, which ends at {log.end}"
+        yield Question("out-of-range-is-an-error", text, Said(wire.OUT_OF_RANGE), Said(int(told.error_code)))
     for rack in cluster.racks:
         for other in others:
             told = cluster.fetch(other, 0, epoch, rack_id=rack)

@@ -25,9 +25,11 @@ MOST_REQUESTS = 300
 """The play ends if the client has not recovered after this many requests."""
 ASKED_AGAIN = 0.25
 """If the client reports that a record failed, the application sends it again after this many seconds."""
-PATIENCE = 12.0
-"""Extra seconds to recover: the machine may be busy, and sarama sends nothing for 10 s after repeated failures."""
-TICK = 0.02
+PATIENT = 5
+"""The final recovery may take this many times as long as other steps: after repeated failures, sarama sends nothing for
+10 s.
+"""
+TICK, TICKS = 0.02, 5
 LEASE, MINUTE = 0.6, 60.0
 WARM = 2
 """Number of records that exist, or are written or read, before the history starts."""
@@ -68,6 +70,11 @@ class Player:
         """Values that the client must write or read, by partition."""
         self.reported: set[int] = set()
         self.done = asyncio.Event()
+        self.has_begun = False
+        self.said: dict[int, tuple[Any, ...]] = {}
+        self.pause: asyncio.Task[None] | None = None
+        self.kept: list[Request] = []
+        """Requests whose answers wait for the end of the pause."""
         self.settled = 0
         """Number of requests since the cluster settled, plus one."""
 
@@ -80,6 +87,37 @@ class Player:
             self.settled += 1
             if self.settled > MOST_REQUESTS:
                 self.done.set()
+
+    def tell(self, told: list[Event], at: float) -> None:
+        """Note an answer. If it names another leader, let the client read it before other requests are answered."""
+        is_news = False
+        for event in told:
+            self.note(event)
+            if event.kind in ("hint", "metadata"):
+                what = event.topic, event.leader, event.epoch, event.error
+                is_news |= self.said.get(event.partition, what) != what
+                self.said[event.partition] = what
+        if is_news and self.has_begun and self.pause is None:
+            self.pause = asyncio.create_task(self._pause(at))
+
+    async def _pause(self, began: float) -> None:
+        for _ in range(TICKS):  # a slow machine makes the pause longer
+            await asyncio.sleep(SLACK / TICKS)
+        self.play.pauses[began] = self.now()
+        self.pause = None
+        kept, self.kept = self.kept, []
+        for request in kept:
+            self._answer(request)
+
+    def _answer(self, request: Request) -> None:
+        if self.pause is None:
+            request.send()
+        else:
+            self.kept.append(request)
+
+    async def _quiet(self) -> None:
+        if self.pause is not None:
+            await asyncio.shield(self.pause)
 
     async def run(self) -> Play:
         watch: asyncio.Task[None] | None = None
@@ -96,8 +134,9 @@ class Player:
         except TimeoutError:
             self.play.broken = self.play.broken or LATE
         finally:
-            if watch is not None:
-                watch.cancel()
+            for task in (watch, self.pause):
+                if task is not None:
+                    task.cancel()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.session.stop(), self.times.recover)
             for broker in list(self.servers):
@@ -113,7 +152,8 @@ class Player:
         told = self.world.s.image[self.world.s.newest].endpoint[broker]
         if told != NOBODY:
             loop = asyncio.get_running_loop()
-            server = await loop.create_server(lambda: Connection(self, broker, self.connections.add), "127.0.0.1", 0)
+            opened = self.connections.add
+            server = await loop.create_server(lambda: Connection(self, broker, opened), self.world.host, 0)
             self.servers[broker] = server
             self.world.ports[broker, told] = server.sockets[0].getsockname()[1]
 
@@ -126,7 +166,7 @@ class Player:
     async def _begin(self) -> None:
         """Start the client and let it run freely until its next request, which waits for the history."""
         self.command = command = {
-            "role": self.play.role, "bootstrap": [f"127.0.0.1:{port}" for port in self.world.ports.values()],
+            "role": self.play.role, "bootstrap": [f"{self.world.host}:{port}" for port in self.world.ports.values()],
             "topic": TOPIC, "partitions": self.partitions, "backoff": round(self.times.backoff * 1000),
             "timeout": round(max(15.0, self.times.recover) * 1000),
             "rack": "r" if self.history.has("follower_serves") else "",
@@ -144,6 +184,7 @@ class Player:
         if self.play.role == "producer":
             self._more()
         self.held[True] = await self._wanted(is_data=True)
+        self.has_begun = True
 
     def _more(self, partition: int | None = None) -> None:
         for place in range(self.partitions) if partition is None else (partition,):
@@ -204,14 +245,15 @@ class Player:
     def arrived(self, request: Request) -> None:
         if request.message.api == wire.OFFSET_FOR_LEADER_EPOCH:
             request.build()
-            asyncio.get_running_loop().call_later(SLOW * (request.broker in self.world.slow), request.send)
+            later = SLOW * (request.broker in self.world.slow)
+            asyncio.get_running_loop().call_later(later, self._answer, request)
         elif self.waiting is not None and self.waiting[0] == request.is_data and not self.waiting[1].done():
             self.waiting[1].set_result(request)
         elif self._is_idle(request):
             self.polling.add(request)
             asyncio.get_running_loop().call_later(POLL, self._end_poll, request)
         else:
-            request.send()
+            self._answer(request)
 
     def _is_idle(self, request: Request) -> bool:
         if request.message.api != wire.FETCH:
@@ -222,9 +264,11 @@ class Player:
         return is_empty
 
     def _end_poll(self, request: Request) -> None:
-        if request in self.polling:
+        if not self.has_begun:
+            asyncio.get_running_loop().call_later(POLL, self._end_poll, request)
+        elif request in self.polling:
             self.polling.discard(request)
-            request.send()
+            self._answer(request)
 
     async def _wanted(self, *, is_data: bool) -> Request | None:
         if is_data and self.polling:
@@ -238,6 +282,7 @@ class Player:
             self.waiting = None
 
     async def _move(self, move: Move) -> None:
+        await self._quiet()
         if move.name in (*CLUSTER_ACTIONS, *BESIDES, *ERRORS, *FOLLOWERS, *PRODUCERS):
             await self._change(move)
         elif move.name in APPLICATION:
@@ -331,6 +376,7 @@ class Player:
             self.note(Event("lost", self.now(), partition=partition, offset=offset))
 
     async def _settle(self) -> None:
+        await self._quiet()
         self._release(is_data=True)
         self._release(is_data=False)
         if self.play.broken:
@@ -340,18 +386,10 @@ class Player:
         self.note(Event("settled", self.now()))
         self.settled = 1
         if self.play.role == "consumer":
-            self.outstanding = {value: at for value, at in self.outstanding.items() if self._is_there(value, at)}
+            self.outstanding.clear()  # a consumer that has read the last record can read none of the earlier ones
         self._more()
         self.outstanding = {value: place for value, place in self.outstanding.items() if place not in self.reported}
         if not self.outstanding:
             self.done.set()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self.done.wait(), self.times.recover)
-        failed = {item.value for item in self.play.events if item.kind == "failed"}
-        if self.outstanding.keys() & failed or self.play.lag > SLACK:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self.done.wait(), PATIENCE)
-
-    def _is_there(self, value: str, partition: int) -> bool:
-        log = self.world.logs[self.world.place(partition)][self.world.starts.get(partition, 0) :]
-        return any(item.value == value for item in log)
+            await asyncio.wait_for(self.done.wait(), PATIENT * self.times.recover)

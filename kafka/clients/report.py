@@ -49,6 +49,12 @@ AT_ONCE = 24
 """Number of histories played in parallel; they spend most of their time waiting."""
 ALONE = 4
 """Maximum number of parallel processes that play a single history each."""
+NEWS = ("metadata", "omitted", "hint", "preferred")
+DIFFERENCES = {
+    "other news, as the client asked at another time or another broker": NEWS,
+    "the same news, but between other requests of the client": (*NEWS, "request", "answer"),
+}
+"""How a replay without a violation can differ, and the events in which this shows."""
 AGAIN = 3
 """Number of replays of a history with a violation, which counts only if it happens each time."""
 
@@ -109,14 +115,9 @@ class ClientOutcome:
 
     def row(self, rule: str) -> dict[str, Any]:
         tried = [found for found in self.failures.get(rule, []) if found.plays]
-        return {
-            "rule": rule,
-            "exercised": self.exercised[rule],
-            "histories": self.exercised_in[rule],
-            "broken": self.broken[rule],
-            "played_again": len(tried),
-            "steady": sum(found.is_steady for found in tried),
-        }
+        steady = sum(found.is_steady for found in tried)
+        found = {"rule": rule, "exercised": self.exercised[rule], "histories": self.exercised_in[rule]}
+        return {**found, "broken": self.broken[rule], "played_again": len(tried), "steady": steady}
 
     def story(self, rule: str) -> tuple[Failure, Telling]:
         shown = max(self.failures[rule], key=lambda item: item.is_steady)
@@ -226,17 +227,20 @@ def _difference(found: Failure, kept: Play) -> str:
         return "no occasion"
     if rule in {item.rule for item in Judge(replace(kept, lag=-SLACK)).broken}:
         return "the same, but too soon after the news to be judged"
-    if _news(found.play, event.at) - _news(kept) or _news(kept, event.at) - _news(found.play):
-        return "other news, as the client asked at another time or another broker"
-    return "the same news"
+    for why, kinds in DIFFERENCES.items():
+        seen = _exchange(found.play, kinds, event.at)
+        if seen != _exchange(kept, kinds)[: len(seen)]:
+            return why
+    return "the same exchange, so a race within the client"
 
 
-def _news(play: Play, until: float = float("inf")) -> set[tuple[Any, ...]]:
-    return {
-        (item.kind, item.partition, item.leader, item.epoch, item.error)
+def _exchange(play: Play, kinds: tuple[str, ...], until: float = float("inf")) -> list[tuple[Any, ...]]:
+    found = (
+        (item.kind, item.api, item.broker, item.partition, item.leader, item.epoch, item.error)
         for item in play.events
-        if item.at <= until and item.kind in ("metadata", "hint", "preferred")
-    }
+        if item.at <= until and item.kind in kinds
+    )
+    return list(dict.fromkeys(found))
 
 
 async def _shorter(pool: Pool, found: Failure, most: int) -> Failure:
@@ -396,30 +400,20 @@ class ClientReport:
             return found | {"missing": self.missing}
         outcome = self.outcome
         return found | {
-            "client": outcome.client.title,
-            "histories": outcome.histories,
-            "counted": outcome.counted,
-            "not_played": _reasons(outcome.undone),
-            "begun_again": _reasons(outcome.begun_again),
-            "deaths": outcome.deaths,
-            "requests_waited_for": outcome.wanted,
-            "requests_in_time": outcome.followed,
+            "client": outcome.client.title, "histories": outcome.histories, "counted": outcome.counted,
+            "not_played": _reasons(outcome.undone), "begun_again": _reasons(outcome.begun_again),
+            "deaths": outcome.deaths, "requests_waited_for": outcome.wanted, "requests_in_time": outcome.followed,
             "histories_per_second": round(outcome.histories / outcome.seconds, 1) if outcome.seconds else 0.0,
-            "complete": outcome.complete,
-            "rules": [outcome.row(name) for name in NAMES],
-            "differences": [
-                {
-                    "rule": rule,
-                    "history": shown.history.name,
-                    "why": shown.verdict.why,
-                    "trace": str(self.traces[rule]) if rule in self.traces else None,
-                    **asdict(told),
-                }
-                for rule in outcome.failures
-                for shown, told in [outcome.story(rule)]
-            ],
+            "complete": outcome.complete, "rules": [outcome.row(name) for name in NAMES],
+            "differences": [self._difference(rule) for rule in outcome.failures],
             "changes": [item._asdict() for item in self.changes],
-        }
+        }  # fmt: skip
+
+    def _difference(self, rule: str) -> dict[str, Any]:
+        assert self.outcome is not None
+        shown, told = self.outcome.story(rule)
+        trace = str(self.traces[rule]) if rule in self.traces else None
+        return {"rule": rule, "history": shown.history.name, "why": shown.verdict.why, "trace": trace, **asdict(told)}
 
 
 def _reasons(found: Counter[str]) -> list[dict[str, Any]]:
@@ -514,10 +508,8 @@ def _kept(
         best = max(found, key=lambda item: (item.is_steady, item.again))
         began = time.monotonic()
         short = shorten(client, best)
-        tell(
-            f"{rule}: shortened {len(best.history.moves)} moves to {len(short.history.moves)} in "
-            f"{time.monotonic() - began:.0f} s"
-        )
+        moves = f"{len(best.history.moves)} moves to {len(short.history.moves)}"
+        tell(f"{rule}: shortened {moves} in {time.monotonic() - began:.0f} s")
         name, why = f"{client.name.replace('/', '-')}-{client.version or 'own'}-{rule}", short.verdict.why
         path, again = folder / f"{name}.history", f"{short.again} of {short.plays}"
         path.write_text(text_of(short.history, client=client.title, rule=rule, why=why, again=again), "utf-8")

@@ -32,7 +32,7 @@ class Beliefs:
     A belief becomes certain some time after the information arrives, or as soon as the client acts on it.
     """
 
-    slack: float = 0.0
+    known_at: Callable[[float], float] = float
     trail: list[Belief] = field(default_factory=list)
     ignored: list[Event] = field(default_factory=list)
     optional: list[Belief] = field(default_factory=list)
@@ -63,13 +63,12 @@ class Beliefs:
                 return
 
     def possible(self, request: Event) -> list[Belief]:
-        known = [place for place, item in enumerate(self.trail) if item.at <= request.since - self.slack]
+        known = [place for place, item in enumerate(self.trail) if item.at <= self.known_at(request.since)]
         known += [place for at, place in self.acted if at <= request.since]
         found = [item for item in self.trail[max(known, default=0) :] if item.at <= request.at]
         may = [item for item in self.optional if item.at <= request.at]
-        return found + [
-            item for item in may if found and (item.epoch >= found[0].epoch or item.topic != found[0].topic)
-        ]
+        since = found[0] if found else None
+        return found + [item for item in may if since and (item.epoch >= since.epoch or item.topic != since.topic)]
 
 
 def _is_accepted(now: Belief | None, event: Event) -> bool:
@@ -90,7 +89,7 @@ def _is_accepted(now: Belief | None, event: Event) -> bool:
 
 
 def beliefs_of(play: Play) -> dict[int, Beliefs]:
-    found = {partition: Beliefs(play.slack) for partition in range(play.partitions)}
+    found = {partition: Beliefs(play.known_at) for partition in range(play.partitions)}
     for event in play.events:
         if event.kind in ("hint", "metadata"):
             found[event.partition].hear(event)
@@ -173,7 +172,7 @@ def _ignoring(event: Event) -> str:
 
 def _ignored(known: Beliefs, request: Event) -> list[Event]:
     newest = known.possible(request)[0]
-    return [event for event in known.ignored if newest.at < event.at <= request.since - known.slack]
+    return [event for event in known.ignored if newest.at < event.at <= known.known_at(request.since)]
 
 
 def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None:
@@ -206,7 +205,8 @@ def _epochs(judge: Judge, partition: int) -> None:
         possible = known.possible(request)
         if not possible:
             continue
-        before = [item for item in used if item.at <= request.since - judge.play.slack]
+        early = judge.play.known_at(request.since)
+        before = [item for item in used if item.at <= early]
         newest = max((item.epoch for item in before), default=NOBODY)
         is_other = any(item.epoch == NOBODY or item.topic != possible[0].topic for item in known.trail)
         if not is_other and newest != NOBODY:
@@ -216,24 +216,19 @@ def _epochs(judge: Judge, partition: int) -> None:
                 why = f"{request.api} uses epoch {request.epoch} after {newest}"
                 judge.breaks("epochs-never-fall", request, why)
             told = [item for item in judge.events if item.kind == "metadata" and item.leader == item.epoch == NOBODY]
-            if any(item.at <= request.since - judge.play.slack for item in told):
+            if any(item.at <= early for item in told):
                 judge.count("epoch-is-not-forgotten")
                 if request.epoch == NOBODY:
-                    judge.breaks(
-                        "epoch-is-not-forgotten",
-                        request,
-                        f"{request.api} contains no epoch although the client knew epoch {newest}",
-                    )
+                    why = f"{request.api} contains no epoch although the client knew epoch {newest}"
+                    judge.breaks("epoch-is-not-forgotten", request, why)
         if request.epoch != NOBODY:
             used.append(request)
 
 
 def _errors(judge: Judge, partition: int) -> None:
     known = judge.beliefs[partition]
-    refused = [
-        item for item in judge.events if item.kind == "answer" and item.api != "validate" and item.error in REFUSED
-    ]
-    for answer in refused:
+    errors = [item for item in judge.events if item.kind == "answer" and item.error in REFUSED]
+    for answer in (item for item in errors if item.api != "validate"):
         later = [item for item in judge.data() if item.since >= answer.at and item.at > answer.at]
         if not later:
             continue
@@ -245,10 +240,8 @@ def _errors(judge: Judge, partition: int) -> None:
         if answer.api == "produce" and judge.play.backoff and not any(item.at <= retry.at for item in news):
             judge.count("retry-waits-for-the-backoff")
             if retry.at - answer.at < judge.play.backoff / 2:
-                why = (
-                    f"retried {1000 * (retry.at - answer.at):.0f} ms after the error, although the backoff is "
-                    f"{1000 * judge.play.backoff:.0f} ms"
-                )
+                after, backoff = (f"{1000 * time:.0f} ms" for time in (retry.at - answer.at, judge.play.backoff))
+                why = f"retried {after} after the error, although the backoff is {backoff}"
                 judge.breaks("retry-waits-for-the-backoff", retry, why)
 
 
@@ -257,12 +250,9 @@ def _news(judge: Judge, known: Beliefs, answer: Event) -> list[Belief]:
     refused = [item for item in judge.data() if item.broker == answer.broker and item.at <= answer.at]
     before = known.possible(refused[-1])[:1] if refused else []
     began = refused[-1].at if refused else answer.at
-    return [
-        item
-        for item in (*known.trail, *known.optional)
-        if item.at >= began - judge.play.slack
-        and not any((item.topic, item.epoch) == (one.topic, one.epoch) for one in before)
-    ]
+    old = {(one.topic, one.epoch) for one in before}
+    news = (item for item in (*known.trail, *known.optional) if item.at >= began - judge.play.slack)
+    return [item for item in news if (item.topic, item.epoch) not in old]
 
 
 def _last_values(judge: Judge, answer: Event) -> set[str]:
@@ -278,9 +268,8 @@ def _asks(judge: Judge, answer: Event, later: list[Event], is_news: bool) -> Non
         return
     judge.count("error-asks-for-metadata")
     if len(again) > WITHOUT_ASKING and (not asked or asked[0] > again[WITHOUT_ASKING].at):
-        judge.breaks(
-            "error-asks-for-metadata", again[WITHOUT_ASKING], f"{len(again)} more requests but none for metadata"
-        )
+        why = f"{len(again)} more requests but none for metadata"
+        judge.breaks("error-asks-for-metadata", again[WITHOUT_ASKING], why)
 
 
 def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
@@ -333,17 +322,12 @@ def _validation(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all l
     for answer in judge.events:
         if answer.kind != "answer" or answer.api != "fetch" or answer.offset == NOBODY or answer.error:
             continue
-        asked = [
-            item for item in judge.sent if item.api == "fetch" and item.broker == answer.broker and item.at <= answer.at
-        ]
-        request = asked[-1]
+        fetches = (item for item in judge.sent if item.api == "fetch" and item.broker == answer.broker)
+        request = [item for item in fetches if item.at <= answer.at][-1]
         if read is not None and request.epoch > read.epoch != NOBODY and answer.topic == 0:
             judge.count("validates-before-delivering")
-            checked = [
-                item
-                for item in judge.sent
-                if item.api == "validate" and read.at < item.at <= answer.at and not _failed(judge, item)
-            ]
+            asked = [item for item in judge.sent if item.api == "validate" and read.at < item.at <= answer.at]
+            checked = [item for item in asked if not _failed(judge, item)]
             is_checked = request.fetched != NOBODY or any(item.epoch == request.epoch for item in checked)
             if not is_checked and not _reported(judge, answer.at):
                 why = f"epoch {request.epoch} is read without asking where epoch {read.epoch} ends"
@@ -410,9 +394,8 @@ def _records(judge: Judge, partition: int) -> None:
     if missed:
         after = next(item for item in read if item.value in log[missed[0] + 1 :])
         if not _reported(judge, after.at):
-            judge.breaks(
-                rule, after, f"offset {missed[0]} of the log was never delivered, and the client reported no error"
-            )
+            why = f"offset {missed[0]} of the log was never delivered, and the client reported no error"
+            judge.breaks(rule, after, why)
 
 
 def _recovery(judge: Judge, partition: int) -> None:
@@ -421,15 +404,11 @@ def _recovery(judge: Judge, partition: int) -> None:
     settled = next((item for item in judge.events if item.kind == "settled"), None)
     log = [value for (place, _), values in judge.play.logs.items() if place == partition for value in values]
     dropped = [item.at for item in judge.events if item.value.startswith("client-starts-over")]
-    done = {
-        item.value
-        for item in judge.events
-        if item.kind in ("acked", "delivered") or (item.kind == "failed" and dropped)
-    }
+    kinds = ("acked", "delivered", *(("failed",) if dropped else ()))
+    done = {item.value for item in judge.events if item.kind in kinds}
     is_over = any(item.kind == "truncated" for item in judge.events) and judge.play.role == "consumer"
-    wanted = [
-        item for item in judge.events if item.kind == "written" and (judge.play.role == "producer" or item.value in log)
-    ]
+    is_producer = judge.play.role == "producer"
+    wanted = [item for item in judge.events if item.kind == "written" and (is_producer or item.value in log)]
     if settled is None or is_over or not wanted:
         return
     is_new = any(topic for place, topic in judge.play.logs if place == partition)
@@ -437,7 +416,6 @@ def _recovery(judge: Judge, partition: int) -> None:
     if rule == "finds-a-new-topic" and judge.play.role == "consumer":
         return  # an old offset may exist in the new topic, and no KIP defines what it means there
     judge.count(rule)
-    is_producer = judge.play.role == "producer"
     stuck = next((item for item in (wanted if is_producer else wanted[-1:]) if item.value not in done), None)
     if stuck is not None:
         judge.breaks(rule, stuck, f"{stuck.value} was not {'acknowledged' if is_producer else 'delivered'}")
@@ -454,10 +432,8 @@ def _written(judge: Judge, partition: int) -> None:
             known = sent.setdefault((request.producer, request.value), request.sequence)
             judge.count("retries-keep-their-sequence")
             if known != request.sequence:
-                why = (
-                    f"{request.producer} sends {request.value} with sequence {request.sequence} after having used "
-                    f"{known}"
-                )
+                first = f"{request.producer} sends {request.value} with sequence {request.sequence}"
+                why = f"{first} after having used {known}"
                 judge.breaks("retries-keep-their-sequence", request, why)
     latest = NOBODY
     for item in judge.events:

@@ -100,6 +100,7 @@ class OwnClient:
                 await work(partition)
             except (OSError, asyncio.IncompleteReadError, TimeoutError):
                 self.known[partition].is_over |= self.mutant == "gives-up-on-a-dead-connection"
+                self.known[partition].preferred = NOBODY
                 await asyncio.sleep(self.backoff)
                 await self._ask()
 
@@ -137,9 +138,8 @@ class OwnClient:
             return
         for item in topic.partitions:
             known = self.known[item.partition_index]
-            is_other = int(
-                known.topic is not None and topic.topic_id != known.topic and self.mutant != "forgets-topic-ids"
-            )
+            is_same = known.topic is None or topic.topic_id == known.topic or self.mutant == "forgets-topic-ids"
+            is_other = int(not is_same)
             if item.leader_id == NOBODY and self.mutant == "asks-on":
                 continue
             takes_any = self.mutant in ("takes-any-metadata", "ignores-epochs")

@@ -189,6 +189,13 @@ STORIES = (
           {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
           ("follower-serves 0 1", *TRIES * 2, "follower-begins-later 0", *TRIES * 2, "client-has-more 0", *TRIES),
           ("errors-end-a-preference", "recovers"), ("franz-go==1.18.0",), ("franz-go==1.18.1", "java==4.4.0")),
+    Story("leader-after-its-epoch", "found here",
+          "Metadata contains a new epoch without a leader, as while its listener is unknown, and later the leader. The "
+          "client does not validate its position when the leader appears, because the epoch is no longer new.",
+          {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "hints": 0, "consumer": 1},
+          (*TRIES, "records-are-lost 0", "partition-has-error 0 72", *MOVES, *TRIES, *ASKS * 3, *TRIES * 2),
+          ("truncation-is-noticed", "validates-before-delivering"), ("librdkafka==2.3.0", "librdkafka==2.16.1"),
+          ("java==4.4.0", "franz-go==1.22.2")),
     Story("lease-that-ends", "KIP-392",
           "The lease of a preferred replica ends (`metadata.max.age.ms`). It is always five minutes in "
           "librdkafka and has its own option in franz-go, so neither is played. The "

@@ -58,9 +58,8 @@ def as_story(play: Play, verdict: BrokenRule) -> Telling:
 def _last(happenings: Iterable[str]) -> tuple[str, ...]:
     found: list[tuple[str, int]] = []
     for text in happenings:
-        known = next(
-            (place for place, item in enumerate(found) if item[0] == text and place > len(found) - SHOWN), None
-        )
+        places = (place for place, item in enumerate(found) if item[0] == text and place > len(found) - SHOWN)
+        known = next(places, None)
         if known is None:
             found.append((text, 1))
         else:
@@ -89,10 +88,8 @@ def _in_cluster(events: list[Event], about: int) -> Iterator[str]:
 
 def _learned(learning: dict[str, list[str]]) -> Iterator[str]:
     for change, brokers in learning.items():
-        yield (
-            f"broker{'s' * (len(brokers) > 1)} {', '.join(brokers)} learn{'s' * (len(brokers) == 1)} of metadata "
-            f"change {change}"
-        )
+        learn = f"learn{'s' * (len(brokers) == 1)} of metadata change {change}"
+        yield f"broker{'s' * (len(brokers) > 1)} {', '.join(brokers)} {learn}"
 
 
 def _at_client(event: Event) -> str:

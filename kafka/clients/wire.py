@@ -14,15 +14,9 @@ from fencepost.model.language.errors import UsageError
 PRODUCE, FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR = 0, 1, 2, 3, 8, 9, 10
 API_VERSIONS, INIT_PRODUCER_ID, OFFSET_FOR_LEADER_EPOCH = 18, 22, 23
 OFFERED: dict[int, tuple[int, int]] = {
-    PRODUCE: (3, 12),
-    FETCH: (4, 17),
-    LIST_OFFSETS: (1, 8),
-    METADATA: (0, 13),
-    FIND_COORDINATOR: (0, 6),
-    API_VERSIONS: (0, 4),
-    INIT_PRODUCER_ID: (0, 5),
-    OFFSET_FOR_LEADER_EPOCH: (2, 4),
-}
+    PRODUCE: (3, 12), FETCH: (4, 17), LIST_OFFSETS: (1, 8), METADATA: (0, 13), FIND_COORDINATOR: (0, 6),
+    API_VERSIONS: (0, 4), INIT_PRODUCER_ID: (0, 5), OFFSET_FOR_LEADER_EPOCH: (2, 4),
+}  # fmt: skip
 """Versions that the scripted cluster supports: Produce with topic names, Fetch with topic ids."""
 COMMITS = {OFFSET_COMMIT: (2, 8), OFFSET_FETCH: (1, 7)}
 """Additional versions for histories with commits."""
@@ -119,9 +113,8 @@ def _written(header: dict[str, Any], kind: Any, values: dict[str, Any]) -> bytes
 
 
 def answer(message: Message, values: dict[str, Any]) -> bytes:
-    return _written(
-        {"correlation_id": message.correlation}, schema(message.api, message.version, is_answer=True), values
-    )
+    kind = schema(message.api, message.version, is_answer=True)
+    return _written({"correlation_id": message.correlation}, kind, values)
 
 
 def request(api: int, version: int, correlation: int, values: dict[str, Any]) -> bytes:
@@ -168,14 +161,8 @@ def batch(offset: int, epoch: int, value: str, numbers: Numbers = UNNUMBERED) ->
     records = import_module("kio.records.schema")
     when = dt.datetime.fromtimestamp(1_700_000_000, tz=dt.UTC)
     record = records.Record(attributes=0, timestamp=when, offset=offset, key=None, value=value.encode(), headers=())
-    new = records.NewRecordBatch(
-        producer_id=numbers.producer,
-        producer_epoch=numbers.epoch,
-        partition_leader_epoch=epoch,
-        base_sequence=numbers.sequence,
-        records=(record,),
-        attributes=0,
-    )
+    known = {"producer_epoch": numbers.epoch, "partition_leader_epoch": epoch, "base_sequence": numbers.sequence}
+    new = records.NewRecordBatch(producer_id=numbers.producer, records=(record,), attributes=0, **known)
     buffer = io.BytesIO()
     writers.write_batch(buffer, new)
     return buffer.getvalue()

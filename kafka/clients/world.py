@@ -5,8 +5,11 @@ here. On the wire, leader epochs are twice those of the model, so that a leaderl
 two leaders' epochs.
 """
 
+import os
+import sys
 import uuid
 from dataclasses import dataclass
+from itertools import count
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -21,15 +24,13 @@ from fencepost.model.consumers.answers import Reply, reply_to
 from fencepost.model.idempotence.machine import Answer, answer_to, duplicate_of, knows_producer
 from fencepost.model.language.interpreter import Interpreter
 
-TOPIC = "t"
+TOPIC, WORLDS = "t", count()
 RETAINED = 5
 """Number of batches that a broker remembers per producer."""
 PRODUCER_ERRORS = {
-    Answer.NONE: wire.NONE,
-    Answer.OUT_OF_ORDER: wire.OUT_OF_ORDER,
-    Answer.UNKNOWN_PRODUCER: wire.UNKNOWN_PRODUCER,
+    Answer.NONE: wire.NONE, Answer.OUT_OF_ORDER: wire.OUT_OF_ORDER, Answer.UNKNOWN_PRODUCER: wire.UNKNOWN_PRODUCER,
     Answer.FENCED: wire.FENCED_PRODUCER,
-}
+}  # fmt: skip
 NO_PORT = 1
 """A port without a listener: the old address of a broker that moved before the history started."""
 CLUSTER_ACTIONS = (
@@ -78,6 +79,13 @@ class Copy(NamedTuple):
     lacks: int = 0
 
 
+def own_host() -> str:
+    """Return a loopback address for one play, so that another play's client cannot reach a port that is reused."""
+    number = next(WORLDS)
+    own = f"127.{1 + os.getpid() % 254}.{number // 254 % 254}.{1 + number % 254}"
+    return own if sys.platform == "linux" else "127.0.0.1"
+
+
 def topic_id(topic: int) -> uuid.UUID:
     return uuid.UUID(int=(0x951 << 64) + topic + 1)
 
@@ -89,6 +97,7 @@ class World:
         plain = Interpreter(machine, self.c)
         self.s: Any = plain.schema.restore(plain.initial_states()[0])
         self.actions = {item.name: item for item in machine.actions if item.name in CLUSTER_ACTIONS}
+        self.host = own_host()
         self.ports: dict[tuple[int, int], int] = {}
         """Port of each endpoint, by broker and number of restarts."""
         self.absent: dict[tuple[int, int, int], str] = {}
@@ -310,9 +319,8 @@ class World:
 
     def _names(self, copy: Copy, leader: int, partition: int, offset: int) -> bool:
         """Return whether the leader names this copy: it must be up and, as far as the leader knows, have the offset."""
-        is_there = (
-            copy.broker != leader and self.s.broker[copy.broker].is_up and not self._has_led(copy.broker, partition)
-        )
+        leads = copy.broker == leader or self._has_led(copy.broker, partition)
+        is_there = self.s.broker[copy.broker].is_up and not leads
         return is_there and self.reply(copy, partition, offset) != Reply.OUT_OF_RANGE
 
     def fetch(
@@ -359,7 +367,7 @@ class World:
 
     def endpoint(self, broker: int, image: int) -> tuple[str, int] | None:
         told = self.s.image[image].endpoint[broker]
-        return None if told == NOBODY else ("127.0.0.1", self.ports.get((broker, told), NO_PORT))
+        return None if told == NOBODY else (self.host, self.ports.get((broker, told), NO_PORT))
 
     def metadata(self, broker: int) -> tuple[dict[int, tuple[str, int]], list[tuple[int, View, int]]]:
         cache = self.s.broker[broker].cache

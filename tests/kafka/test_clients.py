@@ -168,7 +168,7 @@ def test_without_kio_there_is_one_message(monkeypatch: pytest.MonkeyPatch) -> No
     found = fencepost("conform", "leader-discovery", "--client", OWN, "--walks", "4")
     wire.kio.cache_clear()
     assert (found.exit_code, found.stdout) == (2, "")
-    assert "`pip install 'fencepost[clients]'` brings it" in found.stderr
+    assert "run `pip install 'fencepost[clients]'`" in found.stderr
 
 
 def test_a_driver_that_ends_before_it_is_ready_leaves_the_others_to_play(monkeypatch: pytest.MonkeyPatch) -> None:
