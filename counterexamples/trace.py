@@ -48,9 +48,9 @@ class Trace:
     there. For a property of behaviours, `args` are the values of its parameters; either the trace violates it and
     repeats forever from the state with index `loop`, or the trace is the `worst` path that it allows. `initial`
     contains the parameters of the machine's initial action, or None if there is one initial state. `removed` is the
-    guard that the protocol omits, or None. If `kafka` is set, it is the release that departs from the model at the last
-    step, and there is no property. If `recorded` is set, it names the partition of a cluster's history and the offsets
-    in its metadata log, and there is no property either.
+    guard that the protocol omits, or None. If `kafka` is set, it is the release that deviates from the model at the
+    last step, and there is no property. If `recorded` is set, it names the partition of a cluster's history and the
+    offsets in its metadata log, and there is no property either.
     """
 
     title: str

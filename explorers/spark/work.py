@@ -138,7 +138,7 @@ class Received(Share):
 
 
 Ask = tuple[list[tuple[int, int]], list[bytes]]
-"""A partition's states, each with the last level that may contain it and its number there; and rows to look up."""
+"""A partition's states, each with the last level that may contain it and its number in that level; rows to look up."""
 Looked = tuple[list[tuple[bytes, int]], list[bool]]
 """The row and the ancestor of each such state, and whether each row is stored."""
 

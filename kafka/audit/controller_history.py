@@ -125,7 +125,7 @@ def _end(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | No
 
 def _last_piece(rows: list[dict[str, Any]], end: int) -> tuple[list[dict[str, Any]], int]:
     """Return the rows from the partition's creation, or from the last row that gives its whole state, and their last
-    offset. A deletion of the partition ends the rows.
+    offset. If the partition is deleted, the rows end there.
     """
     found: list[dict[str, Any]] = []
     until = end

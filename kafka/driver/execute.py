@@ -25,7 +25,7 @@ class Act:
 
 
 class SetAsideError(Exception):
-    """An error that means that Kafka continues in a way that a named limit of the model excludes."""
+    """Error for a step after which Kafka continues in a way that a named limit of the model excludes."""
 
 
 @dataclass(frozen=True)

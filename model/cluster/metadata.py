@@ -140,9 +140,9 @@ def make_leader(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: boo
     """Make the broker the leader, as the image that it has just applied requires (Partition.makeLeader).
 
     The leader may be ahead of the image because of an AlterPartition response. An image with an equal partition epoch
-    replaces its state, including a pending ISR change. A leader that is re-elected without noticing that it was deposed
-    keeps what it knows about its followers (Replica.resetReplicaState). The new leader tries to advance the high
-    watermark in the same step.
+    replaces the leader's state, including a pending ISR change. A leader that is re-elected without noticing that it
+    was deposed keeps what it knows about its followers (Replica.resetReplicaState). The new leader tries to advance the
+    high watermark in the same step.
     """
     r = s.replica[broker]
     image = s.image[r.applied]
