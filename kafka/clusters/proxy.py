@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-PRODUCE, FETCH, ALTER_PARTITION, HEARTBEAT = 0, 1, 56, 63
+PRODUCE, FETCH, ALTER_PARTITION, HEARTBEAT, ASSIGN = 0, 1, 56, 63, 73
 MOST = 1 << 27
 """A length that no Kafka message reaches. If a message is longer, the peer uses another protocol."""
 

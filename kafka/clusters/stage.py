@@ -157,9 +157,10 @@ class Stage:
         self.story.tell(f"delete the records of {self.client.topic} up to the high watermark", "operator")
         self._ask("delete-records")
 
-    def reassign_by_tool(self, replicas: Sequence[int], *words: str) -> None:
+    def reassign_by_tool(self, replicas: Sequence[int], *words: str, folders: Sequence[str] = ()) -> None:
         file = self.cluster.folder / f"to-{'-'.join(map(str, replicas))}.json"
         partition = {"topic": self.client.topic, "partition": 0, "replicas": list(replicas)}
+        partition |= {"log_dirs": list(folders)} if folders else {}
         file.write_text(json.dumps({"version": 1, "partitions": [partition]}), encoding="utf-8")
         self.story.tell(
             f"kafka-reassign-partitions.sh --reassignment-json-file {file.name} {' '.join(words)}", "operator"

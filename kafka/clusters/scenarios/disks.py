@@ -1,4 +1,4 @@
-"""Disks that are replaced or removed: HYP-16 and HYP-17.
+"""Disks that are replaced or removed, and logs that move between them: HYP-16, HYP-17 and HYP-27.
 
 HYP-16: a replica stays eligible although its disk has failed, because its broker shuts down cleanly without that disk.
 Before 4.3, assigning another directory also empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs),
@@ -8,17 +8,23 @@ order of HYP-17, and the fix for HYP-16 does not help there.
 HYP-17: a former leader that returns with a new disk is elected with an empty log, although other replicas have all
 records. Before 4.3, assigning a directory empties the ELR (handleAssignReplicasToDirs builds its change without the ELR
 flag), after which only the last known leader can be elected.
+
+HYP-27: the unfinished copy of a move replaces the complete log when its broker restarts, if the metadata already names
+the copy's directory (LogManager.recoverAbandonedFutureLogs). The log ends are not compared.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from fencepost.kafka.clusters.cluster import CONTROLLER
+from fencepost.kafka.clusters.proxy import ASSIGN, Flow
 from fencepost.kafka.clusters.scenario import Cause, Scenario
 from fencepost.kafka.clusters.stage import OLD, Stage
 
 NOTICES_SECONDS = 30
 SESSION_SECONDS = 10
+REVERTS_SECONDS = 2
+"""Seconds after which a broker has taken back an assignment, unless the controller's answers are delayed."""
 
 
 def disk_fails(stage: Stage) -> None:
@@ -151,6 +157,39 @@ def come_back(stage: Stage, isr: Sequence[int]) -> None:
     stage.show_disks()
 
 
+def move_is_killed(stage: Stage) -> None:
+    """Broker 1, the last member of the ISR, is killed while its replica moves to another disk with a throttle."""
+    request, answer = Flow(CONTROLLER, "1", ASSIGN), Flow(CONTROLLER, "1", ASSIGN, "answers")
+    stage.create(replicas=[1, 2], min_isr=1)
+    stage.write(*OLD)
+    stage.hold_next(request)
+    other = str(stage.cluster.folder / "data-1")
+    stage.reassign_by_tool([1, 2], "--execute", "--replica-alter-log-dirs-throttle", "1", folders=[other, "any"])
+    stage.wait_held(request)
+    stage.tell("The copy has caught up, and broker 1 asks the controller to assign its directory.")
+    stage.tell("Broker 2 is taken down for maintenance.")
+    stage.shut_down(2)
+    stage.wait(leader=1, isr=[1])
+    stage.write(*(f"new-{number}" for number in range(len(OLD))))
+    if not stage.control:
+        stage.hold_next(answer)
+    stage.release(request)
+    if stage.control:
+        stage.pause(REVERTS_SECONDS)
+    else:
+        stage.wait_held(answer)
+    stage.tell("The controller has assigned it. Broker 1 is killed; its disks are intact.")
+    stage.kill(1)
+    stage.wait_stopped(1)
+    stage.release(answer)
+    log = stage.cluster.log(1)
+    stage.start(1)
+    stage.wait(leader=1)
+    stage.show_log(1, log, "recover.* abandoned future log")
+    stage.finish(isr=[1, 2])
+    stage.show_disks()
+
+
 HYP_16 = Scenario(name="hyp-16", play=disk_fails, brokers=(1, 2, 3), delays=False, disks=(2,),
                   causes=(Cause("hyp-16", since=(4, 3)),), since=(4, 1),
                   title="a disk fails and is removed from log.dirs, and the last member of the ISR restarts",
@@ -171,4 +210,7 @@ SCENARIOS = (
     replace(HYP_17, name="hyp-17-two-disks", play=two_disks, disks=(2,), causes=(*HYP_17.causes, Cause("hyp-16")),
             title="one of the last leader's two disks fails and is removed from log.dirs",
             control="no disk fails"),
+    Scenario(name="hyp-27", play=move_is_killed, brokers=(1, 2), disks=(1,), causes=(Cause("hyp-27"),),
+             title="a broker is killed while its replica moves to another disk",
+             control="the broker takes the assignment back before it is killed"),
 )  # fmt: skip

@@ -52,6 +52,7 @@ public final class Repair {
             case "hyp-24" -> List.of(reportBeforeUnfencing());
             case "moved-empty" -> List.of(keepEpochOfMovedLog());
             case "hyp-26" -> List.of(forgetStraysStart());
+            case "hyp-27" -> List.of(keepLongerLog());
             case "hidden-checkpoint" -> List.of(writeCurrentLogs());
             default -> throw new IllegalArgumentException("no repair of " + finding);
         };
@@ -225,6 +226,20 @@ public final class Repair {
     private static CtClass forgetStraysStart() throws Exception {
         CtClass manager = logManager();
         manager.getDeclaredMethod("loadLogs").insertAfter("{ this.checkpointLogRecoveryOffsets(); this.checkpointLogStartOffsets(); }");
+        return manager;
+    }
+
+    /** A copy whose move was not finished does not replace a log that ends later. */
+    private static CtClass keepLongerLog() throws Exception {
+        CtClass manager = logManager();
+        for (CtMethod method : manager.getDeclaredMethods("replaceCurrentWithFutureLog")) {
+            if (method.getParameterTypes().length == 3) {
+                String log = method.getParameterTypes()[1].getName();
+                String has = method.getParameterTypes()[0].getName().startsWith("scala") ? "isDefined" : "isPresent";
+                method.insertBefore("if (!$3 && $1." + has + "() && ((" + log + ") $1.get()).logEndOffset() > $2.logEndOffset()) {"
+                    + " this.resumeCleaning($2.topicPartition()); return; }");
+            }
+        }
         return manager;
     }
 
