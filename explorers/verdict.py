@@ -20,7 +20,7 @@ class Verdict(StrEnum):
     PROVED = "proved"
     """Proved by induction, also for all values of everything that the proof reports as unbounded."""
     NOT_FOUND = "not-found"
-    """Not violated in what was searched, which by design was not everything (random walks)."""
+    """No violation was found, but the search was incomplete by design (random walks)."""
     VIOLATED = "violated"
     UNREACHED = "unreached"
     """The search is complete, and no state satisfied the witness."""

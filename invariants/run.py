@@ -114,7 +114,7 @@ class Evidence:
     verdict: str = ""
     """For a hypothesis, confirmed or refuted. For a guarantee that the protocol violates, broken."""
     gap: str = ""
-    """Why the entry is not settled, or only partly: a known gap."""
+    """A known gap: why the entry is unsettled or only partly settled."""
     avoid: str = ""
     """For a hypothesis: a workaround for operators until it is fixed."""
     classes: Mapping[str, str] = field(default_factory=dict)

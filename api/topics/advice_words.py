@@ -126,8 +126,9 @@ def answer_of(data: Json, item: Json) -> str:
 
 
 def facts_of(item: Json, most: int) -> Iterator[tuple[str, str]]:
-    """Yield what to do about up to twice `most` findings, up to `most` observations, what to do afterwards, and the
-    commands. If observations are left out, the command that measures the operation is left out too.
+    """Yield an operation's advice as pairs of a label and a text: what to do instead and how to avoid up to `2 * most`
+    findings, up to `most` observations, what to do after a loss, and the commands. If observations are left out, the
+    command that measures the operation is left out too.
     """
     more = [text.partition(":")[0] for text in item["avoid"][2 * most :]]
     further = [f"For {listed(more)}: `-v`."] if more else []

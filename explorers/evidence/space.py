@@ -27,8 +27,8 @@ Array = np.ndarray[Any, Any]
 
 
 class Space:
-    """The N states of a complete and exact search, sorted by owner. `depths` (N) is 1 for initial states, which
-    `firsts` (N) marks.
+    """The N states of a complete and exact search, sorted by owner. For each state, `firsts` says whether it is
+    initial, and `depths` contains its depth; initial states have depth 1.
     """
 
     def __init__(self, search: Search) -> None:

@@ -77,7 +77,7 @@ def set_field(words, at, bits, value):
 
 @helper
 def push(words, first, free, bits, value):
-    """Move the fields from bit `first` up to the field at `free` by one field, and write a value at `first`."""
+    """Shift the fields between bits `first` and `free` up by one field, and write a value at `first`."""
     low, high = first >> 6, (free + bits - 1) >> 6
     before = (np.uint64(1) << np.uint64(first & 63)) - np.uint64(1)
     moved = (np.uint64(2) << np.uint64((free + bits - 1) & 63)) - np.uint64(1)

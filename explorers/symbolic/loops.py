@@ -18,7 +18,7 @@ from fencepost.explorers.symbolic.terms import Flag, Mask, Members, Num, Value
 
 Ends = tuple[int | None, int | None]
 Shape = Ends | int | None
-"""Values of a local variable: a number between two bounds, a set of this many members, or None for a flag."""
+"""Values of a local variable: a number's bounds, the number of possible members of a set, or None for a flag."""
 
 
 class Journal:

@@ -29,7 +29,7 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 LOOKED_AT = 60
-"""Maximum number of states in which the nearest differences are searched. Some differences are invisible in Kafka."""
+"""Maximum number of states that are searched for the nearest differences. Some differences are invisible in Kafka."""
 CONDITIONED = 2_000
 DRAWN = 30
 """Maximum number of random states per blocked step. In some of them, the process that takes the step is down."""

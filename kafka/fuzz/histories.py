@@ -47,7 +47,7 @@ FLAGS = ("-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2")
 PATIENCE = 600.0
 """Seconds after which a history is considered stuck: a process that shares its processor may need a minute to start."""
 LONG = ("-XX:TieredStopAtLevel=4",)
-"""A JVM option that enables the optimizing compiler, which pays off after some thousand histories."""
+"""A JVM option that enables the optimizing compiler, which pays off after a few thousand histories."""
 REPAIRED_IN = {
     "3.7.1": "KAFKA-16814", "3.8.0": "KAFKA-15665", "4.0.1": "KAFKA-19383", "4.0.2": "KAFKA-19571",
     "4.1.0": "KAFKA-18106", "4.1.2": "KAFKA-19571",

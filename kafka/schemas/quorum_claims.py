@@ -47,7 +47,7 @@ def reads_uncommitted(kafka: Classes) -> Observation:
     return holds_if(
         "Isolation.UNCOMMITTED" in refers and "Isolation.COMMITTED" not in refers,
         "KafkaRaftClient.tryCompleteFetchRequest reads only with Isolation.UNCOMMITTED",
-        "KafkaRaftClient.tryCompleteFetchRequest does not only read with Isolation.UNCOMMITTED",
+        "KafkaRaftClient.tryCompleteFetchRequest does not read only with Isolation.UNCOMMITTED",
     )
 
 
@@ -75,7 +75,9 @@ def carried_value(kafka: Classes) -> Observation:
         refers, "QuorumState.highWatermark", "long -1l", "FetchRequestData$FetchPartition.setHighWatermark"
     )
     unset = sent(kafka, FIRST, None).value("highWatermark")
-    what = f"KafkaRaftClient sends the value of QuorumState, or -1 if that is unknown; if unset, it reads as {unset}"
+    what = (
+        f"KafkaRaftClient sends QuorumState's high watermark, or -1 if it is unknown; an unset field is read as {unset}"
+    )
     return holds_if(sends and unset == LARGEST, what, what)
 
 

@@ -1,6 +1,6 @@
 """Symmetry: states that are equal up to renaming interchangeable things count as one state.
 
-A machine declares an `Index` whose things are interchangeable. A permutation renames them everywhere: in numbers of
+A machine declares an `Index` of interchangeable things. A permutation renames them everywhere: in numbers of
 that index, in sets of them, and as the indices of arrays `Per` them. The canonical form of a state is the least of its
 permutations. Permutations are ordered first by those values of each thing that do not refer to a thing, then by the
 whole key.

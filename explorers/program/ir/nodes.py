@@ -390,7 +390,7 @@ class Fill(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Add(Node):
-    """Add a message at the end of the bag. If `slot` is given, it refers to the new message.
+    """Append a message to the bag. If `slot` is given, it refers to the new message.
 
     The bag is evaluated first, then all values, in order. After that, FULL is checked, and then each value's domain.
     The bag changes only after these checks. Other fields are zero.
