@@ -16,7 +16,7 @@ from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import Key
 
 _LEADER = ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "KAFKA_STORAGE_ERROR")
-_RUNS = ("the heartbeat's answer is to keep running",)
+_RUNS = ("the heartbeat is answered: run",)
 _VALIDATE = "ReplicationControlManager.validateAlterPartitionData"
 _HEARTBEAT = "BrokerHeartbeatManager.calculateNextBrokerState"
 
@@ -30,7 +30,7 @@ KAFKAS: dict[tuple[str, str], Check] = {
     ),
     ("controller-unfences-broker", "bits.contains(image.fenced, broker)"): Check(f"{_HEARTBEAT}: it is not fenced"),
     ("controller-begins-shutdown", "bits.contains(active(c, image), broker)"): Check(
-        f"{_HEARTBEAT}: it is fenced or already shutting down", ("the heartbeat's answer is to stop", "")
+        f"{_HEARTBEAT}: it is fenced or already shutting down", ("the heartbeat is answered: stop", "")
     ),
     ("controller-elects-preferred", "image.leader != broker"): Check(
         "ReplicationControlManager.electLeader", ("ELECTION_NOT_NEEDED",)

@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 from fencepost.explorers.program.removal import Guard, guards
+from fencepost.kafka import driver
 from fencepost.kafka.conform.binding import QUORUM, REPLICATION, Binding
 from fencepost.kafka.conform.guards import GuardsReport, Sight, variant_rows
 from fencepost.kafka.driver.ablation import Whose
 from fencepost.kafka.driver.releases import RELEASES, Release
 from fencepost.kafka.quorum import guards as quorum
+from fencepost.kafka.quorum import mapping as nodes
 from fencepost.kafka.quorum.mapping import RELEASES as QUORUM_RELEASES
 from fencepost.kafka.replication import guards as replication
+from fencepost.kafka.replication import mapping as brokers
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import UsageError
 
@@ -29,6 +32,18 @@ def base_of(version: str) -> Constants:
 
 def every(bound: Binding) -> list[Guard]:
     return [guard for guard in guards(bound.machine) if not guard.part]
+
+
+def test_what_is_expected_of_a_driver_is_what_its_source_says() -> None:
+    folder = Path(driver.__file__).parents[1]
+    java = "".join(file.read_text() for file in sorted(folder.rglob("*.java")))
+    checks = (*replication.KAFKAS.values(), *quorum.KAFKAS.values())
+    expected = {answer for check in checks for answer in check.answers if not re.fullmatch("[A-Z_]*", answer)}
+    assert len(expected) > 6
+    for text in (*expected, *brokers.ASIDE, *nodes.ASIDE):
+        said, _, state = text.partition(": ")
+        assert f'"{said}' in java, text
+        assert f'"{state}"' in java, text
 
 
 @both

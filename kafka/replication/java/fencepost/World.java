@@ -38,11 +38,11 @@ import org.apache.kafka.storage.internals.log.UnifiedLog;  // since 4.1
 final class World {
     /** Log directories of a broker of which one may fail: enough for what may be taken out. */
     private static final int DIRECTORIES = 4;
-    private static final String HOLLOW = "the logs diverge over an epoch without records";
+    private static final String HOLLOW = "the logs diverge in an epoch without records";
 
     private static final String LED = "a follower with an empty log has led an epoch without records";
 
-    private static final String INDEX = "the controller's index of the ELR names a broker that was cleared";
+    private static final String INDEX = "the controller's ELR index contains a broker whose ELR was cleared";
 
     /** The driver's own refusal: nothing of Kafka was asked. */
     static final class Untried extends Loop.Untried {
@@ -352,7 +352,7 @@ final class World {
         String answer = controller.heartbeat(broker, b.epoch, true, b.appliedRecords());
         note();
         if (!answer.equals("stop")) {
-            throw new Refused(isHeldUp(broker) ? "a broker that is down and not fenced yet holds up a controlled shutdown"
+            throw new Refused(isHeldUp(broker) ? "a broker that is down but not fenced yet delays a controlled shutdown"
                 : "the heartbeat is answered: " + answer);
         }
         halt(b, b.entries().size(), true);
@@ -681,7 +681,7 @@ final class World {
         }
         FetchPartitionData data = serve(connected(request.leader), request);
         if (data.divergingEpoch.isPresent()) {
-            throw new Refused(request.hollow ? HOLLOW : "the logs diverge");
+            throw new Refused(request.hollow ? HOLLOW : "the logs have diverged");
         }
         late.remove(number);
     }

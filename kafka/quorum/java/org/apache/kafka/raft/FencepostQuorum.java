@@ -144,7 +144,7 @@ public final class FencepostQuorum implements Loop.Driven {
     /** A request for a vote arrives; the answer waits among the candidate's replies. */
     private void ask(FencepostNode candidate, FencepostNode voter, RaftRequest.Outbound request) {
         if (request == null) {
-            throw candidate.votes.isEmpty() ? new Loop.Untried("no request for a vote is on its way") : new Loop.Refused("it is not asked");
+            throw candidate.votes.isEmpty() ? new Loop.Untried("no request for a vote is on its way") : new Loop.Refused("it gets no request");
         }
         RaftRequest.Inbound inbound = FencepostFetch.inbound(request, voter);
         inbound.completion.whenComplete((response, error) -> candidate.replies.put(voter.id, response));
@@ -170,7 +170,7 @@ public final class FencepostQuorum implements Loop.Driven {
         }
         leaveBehind(node, before);
         if (!node.quorum().isCandidate()) {
-            throw new Loop.Refused("it is no candidate");
+            throw new Loop.Refused("it is not a candidate");
         }
     }
 
@@ -187,7 +187,7 @@ public final class FencepostQuorum implements Loop.Driven {
         candidate.replies.forEach((voter, reply) -> reply(candidate.votes.get(voter), reply));
         candidate.poll();
         if (!candidate.quorum().isLeader()) {
-            throw new Loop.Refused("it has not won");
+            throw new Loop.Refused("it has not won the election");
         }
         candidate.replies.clear();
     }
