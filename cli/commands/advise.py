@@ -173,7 +173,7 @@ def print_advice(
         elr *= may_have_elr(made.settings.version)
         print_lines(
             console,
-            f"{elr}For lost records, see `fencepost audit`; for one operation, `--operation restart`.",
+            f"{elr}For lost records: `fencepost audit`. For one operation: `--operation restart`.",
             style="dim",
         )
         return
