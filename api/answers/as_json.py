@@ -1,8 +1,9 @@
 """Conversion of answers to and from JSON, with one key for each field of their dataclasses, in field order."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from html import escape
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -68,6 +69,12 @@ def pandas() -> Any:
         return import_module("pandas")
     except ModuleNotFoundError:
         raise UsageError("to_frame() needs pandas, which is not installed: run `pip install pandas`.") from None
+
+
+def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as an HTML table."""
+    cells = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<p><b>{escape(title)}</b></p><table><tr>{''.join(f'<th>{name}</th>' for name in head)}</tr>{cells}</table>"
 
 
 class Printed:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT, Printed, pick
-from fencepost.api.answers.results import frame, table
+from fencepost.api.answers.as_json import FORMAT, Printed, pick, table
+from fencepost.api.answers.results import frame
 from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.counterexamples.trace import RULE, Trace
 from fencepost.explorers.verdict import Verdict

@@ -7,7 +7,7 @@ do not depend on the engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -16,7 +16,18 @@ from functools import cache, cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
-from fencepost.api.answers.as_json import FORMAT, Json, Printed, actions_of, as_json, judged, of_json, pandas, pick
+from fencepost.api.answers.as_json import (
+    FORMAT,
+    Json,
+    Printed,
+    actions_of,
+    as_json,
+    judged,
+    of_json,
+    pandas,
+    pick,
+    table,
+)
 from fencepost.api.answers.counterexample import Counterexample, Histories, trace_of_path
 from fencepost.api.asking.quantities import counted
 from fencepost.explorers.program.ir.monotone import Sent
@@ -174,12 +185,6 @@ def frame(columns: str, rows: Iterable[Any], *, index: str = "", whole: str = ""
     """Return rows as a data frame with these columns. Columns named in `whole` contain integers or missing values."""
     made = pandas().DataFrame(list(rows), columns=columns.split()).astype({whole: "Int64"} if whole else {})
     return made.set_index(index) if index else made
-
-
-def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as an HTML table."""
-    cells = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<p><b>{escape(title)}</b></p><table><tr>{''.join(f'<th>{name}</th>' for name in head)}</tr>{cells}</table>"
 
 
 class Base(StrEnum):

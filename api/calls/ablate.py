@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import KEY, Json, pandas
+from fencepost.api.answers.as_json import KEY, Json, pandas, table
 from fencepost.api.answers.matrix import refuse_unfinished, row_data, suspicions, whole_data
-from fencepost.api.answers.results import Answer, frame, table
+from fencepost.api.answers.results import Answer, frame
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.constants import read_value
 from fencepost.api.asking.quantities import counted

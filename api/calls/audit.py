@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import pandas
-from fencepost.api.answers.results import Answer, table
+from fencepost.api.answers.as_json import pandas, table
+from fencepost.api.answers.results import Answer
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.watching import Event, Watch, watched

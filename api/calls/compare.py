@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from fencepost.api.answers.as_json import Answer
+from fencepost.api.answers.as_json import Answer, table
 from fencepost.api.answers.counterexample import changes_of
-from fencepost.api.answers.results import table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.constants import join_values, parse_setting, read_values
 from fencepost.api.asking.targets import Question, find_protocol, find_subject, kernels_of, source_of

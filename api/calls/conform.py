@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fencepost.api.answers.results import Answer, table
+from fencepost.api.answers.as_json import table
+from fencepost.api.answers.results import Answer
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.constants import join_values, make_constants, read_values
 from fencepost.api.asking.watching import Event, Watch, watched

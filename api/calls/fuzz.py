@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.results import Answer, table
+from fencepost.api.answers.as_json import table
+from fencepost.api.answers.results import Answer
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.api.asking.watching import Event, Watch, watched

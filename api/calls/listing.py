@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT, pandas, pick
-from fencepost.api.answers.results import table
+from fencepost.api.answers.as_json import FORMAT, pandas, pick, table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.targets import find_protocol
 from fencepost.invariants.protocols import PROTOCOLS, Protocol

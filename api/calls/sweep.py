@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT, Json, actions_of, pandas, pick
+from fencepost.api.answers.as_json import FORMAT, Json, actions_of, pandas, pick, table
 from fencepost.api.answers.counterexample import Counterexample, trace_of_path
-from fencepost.api.answers.results import Answer, frame, table
+from fencepost.api.answers.results import Answer, frame
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.constants import Setting, axes_from, settings_of
 from fencepost.api.asking.places import placed

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT, Json, pick
-from fencepost.api.answers.results import Answer, frame, table
+from fencepost.api.answers.as_json import FORMAT, Json, pick, table
+from fencepost.api.answers.results import Answer, frame
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted, listed
 from fencepost.api.topics.advice_words import ELR_SHOWN, KINDS, headline, in_sentences, row_of
