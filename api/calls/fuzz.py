@@ -32,8 +32,8 @@ LEAST = 100
 UNKNOWN = ""
 SHORTENED = 3
 """Number of violations per finding that are shortened; the others stay unchanged."""
-MINUTES = 300
-"""Budget in seconds from which a run counts as long."""
+LONG_HISTORIES, LONG_SECONDS = 5_000, 300
+"""Number of histories, or budget in seconds, from which a run counts as long."""
 PIECE = 5_000
 """Number of histories per Parquet file."""
 COLUMNS = ("kafka", "seed", "steps", "verdict", "finding", "violated", "script")
@@ -93,7 +93,7 @@ def fuzz(
     if folder is not None:
         make_sure_folder(folder)
     folder_of_jars = Path(jars) if jars else None
-    is_long = (histories or 0) >= PIECE or (budget or 0) >= MINUTES
+    is_long = (histories or 0) >= LONG_HISTORIES or (budget or 0) >= LONG_SECONDS
     release = fuzz_release(kafka, folder_of_jars, is_long=is_long)
     if release.warning:
         watch.note(release.warning)

@@ -19,13 +19,13 @@ from fencepost.explorers.running.interrupts import default_memory
 from fencepost.explorers.spark.work import Origin
 from fencepost.explorers.verdict import Options, Result, Summed
 from fencepost.invariants.protocols import Protocol
-from fencepost.kafka.fuzz.histories import Alarm, Fuzzer, Progress, fuzz_release
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from fencepost.explorers.evidence.ablation import Ablation, Row
     from fencepost.explorers.spark.session import Cluster
+    from fencepost.kafka.fuzz.histories import Alarm, Fuzzer, Progress
     from pyspark import SparkContext
 
 
@@ -140,6 +140,8 @@ class Drawn(NamedTuple):
 @cache
 def _fuzzer(kafka: str | None, jars: Path | None) -> Fuzzer:
     """Return the Java process of this Python worker; it ends when the worker does."""
+    from fencepost.kafka.fuzz.histories import Fuzzer, fuzz_release
+
     return Fuzzer(fuzz_release(kafka, jars, is_long=True))
 
 
@@ -151,6 +153,7 @@ def histories_there(drawn: Drawn, block: tuple[int, int]) -> list[Alarm | Progre
 def draw_on(cluster: Cluster, drawn: Drawn, take: Callable[[list[Alarm | Progress]], None], watch: Watch) -> str:
     """Draw histories on Spark and take them in the order of their seeds; return why that ended early, or ""."""
     from fencepost.explorers.spark.session import run_tasks
+    from fencepost.kafka.fuzz.histories import Alarm, Progress
 
     began, total, at, last = time.monotonic(), Progress(0, 0, 0.0, "0"), drawn.first, drawn.first + drawn.histories
     waiting: dict[int, list[Alarm | Progress]] = {}

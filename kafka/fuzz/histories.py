@@ -190,7 +190,6 @@ class Progress(NamedTuple):
     seconds: float
     digest: str
     taken: tuple[int, ...] = ()
-    cpu: float = 0
 
     def followed(self, later: "Progress", seconds: float) -> "Progress":
         digest = int(self.digest, 16) * pow(DIGESTED, later.histories, 1 << 64) + int(later.digest, 16)
@@ -212,7 +211,7 @@ class Fuzzer(Driver):
                 yield Alarm.of(told)
             else:
                 done = told.get("at", told.get("done", 0))
-                yield Progress(done, told["steps"], told["seconds"], told["digest"], tuple(told["taken"]), told["cpu"])
+                yield Progress(done, told["steps"], told["seconds"], told["digest"], tuple(told["taken"]))
                 if "done" in told:
                     return
             told = self._read(line)
