@@ -45,7 +45,7 @@ def test_a_method_that_changed_has_its_lines_and_what_one_side_alone_names(made:
     (method,) = changed_methods(source, replace(source, jars=made.jars(source, edit, tmp_path)))
     assert (method.name, method.change, method.only_a) == ("isReplicaIsrEligible", "changed", ("isBrokerShuttingDown",))
     assert method.lines_a
-    assert "A alone names isBrokerShuttingDown" in method.shown
+    assert "only A uses isBrokerShuttingDown" in method.shown
 
 
 @pytest.mark.long
