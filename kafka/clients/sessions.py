@@ -63,7 +63,7 @@ class OwnClient:
         self.mutant = mutant
         self.known: dict[int, Known] = {}
         self.where: dict[int, tuple[str, int]] = {}
-        self.links: dict[tuple[str, int], tuple[asyncio.StreamReader, asyncio.StreamWriter, asyncio.Lock]] = {}
+        self.links: dict[Any, tuple[asyncio.StreamReader, asyncio.StreamWriter, asyncio.Lock]] = {}
         self.tasks: list[asyncio.Task[None]] = []
         self.asking: set[asyncio.Task[None]] = set()
         self.number = 0
@@ -104,11 +104,16 @@ class OwnClient:
                 await asyncio.sleep(self.backoff)
                 await self._ask()
 
-    async def _call(self, at: tuple[str, int], api: int, version: int, values: dict[str, Any]) -> Any:
-        if at not in self.links:
+    async def _call(
+        self, at: tuple[str, int], api: int, version: int, values: dict[str, Any], partition: int = NOBODY
+    ) -> Any:
+        """Send a request and return its answer. Each partition has its own connections: behind another partition's
+        request, a request would be sent long after its leader was chosen.
+        """
+        if (at, partition) not in self.links:
             reader, link = await asyncio.open_connection(*at)
-            self.links[at] = (reader, link, asyncio.Lock())
-        reader, link, lock = self.links[at]
+            self.links[at, partition] = (reader, link, asyncio.Lock())
+        reader, link, lock = self.links[at, partition]
         try:
             async with lock:
                 self.number += 1
@@ -116,7 +121,7 @@ class OwnClient:
                 size = int.from_bytes(await reader.readexactly(4), "big")
                 return wire.read_answer(await reader.readexactly(size), api, version)
         except BaseException:  # the answer to an abandoned request stays in the connection
-            self.links.pop(at, None)
+            self.links.pop((at, partition), None)
             link.close()
             raise
 
@@ -218,7 +223,7 @@ class OwnClient:
         rows = [{"index": partition, "records": wire.batch(0, NOBODY, value, self._numbers(known, value))}]
         data = [{"name": self.command["topic"], "partition_data": rows}]
         body = {"acks": -1, "timeout": wire.NO_TIME, "topic_data": data}
-        told = await self._call(at, wire.PRODUCE, PRODUCE, {"transactional_id": None, **body})
+        told = await self._call(at, wire.PRODUCE, PRODUCE, {"transactional_id": None, **body}, partition)
         found = told.responses[0].partition_responses[0]
         if found.error_code == wire.NONE:
             known.waiting.remove(value)
@@ -251,7 +256,7 @@ class OwnClient:
         body = {"max_wait": wire.NO_TIME, "min_bytes": 1, "session_epoch": -1, "forgotten_topics_data": []}
         body["rack_id"] = self.command["rack"]
         topics = [{"topic_id": known.topic, "partitions": [{**row, "replica_directory_id": None}]}]
-        told = await self._call(at, wire.FETCH, FETCH, {**body, "topics": topics})
+        told = await self._call(at, wire.FETCH, FETCH, {**body, "topics": topics}, partition)
         found = told.responses[0].partitions[0]
         is_from_follower = known.preferred != NOBODY
         if self.mutant != "overlooks-the-preferred-replica" and (not is_from_follower or found.error_code):
@@ -287,7 +292,7 @@ class OwnClient:
         epoch = known.epoch
         row = {"partition": partition, "current_leader_epoch": epoch, "leader_epoch": known.fetched}
         body = {"replica_id": -1, "topics": [{"topic": self.command["topic"], "partitions": [row]}]}
-        told = await self._call(at, wire.OFFSET_FOR_LEADER_EPOCH, EPOCHS, body)
+        told = await self._call(at, wire.OFFSET_FOR_LEADER_EPOCH, EPOCHS, body, partition)
         found = told.topics[0].partitions[0]
         if found.error_code != wire.NONE:
             self._cry("on-a-retried-validation", partition)
@@ -313,13 +318,13 @@ class OwnClient:
     async def _log_end(self, at: tuple[str, int], topic: str, partition: int, epoch: int) -> Any:
         row = {"partition_index": partition, "current_leader_epoch": epoch, "timestamp": -1}
         body = {"replica_id": -1, "isolation_level": 0, "topics": [{"name": topic, "partitions": [row]}]}
-        return (await self._call(at, wire.LIST_OFFSETS, LISTS, body)).topics[0].partitions[0]
+        return (await self._call(at, wire.LIST_OFFSETS, LISTS, body, partition)).topics[0].partitions[0]
 
     async def _resume(self, partition: int, at: tuple[str, int]) -> None:
         """Start at the group's committed offset, and validate it if it was committed with a leader epoch."""
         body = {"group_id": self.command["group"], "require_stable": False}
         topics = [{"name": self.command["topic"], "partition_indexes": [partition]}]
-        told = await self._call(at, wire.OFFSET_FETCH, COMMITS, {**body, "topics": topics})
+        told = await self._call(at, wire.OFFSET_FETCH, COMMITS, {**body, "topics": topics}, partition)
         found, known = told.topics[0].partitions[0], self.known[partition]
         known.position = max(0, found.committed_offset)
         if self.mutant != "forgets-committed-epochs":
@@ -333,7 +338,7 @@ class OwnClient:
         at = self._leader(partition)
         if at is not None and self.mutant != "commits-nothing":
             body["group_instance_id"] = None
-            await self._call(at, wire.OFFSET_COMMIT, COMMITS, {**body, "topics": topics})
+            await self._call(at, wire.OFFSET_COMMIT, COMMITS, {**body, "topics": topics}, partition)
         self.hear({"event": "committed"})
 
     async def _ask_admin(self, topic: str, partition: int, value: str) -> None:
