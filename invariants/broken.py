@@ -1,4 +1,4 @@
-"""Broken twins: published models with one rule removed, for which a proof must fail."""
+"""Published models with one rule removed, for which a proof must fail."""
 
 from fencepost.model.language import Machine, action, bits, require
 from fencepost.model.lineage import base, kip320
@@ -7,7 +7,7 @@ from fencepost.model.lineage.base import C, Epoch, Replica, State
 
 @action(leader=Replica, epoch=Epoch)
 def become_leader(s: State, c: C, leader: int, epoch: int) -> None:
-    """A replica considers itself leader after a decision that may name another replica."""
+    """A replica becomes leader after a decision that may name another replica."""
     require(epoch < s.next_leader_epoch)
     require(epoch > s.replica[leader].leader_epoch)
     r = s.replica[leader]
@@ -59,8 +59,8 @@ def _without(rule: str, **actions: object) -> Machine:
 ANY_LEADER_LEADS = _without("a leader is named by the decision", become_leader=become_leader)
 ANYONE_IS_ELECTED = _without("leaders come from the ISR", controller_elect_leader=controller_elect_leader)
 TRUNCATES_TO_HIGH_WATERMARK = _without(
-    "followers truncate where the logs part", become_follower_and_truncate=become_follower_and_truncate
+    "followers truncate where the logs diverge", become_follower_and_truncate=become_follower_and_truncate
 )
 LEADER_NOT_COUNTED = _without(
-    "the leader has what it commits", leader_increase_high_watermark=leader_increase_high_watermark
+    "the leader has every record that it commits", leader_increase_high_watermark=leader_increase_high_watermark
 )

@@ -1,4 +1,4 @@
-"""Properties of sessions: live brokers stay unfenced, dead ones are fenced in time, new processes are registered."""
+"""Properties of broker sessions: live brokers stay unfenced, crashed ones are fenced, and new processes register."""
 
 from fencepost.model.language import always, at_most, sometimes, weak
 from fencepost.model.language.actions import properties_in
@@ -37,7 +37,7 @@ def clean_restarts_are_not_refused(s: State, c: C) -> bool:
 
 @always
 def new_controllers_refuse_no_clean_restart(s: State, c: C) -> bool:
-    """BS-S4: BS-S3 for a controller that was not active when the previous process stopped."""
+    """BS-S4: a controller that became active after a controlled shutdown does not reject the broker's next process."""
     return not (s.ghost_new and is_refused(s, c))
 
 
@@ -57,7 +57,7 @@ PROPERTIES = properties_in(globals())
 
 
 def is_dead(s: State, c: C) -> bool:
-    """Return whether the registered process has died but still leads according to the metadata."""
+    """Return whether the broker's process has died but the broker is not fenced yet."""
     return not s.broker.running and not s.controller.fenced
 
 
@@ -68,8 +68,8 @@ def is_not_dead(s: State, c: C) -> bool:
 
 dead_brokers_are_fenced = at_most(
     "dead-brokers-are-fenced",
-    "BS-L1: a crashed broker is fenced or registers again within a bounded time. Until then, a partition may have a "
-    "leader that does not serve requests.",
+    "BS-L1: a crashed broker is fenced or registers again within a bounded time. In the meantime, a partition may "
+    "have a leader that does not serve requests.",
     costs={time_passes: 1},
     unit="ticks",
     when=is_dead,

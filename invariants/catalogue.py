@@ -5,9 +5,9 @@ states, depth, and the length of the shortest trace of each property that must f
 questions and claims are entries; each entry names the runs that settle it. Runs and entries are data, in `runs/` and
 `claims/`. The docstrings of the modules `run_files` and `claim_files` describe their schemas.
 
-`figures/reached.json` lists the bounds that each run reached, within which its verdicts are valid: the constants that
-disabled an otherwise possible step, in order. A budget of 0 is listed if it disables a step. `fencepost check --profile
-ci --pin` writes the file.
+`figures/reached.json` lists, for each run, the constants that disabled an otherwise possible step. A run's verdicts are
+valid within these bounds. A budget of 0 is listed too if it disabled a step. `fencepost check --profile ci --pin`
+writes `figures/reached.json`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def entries() -> dict[str, Entry]:
 
 @cache
 def sections() -> dict[str, tuple[str, ...]]:
-    """Return the ids under each heading."""
+    """Return the ids of the entries under each heading."""
     titles = dict.fromkeys(claim.section for claim in _claims().values())
     return {title: tuple(item for item, claim in _claims().items() if claim.section == title) for title in titles}
 
@@ -88,7 +88,7 @@ def runs_of(*names: str) -> tuple[Run, ...]:
 
 
 def file_of(run: Run) -> Path:
-    """Return the file of a run."""
+    """Return the path of the TOML file that contains a run."""
     folder, name = _runs().name_of[run.protocol].split("/")[-2:]
     return Path(str(resources.files("fencepost.invariants") / folder / name))
 
@@ -110,7 +110,7 @@ def status(entry: Entry) -> str:
     """Return `holds`, `broken`, `settled`, `not-built`, `known-gap` or `open` for an entry, from its evidence.
 
     A claim about Kafka's classes is broken if any release that implements it differs, and not built if no release
-    implements it. A bug holds if its variant fails as expected. A claim has the status of the entries in its `same_as`.
+    implements it. A claim has the status of the entries in its `same_as`.
     """
     found = evidence().get(entry.id)
     if found is None:
@@ -128,7 +128,7 @@ def status(entry: Entry) -> str:
 
 
 NAME = "reached"
-"""Figures with the bounds that runs reached."""
+"""Name of the figures."""
 
 
 def reached_by(run: Run) -> dict[str, int] | None:

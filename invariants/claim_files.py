@@ -140,7 +140,7 @@ def _put(texts: Mapping[str, str], text: str) -> str:
 
 
 def settle(claims: Mapping[str, Claim], runs: Runs) -> dict[str, Evidence]:
-    """Return the evidence for each entry; raise UsageError for an unknown name in an entry, and for a useless run."""
+    """Return the evidence for each entry; raise UsageError for an unknown name, or a run that decides nothing."""
     found = {}
     for item, claim in claims.items():
         try:
@@ -181,16 +181,13 @@ def _by_release(text: str) -> dict[str, str]:
 
 
 def _cases(claim: Claim, runs: Runs) -> Iterator[Case]:
-    """Yield the evidence that runs give about the properties that they judge. A bug or a hypothesis includes more runs
-    than it names.
-    """
     named = claim.said.get("runs", {})
     only(named, runs.by_protocol, "protocol")
     by = claim.said.get("by", claim.entry.id)
     for item in words(claim.said.get("by", "")):
         if not any(runs.knows(protocol, item) for protocol in runs.by_protocol):
             raise UsageError(
-                f"no protocol has a property {item!r}, which is listed under `by`: write ids of a file of runs."
+                f"no protocol has a property {item!r}, which is listed under `by`: write ids from a file of runs."
             )
     has_twins = claim.entry.kind in ("bug", "hypothesis") and not claim.said.get("alone", False)
     for protocol in [*named, *(runs.by_protocol if has_twins else ())]:
@@ -230,7 +227,7 @@ def _asked(protocol: str, title: str, ids: str, runs: Runs) -> Iterator[Case]:
     judged = judged_by(run)
     if not set(asked) & judged:
         raise UsageError(
-            f"run {run.name!r} decides nothing about {', '.join(words(ids))}: write after {title!r} and a colon "
-            "what it decides."
+            f"run {run.name!r} decides nothing about {', '.join(words(ids))}: write after {title!r} a colon and the "
+            "properties that it decides."
         )
     yield from (Case(run, name) for name in asked if name in judged)

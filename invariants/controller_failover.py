@@ -1,7 +1,7 @@
 """Properties across a failover of the active controller: its log, brokers' metadata, and the partition's records.
 
-The ids are the catalogue's: G-S12, G-S1, G-S1b, G-S5, G-S8, G-L5, B15, KR-S4. G-L5, about a leader whose request was
-rejected, is checked only on request, because it needs the whole state graph.
+The catalogue lists them as G-S12, G-S1, G-S1b, G-S5, G-S8, G-L5, B15 and KR-S4. G-L5 is checked only if it is named,
+because it needs the whole state graph.
 """
 
 from fencepost.model.controllers.brokers import broker_applies_metadata, leads, maximal_isr
@@ -13,12 +13,12 @@ from fencepost.model.language.actions import properties_in
 
 
 def partition_epoch_at(records: Array[Change], end: int) -> int:
-    """Return how often the first `end` records change the partition."""
+    """Return how many of the first `end` records change the partition."""
     return sum(records[offset].changes_partition for offset in range(end))
 
 
 def leader_epoch_at(records: Array[Change], end: int) -> int:
-    """Return how often the first `end` records name a leader."""
+    """Return how many of the first `end` records name a leader."""
     return sum(records[offset].changes_partition and records[offset].elects for offset in range(end))
 
 
@@ -146,7 +146,7 @@ def success_is_committed(s: State, c: C) -> bool:
 
 @always
 def refusals_tell_of_news(s: State, c: C) -> bool:
-    """G-L5: if a leader must wait for metadata, a later leader or partition epoch is committed, so the wait can end."""
+    """G-L5: if a leader must wait for metadata, metadata with a later leader epoch or partition epoch is committed."""
     return all(
         b.request.status != Status.ANSWERED
         or b.request.reply != Reply.REFUSED
@@ -167,17 +167,16 @@ def active_controllers_decide_on_their_log(s: State, c: C) -> bool:
 
 @always
 def late_decisions_never_take_effect(s: State, c: C) -> bool:
-    """A decision that a controller makes after another one was elected is never committed in its epoch.
+    """A deposed controller's decision is never committed in the epoch in which it was made.
 
-    Such a decision can be committed in a later epoch: if the same controller is elected again before its log is
-    truncated, its log still contains the decision.
+    The decision can be committed in a later epoch if the same controller is elected again before its log is truncated.
     """
     return all(not s.ghost_log[offset].ghost_is_late for offset in range(s.ghost_end))
 
 
 @step()
 def epochs_never_go_back(before: State, after: State, c: C) -> bool:
-    """The leader epoch and the partition epoch of a broker's metadata, and those of a leader, never decrease."""
+    """The leader epoch and the partition epoch in a broker's metadata never decrease."""
     return all(
         after.broker[b].metadata.leader_epoch >= before.broker[b].metadata.leader_epoch
         and after.broker[b].metadata.partition_epoch >= before.broker[b].metadata.partition_epoch
@@ -187,7 +186,7 @@ def epochs_never_go_back(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def deposed_controller_decides(s: State, c: C) -> bool:
-    """A controller makes a decision without knowing that a later one was elected."""
+    """A controller makes a decision without knowing that another controller was elected."""
     return any(n.log[offset].ghost_is_late for n in s.node for offset in range(n.end))
 
 
@@ -205,7 +204,7 @@ def controller_takes_back_what_it_decided(before: State, after: State, c: C) -> 
 
 @sometimes
 def next_controller_inherits_a_change(s: State, c: C) -> bool:
-    """A change of the partition is committed by a later controller than the one that made it."""
+    """A later controller commits a change of the partition that an earlier controller made."""
     return any(
         s.ghost_log[offset].changes_partition
         and n.leads
@@ -218,7 +217,7 @@ def next_controller_inherits_a_change(s: State, c: C) -> bool:
 
 @sometimes
 def late_decision_is_brought_along(before: State, after: State, c: C) -> bool:
-    """A decision that a controller made after it was deposed is committed once it has been elected again."""
+    """A decision that a deposed controller made is committed after that controller has been elected again."""
     return any(
         n.leads and n.high_watermark == after.ghost_end and n.log[offset].ghost_is_late
         for n in after.node
@@ -228,7 +227,7 @@ def late_decision_is_brought_along(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def deposed_controller_calls_a_member_ineligible(s: State, c: C) -> bool:
-    """A leader's request is rejected because of a member that is unfenced in the leader's own committed metadata."""
+    """A leader's request is rejected, although committed metadata shows each proposed member as unfenced."""
     return any(
         b.request.status == Status.ANSWERED
         and b.request.reply == Reply.INELIGIBLE
@@ -239,13 +238,13 @@ def deposed_controller_calls_a_member_ineligible(s: State, c: C) -> bool:
 
 @sometimes
 def leader_waits_for_metadata(s: State, c: C) -> bool:
-    """A leader's request is rejected because its epochs are old, and the leader waits for metadata."""
+    """A leader's request is rejected because the request's epochs are old, and the leader waits for metadata."""
     return any(b.request.status == Status.ANSWERED and b.request.reply == Reply.REFUSED for b in s.broker)
 
 
 @sometimes
 def new_leader_has_what_was_acknowledged(s: State, c: C) -> bool:
-    """A record is acknowledged, and another broker leads by a different controller's decision."""
+    """A record is acknowledged, a new controller has elected another broker, and that broker knows that it leads."""
     return (
         s.ghost_committed_end > 0
         and s.ghost_image.leader not in (NONE, 0)
@@ -256,7 +255,7 @@ def new_leader_has_what_was_acknowledged(s: State, c: C) -> bool:
 
 
 ON_REQUEST = (late_decision_is_brought_along,)
-"""A witness that needs three epochs: an election, a second one, and the return of the first controller."""
+"""A witness that needs three epochs, because the first controller is deposed and then elected again."""
 PROPERTIES = tuple(item for item in properties_in(globals()) if item not in ON_REQUEST)
 
 
@@ -267,7 +266,7 @@ def is_refused(s: State, c: C, leader: int) -> bool:
 
 
 def is_not_refused(s: State, c: C, leader: int) -> bool:
-    """Return whether a leader does not wait for metadata, or has received some."""
+    """Return whether a leader does not wait for metadata."""
     return not is_refused(s, c, leader)
 
 

@@ -1,5 +1,5 @@
-"""Properties of KIP-392 for consumers that fetch from followers, and their witnesses. The ids are the catalogue's:
-K392-S1 to K392-S7, K392-Q2, G-S9, G-S9b.
+"""Properties of KIP-392 for consumers that fetch from followers, and their witnesses. The catalogue lists them as
+K392-S1 to K392-S7, K392-Q2, G-S9 and G-S9b.
 """
 
 from fencepost.model.consumers import log
@@ -17,7 +17,7 @@ from fencepost.model.language.actions import properties_in
 
 
 def is_on(s: State, r: Replica) -> bool:
-    """Return whether the consumer's position is in a replica's log, as far as the log can still show this.
+    """Return whether the consumer's position is in a replica's log, as far as the remaining records show.
 
     The record before the position must have the epoch that it had when a read or a reset gave the position. If
     retention has deleted that record, the first remaining record decides, because epochs never decrease along a log.
@@ -37,12 +37,12 @@ def is_kept(s: State, offset: int) -> bool:
 
 
 def jumps_over_records(before: State, after: State) -> bool:
-    """Return whether the consumer is moved past committed records that the newest leader still has."""
+    """Return whether the consumer skips committed records that the newest leader still has."""
     return any(is_kept(before, offset) for offset in range(before.consumer.position, after.consumer.position))
 
 
 def gives_up_position(before: State, after: State) -> bool:
-    """Return whether the consumer resets, raises an error, or moves back because of a response about epochs."""
+    """Return whether the consumer resets, raises an error, or moves back because a validation found a truncation."""
     doing = before.consumer.doing
     if doing not in (Doing.FETCHING, Doing.VALIDATING, Doing.CHECKING):
         return False
@@ -51,7 +51,7 @@ def gives_up_position(before: State, after: State) -> bool:
 
 
 def lacks_position(s: State, r: Replica) -> bool:
-    """Return whether a replica's log start has passed the consumer's position, or its log lacks the position."""
+    """Return whether a replica lacks the consumer's position, for example because its log starts later."""
     return r.start > s.consumer.position or not is_on(s, r)
 
 
@@ -64,7 +64,7 @@ def deliveries_are_committed(before: State, after: State, c: C) -> bool:
 
 @step(on=consumer_reads)
 def reads_are_repeatable(before: State, after: State, c: C) -> bool:
-    """G-S9b: what the consumer reads at an offset is what it has read there before."""
+    """G-S9b: the consumer always reads the same record at an offset."""
     position = before.consumer.position
     return before.consumer.ghost_read[position] in (0, after.consumer.ghost_read[position])
 
@@ -77,10 +77,10 @@ def nothing_is_skipped(before: State, after: State, c: C) -> bool:
 
 @step()
 def spurious_errors_are_recognized(before: State, after: State, c: C) -> bool:
-    """K392-S3: a spurious error never resets, moves back or stops a consumer that knows its epoch.
+    """K392-S3: a spurious error never resets, moves back or stops a consumer that knows the epoch of its position.
 
     An error is spurious if the newest leader has the offset, and the offset is not beyond the committed end. The
-    consumer stays where it is, both immediately and after the check with the leader.
+    consumer's position must not change, neither immediately nor after the check with the leader.
     """
     consumer, l = before.consumer, newest_leader(before)
     is_error = consumer.doing == Doing.CHECKING or consumer.position > before.replica[target(before)].end
@@ -136,7 +136,7 @@ def no_missed_truncation(before: State, after: State, c: C) -> bool:
 
 @step()
 def positions_only_advance(before: State, after: State, c: C) -> bool:
-    """K392-S6: a position moves back only by the reset policy, or because the leader's log no longer has it."""
+    """K392-S6: the consumer moves back only by its reset policy, or if the leader's log lacks the position."""
     return (
         after.consumer.position >= before.consumer.position
         or before.consumer.doing == Doing.RESETTING
@@ -152,17 +152,15 @@ def latest_offsets_only_grow(before: State, after: State, c: C) -> bool:
 
 @step()
 def resets_have_a_cause(before: State, after: State, c: C) -> bool:
-    """K392-Q2: a position is given up only if the newest leader's retention has passed it, or it is not on that
-    leader's log.
-    """
+    """K392-Q2: a consumer gives up its position only if the newest leader has deleted it or does not have it."""
     return not gives_up_position(before, after) or lacks_position(before, newest_leader(before))
 
 
 @step()
 def leaders_cause_resets(before: State, after: State, c: C) -> bool:
-    """K392-Q2: a position is abandoned only if the leader that the consumer knows has deleted it or does not have it.
+    """K392-Q2: a consumer gives up its position only if the leader that it knows has deleted it or does not have it.
 
-    The leader known to the consumer may have been replaced by one that still has the position.
+    The leader known to the consumer may have been replaced by a leader that still has the position.
     """
     return not gives_up_position(before, after) or lacks_position(before, before.replica[believed_leader(before)])
 
@@ -206,7 +204,7 @@ def follower_lags_behind_the_consumer(s: State, c: C) -> bool:
 
 @sometimes
 def position_is_validated(before: State, after: State, c: C) -> bool:
-    """A position is compared with a new leader's log, and is valid."""
+    """A consumer compares its position with a new leader's log, and the position is valid."""
     return before.consumer.doing == Doing.VALIDATING and after.consumer.doing == Doing.FETCHING
 
 
@@ -231,7 +229,7 @@ def follower_is_ahead(s: State, c: C) -> bool:
 
 @sometimes
 def truncation_is_found(before: State, after: State, c: C) -> bool:
-    """A consumer detects that records it has read are gone."""
+    """A consumer detects that records that it has read were truncated."""
     return (
         before.consumer.doing in (Doing.VALIDATING, Doing.CHECKING)
         and after.consumer.position < before.consumer.position

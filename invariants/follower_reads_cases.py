@@ -1,4 +1,4 @@
-"""The outcome for a consumer in each of KIP-392's four cases, and single sentences of the KIP, checked on request."""
+"""The outcome for a consumer in each of KIP-392's four cases, and single sentences of KIP-392."""
 
 from fencepost.invariants.follower_reads import jumps_over_records, leaders_know_first
 from fencepost.model.consumers.answers import Reply, case_of
@@ -80,12 +80,12 @@ def log_end_is_told(s: State, c: C) -> bool:
 
 
 def is_in_watched_case(s: State, c: C) -> bool:
-    """Return whether the consumer's next fetch is an instance of the watched case."""
+    """Return whether the consumer's next fetch is in the watched case."""
     return case_of(c, s.replica[target(s)], s.consumer.position) == c.watched_case
 
 
 def moves(before: State, after: State) -> bool:
-    """Return whether, after an error in the watched case, the policy or a truncation moves the consumer."""
+    """Return whether the reset policy or a truncation sets the position after an error in the watched case."""
     return (
         before.consumer.ghost_met
         and before.consumer.doing in (Doing.RESETTING, Doing.CHECKING, Doing.VALIDATING)
@@ -96,7 +96,7 @@ def moves(before: State, after: State) -> bool:
 
 @sometimes
 def case_waits(s: State, c: C) -> bool:
-    """In the watched case, the consumer waits: it gets neither records nor an error, or OFFSET_NOT_AVAILABLE."""
+    """In the watched case, the response is OFFSET_NOT_AVAILABLE, or has neither records nor an error."""
     return (
         s.consumer.doing == Doing.FETCHING
         and is_served(s, c)
@@ -117,7 +117,7 @@ def case_continues(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def case_resets(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case, the consumer resets to its position or past records that the leader lacks."""
+    """After an error in the watched case, the consumer resets but skips no committed record that the leader has."""
     return (
         moves(before, after)
         and after.consumer.position >= before.consumer.position
@@ -127,13 +127,13 @@ def case_resets(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def case_skips(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case, the consumer is moved past committed records that the leader has."""
+    """After an error in the watched case, the consumer skips committed records that the leader has."""
     return moves(before, after) and jumps_over_records(before, after)
 
 
 @sometimes
 def case_replays(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case, the consumer is moved back and reads records again."""
+    """After an error in the watched case, the consumer moves back and reads records again."""
     return moves(before, after) and after.consumer.position < before.consumer.position
 
 
@@ -144,7 +144,7 @@ def case_raises(before: State, after: State, c: C) -> bool:
 
 
 CASES = (case_skips, case_replays, case_raises, case_resets, case_continues, case_waits)
-"""Outcomes for a consumer in one of the four cases, worst first."""
+"""Outcomes for a consumer in one of KIP-392's four cases, worst first."""
 SENTENCES = (
     members_have_what_is_committed,
     received_offsets_exist,
@@ -154,5 +154,5 @@ SENTENCES = (
     records_come_later,
     log_end_is_told,
 )
-"""Claims that come from single sentences in the KIP."""
+"""Claims from single sentences of KIP-392."""
 ON_REQUEST = (leaders_know_first, *SENTENCES, *CASES)

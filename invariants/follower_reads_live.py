@@ -1,4 +1,4 @@
-"""Liveness of a consumer of KIP-392 (K392-L1, L2, Q3), checked on request because it needs the whole state graph."""
+"""Liveness of a consumer of KIP-392 (K392-L1, L2, Q3), checked only if named: it needs the whole state graph."""
 
 from fencepost.model.consumers.answers import Reply
 from fencepost.model.consumers.constants import C
@@ -53,7 +53,7 @@ CONSUMER = (
     strong(consumer_gets_metadata, each="broker"),
     weak(replica_learns, each="replica"),
 )
-"""The consumer takes its next step. If it keeps asking for metadata, it eventually asks every broker."""
+"""A consumer that keeps requesting metadata eventually gets metadata from every broker."""
 REPLICATION = (
     weak(
         leader_answers_follower,
@@ -73,7 +73,7 @@ def is_resetting(s: State, c: C) -> bool:
 
 
 def fetches_without_error(s: State, c: C) -> bool:
-    """Return whether the consumer's next fetch is served without an error, or the consumer has given up."""
+    """Return whether the consumer's next fetch is served without an error, or the consumer has failed."""
     consumer = s.consumer
     return consumer.doing == Doing.RAISED or (
         consumer.doing == Doing.FETCHING and is_served(s, c) and reply(s, c) in (Reply.RECORDS, Reply.EMPTY)
@@ -95,17 +95,17 @@ def lacks_data(s: State, c: C, offset: int) -> bool:
 
 
 def has_data_or_all_are_in_sync(s: State, c: C, offset: int) -> bool:
-    """Return whether the consumer has moved on, or all replicas are in sync."""
+    """Return whether the consumer no longer waits at `offset`, or all replicas are in sync."""
     return has_moved_on(s, c, offset) or s.isr == bits.everyone(c.replicas)
 
 
 def has_moved_on(s: State, c: C, offset: int) -> bool:
-    """Return whether the consumer has read the record at `offset`, has moved elsewhere, or has given up."""
+    """Return whether the consumer's position is not `offset`, or the consumer has raised an error."""
     return s.consumer.position != offset or s.consumer.doing == Doing.RAISED
 
 
 def meets_error(s: State, c: C, offset: int) -> bool:
-    """Return whether a preferred replica answers the consumer's fetch at `offset` with an error, or not at all."""
+    """Return whether a preferred replica is down, or answers the consumer's fetch at `offset` with an error."""
     consumer = s.consumer
     return (
         consumer.doing == Doing.FETCHING
@@ -120,7 +120,7 @@ def meets_error(s: State, c: C, offset: int) -> bool:
 
 
 def has_left(s: State, c: C, offset: int) -> bool:
-    """Return whether the consumer no longer prefers a replica, is served, or has moved on."""
+    """Return whether the consumer prefers no replica, is served without an error, or has left `offset`."""
     return s.consumer.preferred == NONE or fetches_without_error(s, c) or has_moved_on(s, c, offset)
 
 
@@ -135,7 +135,7 @@ def is_not_behind(s: State, c: C) -> bool:
 
 
 def has_not_heard(s: State, c: C, follower: int) -> bool:
-    """Return whether an ISR member has committed records above its high watermark, and the leader knows this."""
+    """Return whether an ISR member has records that its leader knows to be committed, but the member does not."""
     f = s.replica[follower]
     return (
         f.is_up
@@ -147,7 +147,7 @@ def has_not_heard(s: State, c: C, follower: int) -> bool:
 
 
 def has_heard(s: State, c: C, follower: int) -> bool:
-    """Return whether the follower knows that these records are committed, or is no longer such a member."""
+    """Return whether the follower knows of each commit that its leader knows, or is no running ISR member."""
     return not has_not_heard(s, c, follower)
 
 
@@ -182,7 +182,8 @@ consumers_get_data_soon = leads_to(
 
 errors_are_acted_on = leads_to(
     "errors-are-acted-on",
-    "K392-L2: a consumer stops using a replica that returns errors, without waiting for a timer or for that replica.",
+    "K392-L2: a consumer stops fetching from a replica that returns errors, without waiting for a timer or for that "
+    "replica.",
     when=meets_error,
     then=has_left,
     fair=CONSUMER,
@@ -208,7 +209,7 @@ fetches_until_known = at_most(
 
 waits_until_known = at_most(
     "waits-until-known",
-    "K392-Q3: no fetch has to be parked for the maximum wait before a new leader's high watermark is correct.",
+    "K392-Q3: a new leader's high watermark becomes correct without any fetch being parked for the maximum wait.",
     when=is_behind,
     then=is_not_behind,
     costs={follower_waits_in_vain: 1},
@@ -219,8 +220,8 @@ waits_until_known = at_most(
 
 waits_until_heard = at_most(
     "waits-until-heard",
-    "K392-Q3: an ISR member learns that records in its log are committed without waiting for the maximum time, so "
-    "its high watermark is current if it is elected soon afterwards.",
+    "K392-Q3: an ISR member learns that records in its log are committed without any fetch being parked for the "
+    "maximum wait.",
     when=has_not_heard,
     then=has_heard,
     costs={follower_waits_in_vain: 1},

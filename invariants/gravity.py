@@ -1,7 +1,5 @@
-"""The severity of properties. A violation of a listed property loses or corrupts data; the first is the most severe.
-
-All other properties describe how the protocol works internally: a violation matters because of its possible
-consequences.
+"""The severity of properties. A violation of a listed property loses or corrupts data; the first property is the most
+severe. All other properties describe how the protocol works internally.
 """
 
 from fencepost.model.language.actions import Property
@@ -32,11 +30,11 @@ _CONSEQUENCES = {
     "follower_reads.reads_are_repeatable": "A consumer can read two records at one offset",
     "follower_reads.nothing_is_skipped": "A consumer can skip a committed record",
     "metadata_reads.own_writes_are_read": "A client may not read its own write",
-    "metadata_reads.reads_are_monotonic": "Metadata that a client reads can be older than what it read before",
-    "metadata_reads.deliveries_are_monotonic": "Metadata that a client reads can be older than what it read before",
+    "metadata_reads.reads_are_monotonic": "Metadata that a client reads can be older than metadata that it read before",
+    "metadata_reads.deliveries_are_monotonic": "Metadata that a client reads can be older than metadata that it read before",
 }  # fmt: skip
-"""Consequences of violating a property, gravest first, by the module and the function in `fencepost.invariants`. Names,
-so that nothing is imported for them.
+"""Consequences of violating a property, most severe first, by the names of its module in `fencepost.invariants` and
+function. The keys are names, so that no module needs to be imported.
 """
 _RANKS = {name: rank for rank, name in enumerate(_CONSEQUENCES)}
 
@@ -51,8 +49,5 @@ def consequence(prop: Property) -> str:
 
 
 def gravity(prop: Property) -> int:
-    """Return a property's rank by the severity of its violation, from 0.
-
-    Properties that are not listed share the last rank.
-    """
+    """Return a property's rank by severity, from 0 (worst). Properties that are not listed share the last rank."""
     return _RANKS.get(_name(prop), len(_RANKS))

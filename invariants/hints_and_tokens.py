@@ -1,8 +1,8 @@
-"""Properties of KIP-951's leader hints and consistency tokens in the same session: question Q53.
+"""Properties of a session with both KIP-951's leader hints and consistency tokens (question Q53).
 
-An offset of the metadata log represents a leader in an epoch of one incarnation of the topic, so a lower offset is an
-older leader. The property that the client finds the leader is checked on request, because it needs the whole state
-graph. Fairness: brokers eventually get metadata and respond, and the client eventually asks each of them.
+Each leader of each incarnation of the topic is represented by an offset of the metadata log; a lower offset means an
+older leader. K951-L1 is checked only if it is named, because it needs the whole state graph. Fairness: brokers
+eventually get metadata and respond, and the client eventually sends a request to each broker.
 """
 
 from fencepost.model.clients.joint.brokers import (
@@ -38,38 +38,38 @@ def metadata_is_as_new_as_hints(before: State, after: State, c: C) -> bool:
 
 @step(on=client_applies_metadata)
 def late_metadata_is_as_new_as_hints(before: State, after: State, c: C) -> bool:
-    """Q53, by order of delivery: metadata never shows an older leader than a hint accepted before it arrived."""
+    """Q53, by order of delivery: metadata never shows an older leader than a hint that was accepted earlier."""
     return before.refresh.body >= before.ghost_hinted
 
 
 @step(on=client_receives_response)
 def accepted_hints_are_as_new_as_metadata(before: State, after: State, c: C) -> bool:
-    """Q53 reversed: an accepted hint never names an older leader than metadata that the client has read."""
+    """The converse of Q53: an accepted hint never names an older leader than metadata that the client has read."""
     return not is_hint_accepted(before, c) or before.request.body >= before.ghost_read
 
 
 @step()
 def leader_never_goes_back(before: State, after: State, c: C) -> bool:
-    """The leader in use is never replaced by one from an earlier controller decision, or from a deleted topic."""
+    """The client never replaces its leader by a leader from an earlier controller decision or of a deleted topic."""
     return after.known.ghost_offset >= before.known.ghost_offset
 
 
 @sometimes
 def hint_is_accepted(s: State, c: C) -> bool:
-    """A response with a hint that the client accepts has arrived."""
+    """A response contains a hint that the client accepts."""
     return s.request.stage == Stage.ANSWERED and is_hint_accepted(s, c)
 
 
 @sometimes
 def hint_makes_metadata_stale(before: State, after: State, c: C) -> bool:
-    """A metadata request is rejected because of a token from a hint whose offset no metadata response has reached."""
+    """A metadata request is rejected because the client's token comes from a hint, not from a metadata response."""
     is_refused = before.refresh.stage == Stage.SENT and after.refresh.stage == Stage.NONE
     return is_refused and before.refresh.sent > before.ghost_read
 
 
 @sometimes
 def metadata_is_older_than_the_leader(s: State, c: C) -> bool:
-    """Metadata has arrived that is older than the leader that the client uses."""
+    """A metadata response names an older leader than the client uses."""
     return s.refresh.stage == Stage.ANSWERED and s.refresh.body < s.known.ghost_offset
 
 

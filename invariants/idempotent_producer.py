@@ -41,7 +41,7 @@ def acknowledged_batches_are_written(s: State, c: C) -> bool:
 
 @always
 def batches_are_written_in_order(s: State, c: C) -> bool:
-    """IP-S3: no batch is committed for the first time after a later one."""
+    """IP-S3: batches are first committed in the order in which the application wrote them."""
     return all(
         place >= s.high_watermark
         or is_before(s, place, s.log[place].batch)
@@ -72,7 +72,7 @@ PROPERTIES = properties_in(globals())
 
 
 def is_due(s: State, c: C, number: int) -> bool:
-    """Return whether a batch is neither acknowledged nor failed."""
+    """Return whether a batch is neither acknowledged nor failed yet."""
     return s.batch[number].stage not in (Stage.WRITTEN, Stage.FAILED)
 
 

@@ -1,7 +1,7 @@
 """Properties of KIP-951's leader discovery, with their witnesses, liveness, and lemmas.
 
-The ids are the catalogue's: K951-S1 to K951-S6, and K951-L1, S4 and Q1, which are checked on request because they need
-the whole state graph. Fairness: brokers eventually get metadata, respond, and are asked; batches are eventually sent.
+The catalogue lists them as K951-S1 to K951-S6, L1 and Q1. L1, S4 and Q1 are checked only if named: they need the whole
+state graph. Fairness: brokers eventually get metadata and respond, and clients send requests.
 """
 
 from fencepost.model.clients.discovery.brokers import (
@@ -46,7 +46,7 @@ def was_chosen(s: State, partition: int, topic: int, leader: int, epoch: int) ->
 
 
 def is_older_than_known(s: State, partition: int) -> bool:
-    """Return whether the metadata response has an older leader epoch of the same topic than the client's."""
+    """Return whether the metadata response has an older leader epoch than the client knows for the same topic."""
     known, told = s.known[partition], s.image[s.refresh.image].partition[partition]
     return (
         bits.contains(s.refresh.partitions, partition)
@@ -58,13 +58,13 @@ def is_older_than_known(s: State, partition: int) -> bool:
 
 @always
 def leader_epochs_never_fall(s: State, c: C) -> bool:
-    """K951-S1: the leader epoch that the client uses for a topic is the newest that it has ever used for it."""
+    """K951-S1: the leader epoch that the client uses for a topic never decreases."""
     return all(known.epoch in (NONE, known.ghost_epoch) for known in s.known)
 
 
 @step(on=client_applies_metadata)
 def stale_metadata_leaves_the_leader(before: State, after: State, c: C) -> bool:
-    """K951-S2: metadata with an older leader epoch changes neither leader nor epoch."""
+    """K951-S2: metadata with an older leader epoch changes neither the client's leader nor its leader epoch."""
     return all(
         not is_older_than_known(before, partition)
         or (
@@ -95,7 +95,7 @@ def hints_bring_newer_endpoints(before: State, after: State, c: C) -> bool:
 
 @step(on=client_applies_metadata)
 def metadata_brings_newer_endpoints(before: State, after: State, c: C) -> bool:
-    """K951-S3, for metadata: its endpoint never replaces one from a later registration of the same broker."""
+    """K951-S3: metadata never replaces an endpoint by one from an earlier registration of the same broker."""
     return all(
         after.endpoint[broker] >= before.endpoint[broker]
         for broker in range(c.brokers)
@@ -128,7 +128,7 @@ def hints_are_true(s: State, c: C) -> bool:
 
 @always
 def known_epochs_exist(s: State, c: C) -> bool:
-    """HYP-6, on states: a client with the current topic id knows no leader epoch later than the controller's."""
+    """HYP-6: a client with the current topic id knows no later leader epoch than the controller."""
     return all(
         s.known[partition].topic != newest(s).partition[partition].topic
         or s.known[partition].epoch <= newest(s).partition[partition].epoch
@@ -138,7 +138,7 @@ def known_epochs_exist(s: State, c: C) -> bool:
 
 @step(on=client_receives_response)
 def deliveries_are_validated(before: State, after: State, c: C) -> bool:
-    """K951-S6: a consumer delivers nothing from a leader before its position was validated in that leader's epoch."""
+    """K951-S6: a consumer delivers no record from a leader before the position is validated in that leader's epoch."""
     request = before.request
     return not c.consumer or all(
         not bits.contains(request.partitions, partition)
@@ -151,7 +151,7 @@ def deliveries_are_validated(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def hint_is_accepted(s: State, c: C) -> bool:
-    """A response with a hint that the client accepts has arrived."""
+    """A response contains a hint that the client accepts."""
     return s.request.stage == Stage.ANSWERED and any(
         is_hint_accepted(s, c, partition) for partition in range(c.partitions)
     )
@@ -159,7 +159,7 @@ def hint_is_accepted(s: State, c: C) -> bool:
 
 @sometimes
 def metadata_is_stale(s: State, c: C) -> bool:
-    """A metadata response that is older than what the client knows has arrived."""
+    """A metadata response has an older leader epoch than the client knows."""
     return s.refresh.stage == Stage.ANSWERED and any(
         is_older_than_known(s, partition) for partition in range(c.partitions)
     )
@@ -167,7 +167,7 @@ def metadata_is_stale(s: State, c: C) -> bool:
 
 @sometimes
 def retry_succeeds(before: State, after: State, c: C) -> bool:
-    """A request for a partition succeeds in an epoch other than that of its first attempt."""
+    """A request for a partition succeeds in another leader epoch than that of its first attempt."""
     return any(
         before.known[partition].work == Work.SENT
         and after.known[partition].work == Work.DONE
@@ -187,7 +187,7 @@ def leader_has_moved_its_endpoint(s: State, c: C) -> bool:
 
 @sometimes
 def refresh_spares_an_error(before: State, after: State, c: C) -> bool:
-    """Metadata names a newer leader of a partition for which no request has failed since the last success."""
+    """Metadata names a newer leader of a partition before a request to the previous leader fails."""
     is_there = before.refresh.stage == Stage.ANSWERED and after.refresh.stage == Stage.NONE
     return is_there and any(
         before.known[partition].attempt == NONE and after.known[partition].epoch > before.known[partition].epoch
@@ -197,7 +197,7 @@ def refresh_spares_an_error(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def hint_brings_an_endpoint(before: State, after: State, c: C) -> bool:
-    """A produce or fetch response gives the client an endpoint that it did not have."""
+    """A produce or fetch response gives the client a new endpoint."""
     is_there = before.request.stage == Stage.ANSWERED and after.request.stage == Stage.NONE
     return is_there and any(before.endpoint[broker] != after.endpoint[broker] for broker in range(c.brokers))
 
@@ -226,11 +226,11 @@ FAIR = (
     weak(client_applies_metadata),
     strong(client_validates_position, client_fails_to_validate, each="partition"),
 )
-"""A client that keeps asking for metadata eventually asks each broker; it chooses brokers at random or in turn."""
+"""A client that keeps requesting metadata eventually sends a request to each broker."""
 
 
 def is_misled(s: State, c: C, partition: int) -> bool:
-    """Return whether the client uses a leader other than the controller's, or an epoch that the leader rejects."""
+    """Return whether the client uses a wrong leader, or a leader epoch that the leader rejects."""
     known, told = s.known[partition], newest(s).partition[partition]
     return known.leader != told.leader or (c.consumer and known.epoch not in (NONE, told.epoch))
 
@@ -257,7 +257,7 @@ clients_find_the_leader = leads_to(
 
 
 def has_failed(s: State, c: C) -> bool:
-    """Return whether a first error for partition 0 has just reached the client."""
+    """Return whether the client has just received the first error for partition 0."""
     request = s.request
     return (
         request.stage == Stage.ANSWERED
@@ -267,7 +267,7 @@ def has_failed(s: State, c: C) -> bool:
 
 
 def is_told(s: State, c: C) -> bool:
-    """Return whether a first error for partition 0 that names the controller's leader has just reached the client."""
+    """Return whether the first error for partition 0 has just arrived, with a hint to the controller's leader."""
     told = newest(s).partition[0]
     is_true = hinted_leader(s, 0) == told.leader and hinted_epoch(s, 0) == told.epoch
     return has_failed(s, c) and bits.contains(s.request.hinted, 0) and is_true
@@ -297,7 +297,7 @@ ROUND_TRIPS = {
     client_validates_position: 1,
     client_fails_to_validate: 1,
 }
-"""Requests that count as round trips, including a consumer's OffsetsForLeaderEpoch requests."""
+"""Actions that count as round trips, including a consumer's OffsetsForLeaderEpoch requests."""
 
 immediate_retries = at_most(
     "immediate-retries",
@@ -359,7 +359,7 @@ LIVENESS = (clients_find_the_leader, immediate_retries, told_round_trips, round_
 
 @always
 def without_epoch_none_was_used(s: State, c: C) -> bool:
-    """A client that knows no leader epoch of a topic has never used a leader epoch of it."""
+    """A client that knows no leader epoch of a topic has never used a leader epoch of that topic."""
     return c.old_brokers > 0 or all(known.epoch != NONE or known.ghost_epoch == 0 for known in s.known)
 
 

@@ -1,8 +1,7 @@
-"""Properties of metadata reads with consistency tokens, with their witnesses, liveness, and a lemma.
-
-The ids are the catalogue's: TOK-S1 to TOK-S10, the questions Q16, Q21 and Q53, and the claim SEED-TOKEN-21. Liveness is
-checked on request, because it needs the whole state graph. Fairness: connected servers eventually get metadata,
-requests are handled, and clients retry.
+"""Properties of metadata reads with consistency tokens, with their witnesses, liveness, and a lemma. The catalogue
+lists them as TOK-S1 to TOK-S10, Q16, Q21, Q53 and SEED-TOKEN-21. Liveness is checked only if it is named, because it
+needs the whole state graph. Fairness: connected servers eventually get metadata, requests are handled, and clients
+retry.
 """
 
 from fencepost.model.clients.tokens.clients import (
@@ -38,14 +37,14 @@ def is_answered_read(call: Call) -> bool:
 
 @step(on=client_delivers_answer)
 def reads_are_monotonic(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S1, G-S10: a read shows nothing older than what the read's store had received when the read began."""
+    """TOK-S1, G-S10: a read shows no older metadata than the read's token store had received when the read began."""
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= call.ghost_read
 
 
 @step(on=client_delivers_answer)
 def deliveries_are_monotonic(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S1b: a read shows nothing older than what was delivered to its store before, even by concurrent reads."""
+    """TOK-S1b: a read shows no older metadata than its token store has received, even from concurrent reads."""
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= before.store[store_of(c, client)].ghost_read
 
@@ -109,9 +108,9 @@ def stores_only_grow(before: State, after: State, c: C) -> bool:
 
 @step(on=client_delivers_answer)
 def imported_contexts_are_honoured(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S9: a read shows nothing older than what the exporter of an imported context knew at that time.
+    """TOK-S9: a read shows no older metadata than the exporter of an imported context knew at the time of the export.
 
-    The exporting process knew what it had read, its completed writes, and what it had imported itself.
+    The exporter knew the metadata that it had read or written, and the contexts that it had imported.
     """
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= call.ghost_imported
@@ -126,7 +125,7 @@ def stale_servers_lag(before: State, after: State, c: C, client: int) -> bool:
 
 @step(on=server_reports_stale_metadata)
 def stale_servers_lag_behind_what_was_seen(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S10, beyond the draft: STALE_METADATA means that a response would show less than its session knows."""
+    """TOK-S10, beyond the draft: STALE_METADATA means that a response would show less than the session knows."""
     call, store = before.call[client], before.store[store_of(c, client)]
     known = max(store.ghost_read, store.ghost_written, store.ghost_imported, store.ghost_hinted)
     return shown(before, call.node, call.operation) < known
@@ -141,30 +140,28 @@ def storing_errors_never_throws(before: State, after: State, c: C, client: int) 
 
 @step(on=client_delivers_answer)
 def tokens_never_fall(before: State, after: State, c: C, client: int) -> bool:
-    """SEED-TOKEN-21: a response's token is at least the latest that the client has seen (as its description says)."""
+    """SEED-TOKEN-21: a response's token is at least as great as each token that the client has seen before."""
     call, latest = before.call[client], before.store[store_of(c, client)].latest
     return call.token == NONE or call.merged or is_unknown(latest.cluster) or call.token >= latest.token
 
 
 @step(on=client_delivers_answer)
 def unlisted_requests_agree(before: State, after: State, c: C, client: int) -> bool:
-    """Q21: a request that the draft does not list is answered from metadata that contains everything its session has
-    seen.
-    """
+    """Q21: a request that the draft does not list is answered from metadata at least as new as its session has seen."""
     call = before.call[client]
     return call.operation != Operation.UNLISTED or call.oldest >= max(call.ghost_read, call.ghost_written)
 
 
 @step(on=client_delivers_answer)
 def hints_are_read(before: State, after: State, c: C, client: int) -> bool:
-    """Q53: a read shows nothing older than a KIP-951 leader hint had shown when the read began."""
+    """Q53: a read shows no older metadata than the KIP-951 leader hints that were received before the read began."""
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= call.ghost_hinted
 
 
 @sometimes
 def token_is_compared(before: State, after: State, c: C) -> bool:
-    """A server compares a token above 0 with its own offset and accepts the request."""
+    """A server compares a token above 0 with the server's own offset, and accepts the request."""
     return any(
         before.call[client].status == Status.SENT
         and before.call[client].sent.token > 0
@@ -184,7 +181,7 @@ def read_is_stale(s: State, c: C) -> bool:
 
 @sometimes
 def server_is_behind_client(s: State, c: C) -> bool:
-    """A server's response shows less than the client has already read."""
+    """A server's metadata is older than the metadata that a client has already read."""
     return any(
         s.server[node].cache < s.store[client].ghost_read for node in range(c.nodes) for client in range(c.clients)
     )
@@ -226,7 +223,7 @@ def write_is_acknowledged(s: State, c: C) -> bool:
 
 @sometimes
 def context_is_imported(s: State, c: C) -> bool:
-    """A store has received the context of another process."""
+    """A token store has imported the context of another process."""
     return any(store.ghost_imported > 0 for store in s.store)
 
 
@@ -249,7 +246,7 @@ SERVERS = (
     weak(client_delivers_answer, client_fails_call, each="client"),
     strong(user_resets_store, each="client"),
 )
-"""All fair actions except the choice of the server for a client's retry."""
+"""Fairness of all actions except a client's choice of a server for its retry."""
 
 
 def is_reading(s: State, c: C, client: int) -> bool:
@@ -288,8 +285,7 @@ def is_waiting_unchecked(s: State, c: C, client: int) -> bool:
 
 unchecked_requests_end = leads_to(
     "unchecked-requests-end",
-    "Q14: a request whose token no server compares, such as Produce, is eventually answered, whatever was sent before "
-    "it.",
+    "Q14: a request whose token no server compares, such as Produce, is eventually answered.",
     when=is_waiting_unchecked,
     then=is_idle,
     fair=(*SERVERS, weak(client_retries, each="client")),
@@ -298,18 +294,18 @@ unchecked_requests_end = leads_to(
 
 
 def is_of_other_cluster(s: State, c: C, client: int) -> bool:
-    """Return whether the client's store contains the context of a cluster other than the current one."""
+    """Return whether the client's token store contains the context of another cluster."""
     return clashes(s.store[store_of(c, client)].latest.cluster, s.cluster)
 
 
 def is_of_this_cluster(s: State, c: C, client: int) -> bool:
-    """Return whether the client's store contains no context of another cluster."""
+    """Return whether the client's token store contains no context of another cluster."""
     return not is_of_other_cluster(s, c, client)
 
 
 stores_recover = leads_to(
     "stores-recover",
-    "TOK-L1, Q18: a store does not keep forever the context of another cluster, or of a cluster that no longer exists.",
+    "TOK-L1, Q18: a token store with the context of another cluster, such as a former one, eventually loses it.",
     when=is_of_other_cluster,
     then=is_of_this_cluster,
     fair=(*SERVERS, weak(client_retries, each="client")),
@@ -328,7 +324,7 @@ def is_client_0_idle(s: State, c: C) -> bool:
 
 
 def cost_of_lag(before: State, after: State, c: C) -> int:
-    """Return how many offsets this step advances the server that client 0's request waits for."""
+    """Return by how many offsets a step advances the server that handles client 0's request."""
     call = before.call[0]
     is_waiting = call.status == Status.SENT and not call.checked and is_behind(before, c, call)
     gained = compared_offset(after, c, call.node, call.operation) - compared_offset(
@@ -357,7 +353,7 @@ def cost_of_retry(before: State, after: State, c: C) -> int:
 
 retries = at_most(
     "retries",
-    "TOK-Q2: a read with a token is resent at most as many times as its servers lag behind the log, in offsets.",
+    "TOK-Q2: a read with a token is resent at most once per offset by which its servers lag behind the log.",
     when=is_client_0_reading,
     then=is_client_0_idle,
     costs=cost_of_retry,
@@ -374,7 +370,7 @@ LIVENESS = (reads_end, reads_end_with_a_fair_choice, unchecked_requests_end, sto
 
 @always
 def nothing_is_half_stored(s: State, c: C) -> bool:
-    """If storeLatest is atomic, no call has compared contexts without yet storing the later one."""
+    """If storeLatest is atomic, no call is between comparing the contexts and storing the later one."""
     return not c.atomic_store or not any(call.merged for call in s.call)
 
 

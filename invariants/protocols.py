@@ -1,5 +1,5 @@
-"""Protocols: a named machine with the properties that are checked on it. A protocol is imported when it is first asked
-for, because importing all of them takes a tenth of a second.
+"""Protocols: named machines, each with its properties. A protocol is imported on first use, because importing all
+protocols takes a tenth of a second.
 """
 
 from __future__ import annotations
@@ -14,39 +14,38 @@ from fencepost.model.language.errors import require_known
 
 @dataclass(frozen=True)
 class Protocol:
-    """A machine and its properties. Properties in `on_request` are checked only if named: they need the whole state
-    graph, or apply to unusual constants.
+    """A machine and its properties. Properties in `on_request` are checked only if they are named, because they need
+    the whole state graph or unusual constants.
     """
 
     machine: Machine
     properties: tuple[Property, ...]
     on_request: tuple[Property, ...] = ()
     visible: tuple[Callable[..., int], ...] = ()
-    """Functions `(state, constants) -> number` for the parts of a state that a client can see."""
+    """Functions `(state, constants) -> number`, each of which returns a part of the state that a client can see."""
     left_out: tuple[Action | Property, ...] = ()
     """Definitions in the model's file that are not part of the machine."""
     files: tuple[tuple[str, str], ...] = ()
-    """Text of a user's own model and of its modules, by path; empty for shipped protocols."""
+    """Source text of a user's own model and of its modules, by path; empty for shipped protocols."""
 
     @property
     def name(self) -> str:
-        """Return the machine's name, as on the command line."""
+        """Return the machine's name."""
         return self.machine.name
 
     @property
     def every_property(self) -> tuple[Property, ...]:
-        """Return all properties. Those that are checked only on request come last."""
+        """Return all properties, ending with those in `on_request`."""
         return (*self.properties, *self.on_request)
 
     def compiled_with(self, asked: tuple[Property, ...]) -> tuple[Property, ...]:
-        """Return the properties to compile for the requested ones.
-
-        The usual properties are included, so that requesting one of them later needs no new compilation.
+        """Return the properties to compile. They include all default properties, so that a later check of one of them
+        needs no new compilation.
         """
         return (*self.properties, *(item for item in asked if item not in self.properties))
 
     def select(self, names: tuple[str, ...]) -> tuple[Property, ...]:
-        """Return the properties with these names, by default all except those on request.
+        """Return the properties with these names; without names, all except those in `on_request`.
 
         Raise UsageError for an unknown name.
         """
@@ -58,7 +57,6 @@ class Protocol:
 
 
 def _lineage(name: str) -> Protocol:
-    """Return a published model. They share their properties."""
     from fencepost.invariants import lineage, visible
     from fencepost.model.lineage import kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
 
@@ -181,7 +179,7 @@ def _imported(name: str) -> Protocol:
 
 
 class _Protocols(Mapping[str, Protocol]):
-    """All protocols by name, in the order in which Kafka's protocol developed."""
+    """All protocols by name, in the order in which Kafka introduced them."""
 
     def __getitem__(self, name: str) -> Protocol:
         return _imported(name)

@@ -45,7 +45,7 @@ def is_parked_without_field(s: State, c: C, node: int) -> bool:
 
 
 def reaching(s: State, c: C, leader: int) -> int:
-    """Return the number of voters whose logs reach the leader's high watermark."""
+    """Return the number of voters whose log end is at or above the leader's high watermark."""
     l = s.node[leader]
     voters = voters_below(s, c, l, l.high_watermark)
     return sum(bits.contains(voters, node) and s.node[node].end >= l.high_watermark for node in range(c.nodes))
@@ -66,7 +66,7 @@ def one_leader_per_epoch(s: State, c: C) -> bool:
 
 @step()
 def leaders_high_watermark_never_falls(before: State, after: State, c: C) -> bool:
-    """KR-S2: the leader of the latest epoch never sets its high watermark below one that any leader had before."""
+    """KR-S2: the leader of the latest epoch never sets its high watermark below any earlier leader's high watermark."""
     return all(
         after.node[node].high_watermark >= before.ghost_committed_end
         for node in range(c.nodes)
@@ -80,7 +80,7 @@ def leaders_high_watermark_never_falls(before: State, after: State, c: C) -> boo
 def majority_holds_committed(s: State, c: C) -> bool:
     """KR-S3: the logs of a majority of the voters reach a leader's high watermark.
 
-    The voters are those in the committed part of the leader's log.
+    The committed part of the leader's log determines the voters.
     """
     return all(
         reaching(s, c, node) > bits.size(voters_below(s, c, s.node[node], s.node[node].high_watermark)) // 2
@@ -91,7 +91,7 @@ def majority_holds_committed(s: State, c: C) -> bool:
 
 @always
 def committed_is_the_same_everywhere(s: State, c: C) -> bool:
-    """KR-S4: below its high watermark, every node has the records that were first committed there."""
+    """KR-S4: every node has, at each offset below its high watermark, the record that was first committed there."""
     return all(holds_committed(s, n, n.high_watermark) for n in s.node)
 
 
@@ -127,7 +127,7 @@ def records_are_unique(s: State, c: C) -> bool:
 
 @always
 def nobody_fails(s: State, c: C) -> bool:
-    """No node stops because it is directed to truncate below its high watermark. Does not apply when disks are lost."""
+    """No node stops because it must truncate below its high watermark. Does not apply if disks are lost."""
     return not any(n.failed for n in s.node)
 
 
@@ -178,7 +178,7 @@ def fetches_without_field_wait(before: State, after: State, c: C, leader: int, f
 
 @always
 def high_watermarks_are_true(s: State, c: C) -> bool:
-    """K1166-S3: no node's high watermark is beyond its log end, or above the highest that a leader has had."""
+    """K1166-S3: no node's high watermark is above its log end, or above every high watermark that a leader has had."""
     return all(n.high_watermark <= min(n.end, s.ghost_committed_end) for n in s.node)
 
 
@@ -194,22 +194,22 @@ def high_watermarks_never_fall(before: State, after: State, c: C) -> bool:
 
 @always
 def brokers_apply_what_is_committed(s: State, c: C) -> bool:
-    """G-S12: the metadata of every broker is a prefix of the committed log. Applies only if brokers apply records."""
+    """G-S12: every broker's metadata is that of a prefix of the committed log. Applies only if brokers apply records."""
     return all(n.applied <= min(n.end, s.ghost_committed_end) and holds_committed(s, n, n.applied) for n in s.node)
 
 
 @always
 def divergence_is_told_at_once(s: State, c: C) -> bool:
-    """B37: a follower that must truncate is answered immediately; its fetch is never parked."""
+    """B37: the fetch of a follower that must truncate is answered immediately and never parked."""
     return not any(n.fetch.phase == Phase.PARKED and n.fetch.diverging for n in s.node)
 
 
 @always
 def answers_without_records_are_few(s: State, c: C) -> bool:
-    """K1166-Q3: per replica and epoch, there is one answer without records, and one more per new high watermark and per
-    lost answer.
+    """K1166-Q3: in each epoch, a replica gets at most one response without records, plus one per new high watermark and
+    per lost response.
 
-    Applies only if `counts_answers` is on; answers at a timeout do not count.
+    Applies only if `counts_answers` is on; responses at a timeout do not count.
     """
     return all(credit >= 0 for credit in s.ghost_credit)
 
@@ -224,7 +224,7 @@ def everyone_knows_a_commit(s: State, c: C) -> bool:
 
 @sometimes
 def new_leader_commits(s: State, c: C) -> bool:
-    """A leader of a later epoch than the first knows its high watermark, and one was known before."""
+    """A leader of a later epoch than the first has committed at least two records."""
     return any(
         is_latest(s, node) and s.node[node].epoch > 1 and s.node[node].high_watermark > 1 for node in range(c.nodes)
     )
@@ -257,7 +257,7 @@ def follower_cuts_its_log(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def replica_is_ahead_of_its_leader(s: State, c: C) -> bool:
-    """A fetch is parked although its sender knows a higher high watermark than the leader."""
+    """A leader parks a fetch whose sender knows a higher high watermark than the leader."""
     return any(
         n.fetch.phase == Phase.PARKED and n.high_watermark > s.node[max(n.leader, 0)].high_watermark for n in s.node
     )
@@ -265,7 +265,7 @@ def replica_is_ahead_of_its_leader(s: State, c: C) -> bool:
 
 @sometimes
 def fetch_without_field_is_parked(s: State, c: C) -> bool:
-    """A fetch that does not report the replica's high watermark is parked."""
+    """A leader parks a fetch that does not report the replica's high watermark."""
     return any(is_parked_without_field(s, c, node) for node in range(c.nodes))
 
 
@@ -289,7 +289,7 @@ def leader_has_resigned(s: State, c: C) -> bool:
 
 @sometimes
 def voter_stops_following(before: State, after: State, c: C) -> bool:
-    """A voter receives nothing from a leader that is still leading. Only with `pre_vote`."""
+    """A voter's fetch timeout expires, although its leader still leads. Only with `pre_vote`."""
     return c.pre_vote and any(
         before.node[node].leader != NONE
         and after.node[node].leader == NONE
@@ -314,7 +314,7 @@ def snapshot_is_loaded(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def log_is_replaced(before: State, after: State, c: C) -> bool:
-    """A follower whose log diverges from its leader's replaces it by a snapshot. Only with `snapshots`."""
+    """A follower whose log diverges from its leader's log replaces its log by a snapshot. Only with `snapshots`."""
     return any(
         after.node[node].start > before.node[node].start
         and any(

@@ -1,7 +1,6 @@
-"""KIP-1166's parking rule for arbitrary numbers: how a leader in any state interprets the field HighWatermark.
-
-The states need not be reachable. Offsets and high watermarks are any numbers that a log can have, up to 2**63 - 2. A
-missing field is greater than all of them: it counts as 2**63 - 1 if logs are that long.
+"""KIP-1166's parking rule for arbitrary numbers: how a leader in any state, reachable or not, interprets the field
+HighWatermark. Offsets and high watermarks are any numbers up to 2**63 - 2, the greatest offset of a log. A missing
+field counts as a greater number, which is 2**63 - 1 if logs can be that long.
 """
 
 from fencepost.model.language import NONE, always
@@ -11,9 +10,9 @@ from fencepost.model.quorum.leader import has_records, is_behind, is_consumer
 from fencepost.model.quorum.state import State
 
 LAST = (1 << 63) - 1
-"""The largest value of a 64-bit field: on the wire, it means that HighWatermark is missing."""
+"""The largest value of a 64-bit field, which on the wire means that HighWatermark is missing."""
 HALF = LAST // 2
-"""The model's own numbers have 62 bits, so it uses `2 * HALF + 1` instead of `LAST`."""
+"""The model's integers have 62 bits, so the model uses `2 * HALF + 1` instead of `LAST`."""
 
 
 def has_offsets_of_a_log(s: State) -> bool:
@@ -23,7 +22,7 @@ def has_offsets_of_a_log(s: State) -> bool:
 
 @always
 def without_field_nothing_is_new(s: State, c: C) -> bool:
-    """A fetch without the field, or to a leader before version 18, is parked exactly as before the KIP."""
+    """A fetch without HighWatermark, or to a leader that does not support version 18, is parked as before KIP-1166."""
     return not has_offsets_of_a_log(s) or not any(
         is_behind(s, c, leader, follower)
         for leader in range(c.nodes)
@@ -34,7 +33,7 @@ def without_field_nothing_is_new(s: State, c: C) -> bool:
 
 @always
 def stale_replicas_are_answered(s: State, c: C) -> bool:
-    """A replica that reports less than the leader's high watermark is behind: its fetch is answered immediately."""
+    """The leader answers immediately if a replica reports a lower high watermark than the leader's."""
     return all(
         is_behind(s, c, leader, follower)
         for leader in range(c.nodes)
@@ -47,7 +46,7 @@ def stale_replicas_are_answered(s: State, c: C) -> bool:
 
 @always
 def current_replicas_are_parked(s: State, c: C) -> bool:
-    """A replica that reports at least the leader's high watermark is not behind: it has nothing to learn."""
+    """A replica that reports at least the leader's high watermark is not behind the leader."""
     return not any(
         is_behind(s, c, leader, follower)
         for leader in range(c.nodes)
@@ -69,7 +68,7 @@ def unknown_is_behind_everything_known(s: State, c: C) -> bool:
 
 @always
 def both_statements_of_the_rule_agree(s: State, c: C) -> bool:
-    """The KIP's "local high watermark <= remote" and "remote high watermark >= leader's" both mean "not behind"."""
+    """KIP-1166's conditions "local high watermark <= remote" and "remote high watermark >= leader's" are equivalent."""
     return all(
         (not is_behind(s, c, leader, follower))
         == (s.node[leader].high_watermark <= reported_high_watermark(s, c, follower))
@@ -82,7 +81,7 @@ def both_statements_of_the_rule_agree(s: State, c: C) -> bool:
 
 @always
 def old_versions_get_no_early_answer(s: State, c: C) -> bool:
-    """A fetch without the field, from a replica whose log does not diverge, is answered at once only with records."""
+    """A non-diverging fetch without HighWatermark is answered immediately only if there are records."""
     return not has_offsets_of_a_log(s) or all(
         (has_records(s, c, leader, follower) or is_behind(s, c, leader, follower))
         == (s.node[follower].end < s.node[leader].end)

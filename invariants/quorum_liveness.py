@@ -1,8 +1,8 @@
-"""Liveness of a replica of the metadata log, and the delay before it learns of a commit.
+"""Liveness of a replica of the metadata log, and the delay before the replica learns of a commit.
 
-All properties apply after the last fault: from then on, there are no elections, restarts or lost responses. K1166-L1
-and L2 allow timeouts; the properties about the purpose of KIP-1166 do not. The delay, in ticks, is measured on machines
-with a clock. SEED-1166-3 is about the content of responses in today's Kafka.
+All properties apply after the last fault, when there are no more elections, restarts or lost responses. K1166-L1 and
+K1166-L2 may rely on timeouts; the properties about the purpose of KIP-1166 may not. The delay, in ticks, is measured on
+machines with a clock. SEED-1166-3 is about the content of responses in today's Kafka.
 """
 
 from fencepost.invariants.quorum import is_alone
@@ -46,7 +46,7 @@ from fencepost.model.quorum.registration import (
 from fencepost.model.quorum.state import Id, Phase, Registration, State, leads
 
 FIRST_RECORD = 1
-"""The delay is measured from the commit of the controller's record with this number."""
+"""Number of the controller's record whose commit starts the measured delay."""
 
 _FAULTS = (
     quorum_elects,
@@ -107,29 +107,29 @@ def is_divergent(s: State, c: C, node: int) -> bool:
 
 
 def is_not_divergent(s: State, c: C, node: int) -> bool:
-    """Return whether the node has no leader, or its log is a prefix of its leader's."""
+    """Return whether the node has no leader, or the node's log does not diverge from the leader's."""
     return not is_divergent(s, c, node)
 
 
 def has_nothing_to_fetch(s: State, c: C, node: int) -> bool:
-    """Return whether the node follows a leader and has fetched everything that it can fetch from it."""
+    """Return whether the node follows a leader and has fetched everything that this leader can send."""
     leader = max(s.node[node].leader, 0)
     return is_connected(s, node) and not departs(s, leader, node) and s.node[node].end >= readable(s, c, node)
 
 
 def readable(s: State, c: C, node: int) -> int:
-    """Return the end of the node's readable records: consumers read only committed records."""
+    """Return the end of the records that the node can read; a consumer reads only committed records."""
     l = s.node[max(s.node[node].leader, 0)]
     return max(l.high_watermark, 0) if c.consumer and node == c.nodes - 1 else l.end
 
 
 def rests(s: State, c: C, node: int) -> bool:
-    """Return whether the node's fetch is parked, or there is something to fetch."""
+    """Return whether the node's fetch is parked, or the node has something to fetch."""
     return s.node[node].fetch.phase == Phase.PARKED or not has_nothing_to_fetch(s, c, node)
 
 
 def does_not_know_commit(s: State, c: C, node: int) -> bool:
-    """Return whether the node follows a leader that has committed the first record, and does not know this."""
+    """Return whether the node's leader has committed the first record, but the node does not know this."""
     if not is_connected(s, node):
         return False
     l = s.node[max(s.node[node].leader, 0)]
@@ -138,22 +138,22 @@ def does_not_know_commit(s: State, c: C, node: int) -> bool:
 
 
 def somebody_does_not_know(s: State, c: C) -> bool:
-    """Return whether the first record is committed, and a connected node does not know this."""
+    """Return whether the first record is committed, but a connected node does not know this."""
     return any(does_not_know_commit(s, c, node) for node in range(c.nodes))
 
 
 def everybody_knows(s: State, c: C) -> bool:
-    """Return whether every connected node knows that the first record is committed, if it is."""
+    """Return whether the first record is uncommitted, or every connected node knows that the record is committed."""
     return not somebody_does_not_know(s, c)
 
 
 def some_broker_lacks_commit(s: State, c: C) -> bool:
-    """Return whether the first record is committed, and a broker's metadata does not show it."""
+    """Return whether the first record is committed, but a broker's metadata does not contain the record."""
     return any(lacks_commit(s, c, node) for node in range(c.voters, c.nodes))
 
 
 def lacks_commit(s: State, c: C, node: int) -> bool:
-    """Return whether the broker has not applied the first record, although its leader has committed it."""
+    """Return whether the broker's leader has committed the first record, but the broker has not applied the record."""
     if not is_connected(s, node):
         return False
     l = s.node[max(s.node[node].leader, 0)]
@@ -162,7 +162,7 @@ def lacks_commit(s: State, c: C, node: int) -> bool:
 
 
 def every_broker_shows_commit(s: State, c: C) -> bool:
-    """Return whether every connected broker's metadata shows the first record, if it is committed."""
+    """Return whether the first record is uncommitted, or in every connected broker's metadata."""
     return not some_broker_lacks_commit(s, c)
 
 
@@ -209,8 +209,7 @@ replicas_learn_the_high_watermark_without_timeouts = leads_to(
 
 leaders_catch_up_with_replicas = leads_to(
     "leaders-catch-up-with-replicas",
-    "K1166-L2: a replica that is ahead of its leader's high watermark does not wait forever: the leader catches up, "
-    "if its voters fetch.",
+    "K1166-L2: a leader whose high watermark is below a replica's eventually catches up, if the leader's voters fetch.",
     when=is_ahead,
     then=is_not_ahead,
     fair=(*_MESSAGES, _LEARNS),
@@ -230,8 +229,7 @@ divergent_replicas_truncate_without_timeouts = leads_to(
 
 replicas_come_to_rest = leads_to(
     "replicas-come-to-rest",
-    "K1166-Q3: if there is nothing to fetch, a replica's fetch is eventually parked, so that the replica does not "
-    "keep sending fetches.",
+    "K1166-Q3: if a replica has nothing to fetch, its fetch is eventually parked, so it stops sending fetches.",
     when=has_nothing_to_fetch,
     then=rests,
     fair=_MESSAGES,
@@ -241,8 +239,7 @@ replicas_come_to_rest = leads_to(
 
 commit_is_known_in_time = at_most(
     "commit-is-known-in-time",
-    "K1166-Q1, K1166-Q2: within `longest_delay` ticks of a record's commit, every replica knows that the record is "
-    "committed.",
+    "K1166-Q1, K1166-Q2: every replica learns of a record's commit within `longest_delay` ticks.",
     costs={time_passes: 1},
     unit="ticks",
     bound=C.longest_delay,
@@ -275,19 +272,19 @@ def answers_show_the_latest_high_watermark(before: State, after: State, c: C) ->
 
 
 def is_lost(s: State, c: C, node: int) -> bool:
-    """Return whether an observer is looking for a leader although a leader of its epoch or a later one exists."""
+    """Return whether an observer has lost its leader, although a leader of its epoch or of a later epoch exists."""
     n = s.node[node]
     return n.lost > 0 and any(leads(s, leader) and l.epoch >= n.epoch for leader, l in enumerate(s.node))
 
 
 def is_not_lost(s: State, c: C, node: int) -> bool:
-    """Return whether an observer follows again, or there is no leader to find."""
+    """Return whether an observer follows a leader, or there is no leader of its epoch or of a later epoch."""
     return not is_lost(s, c, node)
 
 
 observers_find_the_leader = leads_to(
     "observers-find-the-leader",
-    "KR-L2: an observer that does not hear from its leader for too long eventually fetches from a leader again.",
+    "KR-L2: an observer whose fetch timeout has expired eventually fetches from a leader again.",
     when=is_lost,
     then=is_not_lost,
     fair=(*_MESSAGES, _LEARNS),
@@ -331,12 +328,12 @@ def active_nodes_have_committed(before: State, after: State, c: C) -> bool:
 
 @always
 def removed_voters_stay_out(s: State, c: C) -> bool:
-    """KR-S11: a voter that an operator has removed does not return unless asked to. Only with `auto_join`."""
+    """KR-S11: a voter that an operator has removed does not add itself again. Applies only with `auto_join`."""
     return not c.auto_join or s.added == NONE or s.added != s.removed
 
 
 def can_be_elected(s: State, c: C, candidate: int, down: int) -> bool:
-    """Return whether a majority can reach and would elect a candidate while another node is down."""
+    """Return whether a majority of the voters can reach and would elect a candidate while a given node is down."""
     n = s.node[candidate]
     voters = voters_of(s, c, n)
     electors = sum(
@@ -353,7 +350,7 @@ def can_be_elected(s: State, c: C, candidate: int, down: int) -> bool:
 
 @always
 def voters_can_elect(s: State, c: C) -> bool:
-    """KR-S12: two voters, or three of which one is down, can always elect a leader that they can reach."""
+    """KR-S12: two voters, or any two of three voters, can always elect a leader that they can reach."""
     return all(
         any(can_be_elected(s, c, candidate, down) for candidate in range(c.nodes) if candidate != down)
         for down in range(c.nodes)

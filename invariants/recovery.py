@@ -1,4 +1,4 @@
-"""Committed records that an unclean recovery keeps: all, those on brokers that responded, or those on any broker."""
+"""Properties of unclean recovery: which committed records the elected broker must have."""
 
 from fencepost.model.language import NONE, always, bits, sometimes, step
 from fencepost.model.language.actions import properties_in
@@ -21,7 +21,7 @@ def leader_has_committed(s: State, c: C) -> bool:
 
 @step(on=controller_recovers)
 def nobody_who_answered_had_more(before: State, after: State, c: C, broker: int) -> bool:
-    """UR-S2: no broker whose log was queried has a committed record that the elected one lacks."""
+    """UR-S2: no broker that the controller queried has a committed record that the elected broker lacks."""
     return all(
         not bits.contains(active(before, c), other)
         or bits.is_subset(lacks(before, before.replica[broker]), lacks(before, before.replica[other]))
@@ -31,13 +31,13 @@ def nobody_who_answered_had_more(before: State, after: State, c: C, broker: int)
 
 @step(on=controller_recovers)
 def nobody_had_more(before: State, after: State, c: C, broker: int) -> bool:
-    """UR-S3: no broker, even if down or fenced, has a committed record that the elected one lacks."""
+    """UR-S3: no broker, not even one that is down or fenced, has a committed record that the elected broker lacks."""
     return all(bits.is_subset(lacks(before, before.replica[broker]), lacks(before, r)) for r in before.replica)
 
 
 @sometimes
 def recovery_keeps_everything(before: State, after: State, c: C) -> bool:
-    """A broker is elected uncleanly, and has every committed record."""
+    """The broker that is elected uncleanly has every committed record."""
     unclean = before.isr | before.elr == 0 and before.leader == NONE and after.leader != NONE
     return unclean and before.ghost_committed != 0 and lacks(after, after.replica[after.leader]) == 0
 

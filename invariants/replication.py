@@ -1,5 +1,5 @@
-"""Properties of Kafka's replication, and their witnesses. The ids are the catalogue's: G-S1 to G-S16 for the whole
-protocol, KIP903-S1 to S4 for broker epochs.
+"""Properties of Kafka's replication, and their witnesses. The catalogue lists them as G-S1 to G-S16, and as KIP903-S1
+to KIP903-S4 for broker epochs.
 """
 
 from fencepost.model.cluster.constants import C
@@ -63,7 +63,7 @@ def has_record(r: Replica, record: int) -> bool:
 
 
 def agree_up_to(one: Replica, other: Replica, end: int) -> bool:
-    """Return whether two logs have the same records below `end`, ignoring offsets that either has deleted."""
+    """Return whether two logs have the same records below `end`, ignoring offsets that either log has deleted."""
     return all(
         one.log[offset].record == other.log[offset].record and one.log[offset].epoch == other.log[offset].epoch
         for offset in range(max(one.start, other.start), end)
@@ -125,7 +125,7 @@ def logs_match_below_high_watermark(s: State, c: C) -> bool:
 
 @always
 def logs_match(s: State, c: C) -> bool:
-    """G-S3b: if two replicas have a record of the same epoch at the same offset, their logs are equal up to it."""
+    """G-S3b: if two replicas have a record of the same epoch at an offset, their logs are equal up to that record."""
     return all(
         agree_up_to(one, other, offset + 1)
         for one in s.replica
@@ -137,10 +137,10 @@ def logs_match(s: State, c: C) -> bool:
 
 @step()
 def leader_high_watermark_never_falls(before: State, after: State, c: C) -> bool:
-    """Part of G-S4: a leader's high watermark does not fall while one incarnation of it leads in one leader epoch.
+    """Part of G-S4: a leader's high watermark does not decrease within a leader epoch, unless the leader restarts.
 
-    A follower's high watermark may fall, a new leader's may be lower than its predecessor's, and a leader that restarts
-    may begin with a lower one.
+    A follower's high watermark may decrease, and a new or restarted leader may have a lower high watermark than the
+    leader before.
     """
     return all(
         after.replica[broker].high_watermark >= before.replica[broker].high_watermark
@@ -155,7 +155,7 @@ def leader_high_watermark_never_falls(before: State, after: State, c: C) -> bool
 def one_leader_per_epoch(s: State, c: C) -> bool:
     """Part of G-S5: no two brokers lead in the same leader epoch.
 
-    Two brokers may lead in different epochs while metadata is on its way.
+    Two brokers may lead in different epochs until the older leader has applied the latest metadata.
     """
     return all(
         not leads(s, one) or not leads(s, other) or local(s, one).leader_epoch != local(s, other).leader_epoch
@@ -166,9 +166,9 @@ def one_leader_per_epoch(s: State, c: C) -> bool:
 
 @always
 def leaders_have_their_epoch(s: State, c: C) -> bool:
-    """Part of G-S5: a leader has every record of its epoch that is in any log, so no other broker wrote one.
+    """Part of G-S5: a leader has every record of its epoch that is in any log, so no other broker wrote in that epoch.
 
-    A leader never truncates, so within an epoch no offset gets two different records.
+    A leader never truncates, so no offset gets two records of the same epoch.
     """
     return all(
         not leads(s, leader)
@@ -184,7 +184,7 @@ def leaders_have_their_epoch(s: State, c: C) -> bool:
 def isr_is_sane(s: State, c: C) -> bool:
     """G-S6: leader, ISR and ELR are consistent, and no member of the ISR is fenced, shutting down or without a replica.
 
-    Without ELR, the last member of the ISR stays there when it is fenced.
+    Without ELR, the last ISR member stays in the ISR when it is fenced.
     """
     image = newest(s)
     is_on = has_elr(s, c)
@@ -211,10 +211,9 @@ def eligible_leaders_have_replicas(s: State, c: C) -> bool:
 
 @always
 def isr_members_are_current(s: State, c: C) -> bool:
-    """G-S7: no ISR member joined by a request with an earlier broker epoch, or stayed through a re-registration.
-
-    KIP903-S2 covers what an incarnation has fetched under its own epoch. Does not apply to the last member, which,
-    without ELR, stays in the ISR when it is fenced and registers again.
+    """G-S7: no ISR member joined by a request with an earlier broker epoch, or stayed in the ISR when it registered
+    again. KIP903-S2 covers records that an incarnation fetched with its own broker epoch. Does not apply to the last
+    ISR member without ELR, which stays in the ISR when it is fenced and registers again.
     """
     return s.ghost_stale & newest(s).isr == 0
 
@@ -223,7 +222,7 @@ def isr_members_are_current(s: State, c: C) -> bool:
 def maximal_isr_covers_isr(s: State, c: C) -> bool:
     """G-S8: the current leader counts every member of the controller's ISR for its high watermark.
 
-    With ELR, a leader whose ISR is large enough to commit counts the ELR too. Does not apply between an election and
+    With ELR, a leader whose ISR has at least min ISR members counts the ELR too. Does not apply between an election and
     the moment the new leader learns of it.
     """
     if not has_current_leader(s):
@@ -236,9 +235,8 @@ def maximal_isr_covers_isr(s: State, c: C) -> bool:
 
 @always
 def maximal_isr_covers_requests(s: State, c: C) -> bool:
-    """KIP903-S3, on states: the current leader counts the members of each of its requests that may still be applied.
-
-    Therefore a leader reverts to the committed ISR only if its request was not applied and never will be.
+    """KIP903-S3: the current leader counts the members of each of its requests that may still be applied. Therefore, a
+    leader reverts to the committed ISR only if its request was not and will not be applied.
     """
     return not has_current_leader(s) or all(
         not is_sent(m)
@@ -250,7 +248,7 @@ def maximal_isr_covers_requests(s: State, c: C) -> bool:
 
 @always
 def leaders_show_committed(s: State, c: C) -> bool:
-    """G-S9: below its high watermark, a leader serves only the records that were first committed there.
+    """G-S9: below its high watermark, a leader serves only the records that were first committed at their offsets.
 
     Therefore, no consumer reads two versions of a record.
     """
@@ -259,7 +257,7 @@ def leaders_show_committed(s: State, c: C) -> bool:
 
 @always
 def replicas_show_committed(s: State, c: C) -> bool:
-    """G-S9 for KIP-392: below its high watermark, any running replica serves only what was committed there."""
+    """G-S9 for KIP-392: below its high watermark, any running replica serves only committed records."""
     return all(shows_committed(s, s.replica[broker]) for broker in range(c.brokers) if is_running(s, broker))
 
 
@@ -273,8 +271,8 @@ def log_starts_are_committed(s: State, c: C) -> bool:
 def deleted_records_stay_deleted(s: State, c: C) -> bool:
     """G-S15: the controller's leader, once it knows that it leads, serves no record that is known to be deleted.
 
-    A client knows this when its DeleteRecords request succeeds (KIP-107), after the low watermark has passed the
-    offset: all live replicas have deleted the record.
+    A client knows that a record is deleted if its DeleteRecords request succeeded (KIP-107), which requires that all
+    live replicas have deleted the record.
     """
     if not has_current_leader(s):
         return True
@@ -286,7 +284,7 @@ def deleted_records_stay_deleted(s: State, c: C) -> bool:
 
 @step(on=broker_crashes)
 def crash_hides_no_records(before: State, after: State, c: C, broker: int, kept: int) -> bool:
-    """G-S16: a log does not start at a later offset after a crash than before, so its remaining records can be read."""
+    """G-S16: a crash does not advance a log's start, so the records that remain in the log can be read."""
     return after.replica[broker].start <= before.replica[broker].start
 
 
@@ -312,7 +310,7 @@ def joining_epoch_is_registered(before: State, after: State, c: C, m: AlterParti
 
 @step(on=controller_applies_alter_partition)
 def joining_replica_has_committed(before: State, after: State, c: C, m: AlterPartition) -> bool:
-    """KIP903-S2: a running broker that joins the ISR has every committed record in its current incarnation's log."""
+    """KIP903-S2: a running broker that joins the ISR has every committed record in its log."""
     joined = m.isr & ~newest(before).isr
     return all(
         has_committed(before, before.replica[broker])
@@ -325,7 +323,7 @@ def joining_replica_has_committed(before: State, after: State, c: C, m: AlterPar
 def joining_replica_covers_epoch_start(before: State, after: State, c: C, m: AlterPartition) -> bool:
     """Part of KIP903-S2: a running broker that joins the ISR has a log that reaches the start of its leader's epoch.
 
-    Does not apply once the requesting leader knows of another leader epoch.
+    Does not apply once the leader that requested the ISR has entered another leader epoch.
     """
     joined = m.isr & ~newest(before).isr
     leader = before.replica[m.leader]
@@ -339,7 +337,7 @@ def joining_replica_covers_epoch_start(before: State, after: State, c: C, m: Alt
 
 @step(on=controller_applies_alter_partition)
 def members_without_epoch_are_current(before: State, after: State, c: C, m: AlterPartition) -> bool:
-    """KIP903-S4: a member that stays in the ISR by a request without its epoch has not restarted since it joined."""
+    """KIP903-S4: an ISR member whose epoch is missing from an applied request has not restarted since it joined."""
     stayed = m.isr & newest(before).isr & before.ghost_stale
     return all(m.member_epoch[broker] != NONE or not bits.contains(stayed, broker) for broker in range(c.brokers))
 

@@ -15,7 +15,7 @@ def applied_images_exist(s: State, c: C) -> bool:
 def leader_epochs_have_one_leader(s: State, c: C) -> bool:
     """Along the controller's log, leader epochs never decrease, and each change of leader opens a new epoch.
 
-    A change to no leader counts as a change.
+    Losing the leader counts as a change.
     """
     return all(
         s.image[earlier].leader_epoch <= s.image[later].leader_epoch
@@ -52,10 +52,8 @@ def leaders_wait_for_no_answer(s: State, c: C) -> bool:
 
 @step()
 def high_watermark_is_held_when_it_rises(before: State, after: State, c: C) -> bool:
-    """G-S4: a leader advances its high watermark at most to what each member of its maximal ISR has fetched.
-
-    The leader's own log end is a limit too. The maximal ISR consists of the ISR and the members that a pending request
-    may add.
+    """G-S4: a leader advances its high watermark at most to the smallest fetch offset in its maximal ISR. The leader's
+    own log end is a limit too. The maximal ISR consists of the ISR and the members that a pending request may add.
     """
     return all(
         after.replica[leader].high_watermark <= after.replica[leader].end

@@ -1,11 +1,11 @@
-"""Liveness of the replication protocol, provided that messages arrive and brokers return.
+"""Liveness of the replication protocol, provided that messages arrive and crashed brokers restart.
 
 Fairness: every broker applies metadata, fetches, and acts on the responses that it gets. The controller answers every
-leader, and unfences brokers that may be unfenced. A broker whose process is down is started again; a shutdown ends.
-Faults, timeouts and operators' actions need not happen, such as fencing, crashes, ISR shrinks, elections, and the
-return of a failed directory. Only `normalize` makes a leader ignore a response that it no longer waits for. Without
-`normalize`, an ignored response would stay in flight forever, and the leader, which has one request in flight at a
-time, would never send another one.
+leader, and unfences brokers that may be unfenced. A broker whose process is down is started again, and a controlled
+shutdown ends. Fencing, crashes, ISR shrinks, elections and operators' actions need not happen, and a failed directory
+need not recover. Only `normalize` removes a response that the leader no longer waits for. Without `normalize`, such a
+response would stay in flight forever, and the leader, which has one request in flight at a time, would never send
+another request.
 """
 
 from fencepost.invariants.replication import has_record
@@ -66,7 +66,7 @@ def runs_unfenced(s: State, c: C, broker: int) -> bool:
 
 broker_returns = leads_to(
     "broker-returns",
-    "G-L1: a broker that was down eventually runs again and is unfenced (starting and registering are one step).",
+    "G-L1: a broker that was down eventually runs again and is unfenced.",
     when=is_down,
     then=runs_unfenced,
     fair=FAIR,
@@ -95,12 +95,12 @@ fenced_broker_is_unfenced = leads_to(
 
 
 def waits(s: State, c: C, leader: int, record: int) -> bool:
-    """A producer waits for the acknowledgement of this write."""
+    """A producer waits for the acknowledgement of the write."""
     return record != 0 and any(s.replica[leader].waiting[offset] == record for offset in range(c.max_records))
 
 
 def waits_no_more(s: State, c: C, leader: int, record: int) -> bool:
-    """No producer waits for the acknowledgement of this write."""
+    """No producer waits for the acknowledgement of the write."""
     return not waits(s, c, leader, record)
 
 
@@ -115,8 +115,7 @@ writes_are_answered = leads_to(
 )
 writes_wait_for_nobody_who_left = leads_to(
     "writes-wait-for-nobody-who-left",
-    "G-L3 without restarts, fencing, ISR shrinks or expired lag times: a write is answered even if another broker "
-    "has shut down.",
+    "G-L3 without restarts, fencing and ISR shrinks: a write is answered even if another broker has shut down.",
     when=waits,
     then=waits_no_more,
     fair=PROGRESS,
@@ -165,7 +164,7 @@ def has_no_pending_change(s: State, c: C, leader: int) -> bool:
 
 pending_change_is_settled = leads_to(
     "pending-change-is-settled",
-    "G-L5: an ISR change that a leader has requested is eventually settled, or the broker is no longer the leader.",
+    "G-L5: a leader eventually learns the outcome of each ISR change that it has requested, or stops leading.",
     when=has_pending_change,
     then=has_no_pending_change,
     fair=FAIR,
@@ -174,7 +173,7 @@ pending_change_is_settled = leads_to(
 
 
 def is_offline(s: State, c: C) -> bool:
-    """There is no leader, although some member of ISR or ELR is unfenced with its log directory online."""
+    """There is no leader, although a member of the ISR or ELR is unfenced and its log directory is online."""
     image = newest(s)
     return image.leader == NONE and (image.isr | s.elr) & ~image.fenced & ~s.offline != 0
 
@@ -198,15 +197,14 @@ offline_partition_is_led = leads_to(
 )
 partition_is_led_although_a_directory_failed = leads_to(
     "partition-is-led-although-a-directory-failed",
-    "G-L6c: a partition without a leader eventually gets one, once its brokers are back and the controller knows of "
-    "their log directories.",
+    "G-L6c: a partition without a leader eventually gets one, if all brokers restart and report their directories.",
     when=has_no_leader,
     then=has_leader,
     fair=(*FAIR, *DIRECTORIES),
 )
 partition_is_led_again = leads_to(
     "partition-is-led-again",
-    "G-L6b: a partition without a leader eventually gets one, once its brokers are back.",
+    "G-L6b: a partition without a leader eventually gets one, if all brokers restart.",
     when=has_no_leader,
     then=has_leader,
     fair=FAIR,
@@ -244,7 +242,7 @@ def is_up_to_date(s: State, c: C, broker: int) -> bool:
 
 metadata_converges = leads_to(
     "metadata-converges",
-    "G-L7: a running broker eventually applies all metadata or goes down, even if it is not allowed to shut down.",
+    "G-L7: a running broker eventually applies all metadata or crashes, even without a controlled shutdown.",
     when=is_behind,
     then=is_up_to_date,
     fair=FAIR,
@@ -254,7 +252,7 @@ metadata_converges = leads_to(
 
 
 def leads_no_more(s: State, c: C, broker: int) -> bool:
-    """A broker believes that it leads, and the controller has another leader or no leader."""
+    """A broker believes that it leads, but the controller's metadata has another leader or no leader."""
     return leads(s, broker) and newest(s).leader != broker
 
 
@@ -265,8 +263,7 @@ def knows_who_leads(s: State, c: C, broker: int) -> bool:
 
 deposed_leader_steps_down = leads_to(
     "deposed-leader-steps-down",
-    "B18: a deposed leader eventually stops leading, even if it is not allowed to shut down, so that clients are "
-    "redirected.",
+    "B18: a deposed leader eventually stops leading, even without a shutdown, so that clients are redirected.",
     when=leads_no_more,
     then=knows_who_leads,
     fair=FAIR,
@@ -276,7 +273,7 @@ deposed_leader_steps_down = leads_to(
 
 
 def is_unaware(s: State, c: C, leader: int, follower: int) -> bool:
-    """The follower does not know that some of its records are committed, although the leader serves it."""
+    """The leader serves the follower, which does not know that some of its records are committed."""
     r, f = s.replica[leader], s.replica[follower]
     return serves(s, c, leader, follower) and f.high_watermark < min(r.high_watermark, f.end)
 
@@ -299,14 +296,14 @@ followers_learn_the_high_watermark = leads_to(
 
 
 def is_left_out(s: State, c: C, broker: int) -> bool:
-    """An active broker is outside the ISR of a partition with a leader, and has an online replica of that partition."""
+    """An active broker with an online replica is outside the ISR, although the partition has a leader."""
     image = newest(s)
     out = image.isr | image.missing | s.offline
     return is_active(s, broker) and image.leader != NONE and not bits.contains(out, broker)
 
 
 def is_not_left_out(s: State, c: C, broker: int) -> bool:
-    """The broker is in the ISR, or has a reason not to be."""
+    """The broker is in the ISR, is not active, has no online replica, or the partition has no leader."""
     return not is_left_out(s, c, broker)
 
 
@@ -324,7 +321,7 @@ follower_rejoins = leads_to(
 def is_caught_up_again(s: State, c: C, broker: int) -> bool:
     """A restarted broker has caught up but is not in the ISR.
 
-    The broker has everything that its leader has committed, and the leader knows its new broker epoch.
+    The broker has every record that the leader has committed, and the leader knows the broker's new broker epoch.
     """
     image = newest(s)
     if not is_left_out(s, c, broker) or image.broker_epoch[broker] == 0 or not leads(s, image.leader):
@@ -349,7 +346,7 @@ restarted_broker_rejoins = leads_to(
 
 
 def is_settled(s: State, c: C, broker: int) -> bool:
-    """The broker is in the ISR and has everything that the leader has, or has a reason not to be."""
+    """The broker is in the ISR with all of the leader's records, or there is a reason that prevents this."""
     image = newest(s)
     if not is_active(s, broker) or image.leader == NONE or bits.contains(image.missing | s.offline, broker):
         return True
@@ -358,8 +355,7 @@ def is_settled(s: State, c: C, broker: int) -> bool:
 
 drops_until_settled = at_most(
     "drops-until-settled",
-    "The number of requests to shrink the ISR before an excluded follower is back in it with all of the leader's "
-    "records.",
+    "The number of requests to shrink the ISR until a removed follower has rejoined with all records.",
     costs={leader.leader_requests_shrink: 1},
     unit="requests to drop followers",
     when=is_left_out,

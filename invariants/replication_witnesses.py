@@ -1,7 +1,6 @@
-"""Witnesses on replication, checked on request: each operator's change and each of its effects is possible.
-
-These witnesses cover min ISR and ELR, reassignments, processes that follow before registration, late responses, log
-directories, and log starts.
+"""Witnesses on replication, checked only if named: operators' changes and their effects are possible. The witnesses
+cover min ISR and ELR, reassignments, processes that follow before registration, late responses, log directories, and
+log starts.
 """
 
 from fencepost.model.cluster.constants import C
@@ -35,13 +34,13 @@ def lower_is_enough(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def change_clears_the_elr(before: State, after: State, c: C) -> bool:
-    """A new min ISR makes eligible leader replicas ineligible."""
+    """A new min ISR clears the ELR."""
     return newest(after).raised != newest(before).raised and before.elr != 0 and after.elr == 0
 
 
 @sometimes
 def configs_are_published_apart(s: State, c: C) -> bool:
-    """A broker acts on a min ISR and a partition from different images."""
+    """A broker uses a min ISR and a partition state from different images."""
     return any(
         is_running(s, broker) and s.replica[broker].raised != local(s, broker).raised for broker in range(c.brokers)
     )
@@ -49,7 +48,7 @@ def configs_are_published_apart(s: State, c: C) -> bool:
 
 @sometimes
 def leader_goes_by_a_smaller_min_isr(s: State, c: C) -> bool:
-    """A leader with the newest ISR acts on a smaller min ISR than the controller."""
+    """A leader with the newest ISR uses a smaller min ISR than the controller."""
     return any(
         leads(s, broker)
         and s.replica[broker].isr == newest(s).isr
@@ -60,7 +59,7 @@ def leader_goes_by_a_smaller_min_isr(s: State, c: C) -> bool:
 
 @sometimes
 def stale_elr_elects(before: State, after: State, c: C) -> bool:
-    """A broker is elected from an ELR that remained when an operator turned ELR off."""
+    """A broker is elected from an ELR that was not cleared when an operator turned ELR off."""
     return (
         before.elr_disabled == 1 and newest(before).leader == NONE and bits.contains(before.elr, newest(after).leader)
     )
@@ -103,7 +102,7 @@ def reassignment_is_replaced(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def added_member_is_taken_back(before: State, after: State, c: C) -> bool:
-    """An operator cancels a reassignment that has already brought a replica into the ISR."""
+    """An operator cancels a reassignment after an added replica has joined the ISR."""
     return after.budget.cancels < before.budget.cancels and newest(before).isr & before.adding != 0
 
 
@@ -139,7 +138,7 @@ def fetch_without_epoch_counts(s: State, c: C) -> bool:
 
 @sometimes
 def unregistered_process_joins(before: State, after: State, c: C) -> bool:
-    """A replica whose process is not registered joins the ISR, because its predecessor is still registered."""
+    """A replica whose process is unregistered joins the ISR, because the broker's previous process is registered."""
     joined = newest(after).isr & ~newest(before).isr
     return any(bits.contains(joined, broker) and before.replica[broker].early != 0 for broker in range(c.brokers))
 
@@ -168,7 +167,7 @@ def late_answer_cuts_a_log(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def late_answer_brings_a_record(before: State, after: State, c: C) -> bool:
-    """A follower appends the record from a response of an earlier leader epoch."""
+    """A follower appends the record from a response from an earlier leader epoch."""
     return any(
         takes_late_answer(before, after, broker) and after.replica[broker].end > before.replica[broker].end
         for broker in range(c.brokers)
@@ -188,7 +187,7 @@ def late_answer_is_ignored(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def record_is_skipped(before: State, after: State, c: C) -> bool:
-    """A follower skips a record that its leader can only have received after sending the response."""
+    """A follower skips a record that entered its leader's log only after the leader had sent the response."""
     return any(
         before.replica[broker].answer.record != 0
         and before.replica[broker].answer.epoch > local(before, broker).leader_epoch
@@ -210,7 +209,7 @@ def offline_replica_leaves_the_isr(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def new_directory_is_assigned(before: State, after: State, c: C) -> bool:
-    """A broker that has registered without its replica's directory reports the directory of its new log."""
+    """A broker that registered without its replica's directory reports the directory of the new log."""
     assigned = before.offline & ~after.offline
     return any(is_running(before, broker) and bits.contains(assigned, broker) for broker in range(c.brokers))
 
@@ -220,7 +219,7 @@ def new_directory_is_assigned(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def follower_begins_at_the_log_start(before: State, after: State, c: C) -> bool:
-    """A follower drops a log that ends below its leader's log start, and restarts there."""
+    """A follower drops a log that ends below its leader's log start, and restarts at that log start."""
     return any(
         after.replica[broker].start > before.replica[broker].end and is_running(before, broker)
         for broker in range(c.brokers)

@@ -8,12 +8,12 @@ from enum import StrEnum
 
 
 class Profile(StrEnum):
-    """The part of the catalogue to run. Each level includes the previous ones."""
+    """The part of the catalogue to run. Each profile includes the smaller profiles."""
 
     QUICK = "quick"
-    """A selection that shows every protocol and takes minutes."""
+    """A selection that includes every protocol and takes minutes."""
     CI = "ci"
-    """The whole catalogue with constants that are small enough for a build."""
+    """All runs that are small enough for a continuous build."""
     FULL = "full"
     """Sizes that may take hours."""
 
@@ -37,13 +37,13 @@ class Run:
     worst: Mapping[str, int | str] = field(default_factory=dict)
     """Maximum cost for at-most properties: a number, `unbounded` or `never`."""
     properties: tuple[str, ...] = ()
-    """Properties to evaluate; if empty, all properties of the protocol except those that must be requested."""
+    """Properties to evaluate; if empty, all properties of the protocol except those in `on_request`."""
     compact: bool = False
     why: str = ""
     title: str = ""
-    """Name of the run within its protocol, if a name made of its constants would be too long."""
+    """Name of the run within its protocol; if empty, the values of its constants."""
     trace: Mapping[str, str] = field(default_factory=dict)
-    """Archived traces whose names do not follow from protocol and property: file name by property."""
+    """File names of archived traces that are not named after protocol and property, by property."""
     serves: str = ""
     """Purpose of the run, used if no entry names the run."""
 
@@ -54,13 +54,13 @@ class Run:
 
     @property
     def short_name(self) -> str:
-        """Return the name without the protocol's: version and title, by which entries refer to the run."""
+        """Return the version and the title, by which entries refer to the run."""
         values = self.title or "/".join(str(value) for value in self.constants.values())
         return " ".join(part for part in (self.version, values) if part)
 
     @property
     def traces(self) -> dict[str, str]:
-        """Return the file name of each violated property's archived trace. Some runs do not have one."""
+        """Return the file name of each violated property's trace, which is not archived for every run."""
         return {name: self.trace.get(name, f"{self.protocol}-{name}.trace") for name in self.violated}
 
 
@@ -80,7 +80,7 @@ class Case:
 
     @property
     def worst(self) -> int | str | None:
-        """Return the greatest cost, if pinned."""
+        """Return the pinned greatest cost, if there is one."""
         return self.run.worst.get(self.prop)
 
     @property
@@ -112,17 +112,17 @@ class Evidence:
     cases: tuple[Case, ...]
     answer: str = ""
     verdict: str = ""
-    """For a hypothesis, confirmed or refuted. For a guarantee that the protocol violates, broken."""
+    """`confirmed` or `refuted` for a hypothesis; `broken` for a guarantee that the protocol violates."""
     gap: str = ""
     """A known gap: why the entry is unsettled or only partly settled."""
     avoid: str = ""
-    """For a hypothesis: a workaround for operators until it is fixed."""
+    """For a hypothesis: a workaround for operators until the bug is fixed."""
     classes: Mapping[str, str] = field(default_factory=dict)
     """The expected verdict for each release, using that release's own classes: `holds`, `differs` or `not built`."""
     releases: tuple[str, ...] = ()
-    """For a hypothesis that was observed in Kafka before a model covered it: the affected releases, such as `4.1`."""
+    """For a bug that was observed in Kafka before a model covered it: the affected releases, such as `4.1`."""
     driven: tuple[str, ...] = ()
-    """For a hypothesis without a model: the patch releases whose classes showed it in unarchived histories."""
+    """For a hypothesis that no model covers: the patch releases whose classes showed the bug."""
     harm: str = ""
     """For a hypothesis that no model covers: `lost`, `out` or `leaderless`, as reported by `fencepost reproduce`."""
     without_elr: str = ""

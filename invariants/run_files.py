@@ -92,7 +92,7 @@ class Runs:
         return {run.name: constants_of(run) for run in self.all}
 
     def twins(self, run: Run, switch: set[str]) -> dict[str, int]:
-        """Return the runs that differ only in `switch`, each with the number of constants that differ."""
+        """Return the runs that differ only in constants of `switch`, each with the number of constants that differ."""
         found = {}
         mine = self._constants[run.name]
         for name, other in self.by_protocol[run.protocol].items():

@@ -31,12 +31,12 @@ def pairs(text: str) -> Iterator[tuple[str, str]]:
     for item in words(text):
         first, _, last = item.rpartition(" ")
         if not first:
-            raise UsageError(f"{item!r} is a single word, but two words are needed: write {item + ' ...'!r}.")
+            raise UsageError(f"{item!r} is a single word, but a name and a value are needed: write {item + ' ...'!r}.")
         yield first, last
 
 
 def words(text: str) -> list[str]:
-    """Return the items between commas, without line breaks."""
+    """Return the comma-separated items of a text, without line breaks."""
     return [" ".join(item.split()) for item in text.split(",") if item.strip()]
 
 
@@ -217,7 +217,7 @@ class Row:
         return (*out, *never)
 
     def _is_out(self, text: str, values: Mapping[str, int]) -> bool:
-        """Return whether all conditions of one of the alternatives hold."""
+        """Return whether one of the alternatives holds, that is, all its conditions."""
         return any(all(self._is_met(word, values) for word in part.split()) for part in text.split(";"))
 
     def _is_met(self, word: str, values: Mapping[str, int]) -> bool:

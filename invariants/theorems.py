@@ -1,7 +1,7 @@
-"""Theorems: properties proved by induction, with lemmas, and a broken twin for which the proof must fail.
+"""Theorems: properties proved by induction, each with a variant of the protocol for which the proof must fail.
 
-A lemma is a predicate over states that the protocol satisfies and that makes a conjunction inductive. A lemma is not
-one of Kafka's guarantees, so `check` does not evaluate it; `prove` finds it by its name.
+A lemma is a predicate over states that the protocol satisfies and that makes a conjunction inductive. Lemmas are not
+guarantees of Kafka, so `check` does not evaluate them; `prove` finds a lemma by its name.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ WIDEST = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class Twin:
-    """The same theorem with one rule removed: a step of `action` must then violate the induction. Constants or a
-    modified machine remove the rule. For a theorem about every state, `action` is the violated property.
+    """A theorem with one rule removed: a step of `action` must then violate the induction. The rule is removed by
+    constants or by a modified machine. For a theorem about every state, `action` is the violated property.
     """
 
     rule: str
@@ -45,8 +45,8 @@ class Twin:
 class Theorem:
     """A proof in the catalogue: `goals` follow by induction, together with `lemmas`, for every value of `unbounded`.
 
-    `everywhere` means that the theorem is about every state of the domains, without any step; `havoc_loops` means that
-    loops that `unbounded` makes unbounded may write any value.
+    `everywhere` means that the theorem is about all values of the state's fields, not about steps; `havoc_loops` means
+    that loops that `unbounded` makes unbounded may write any value.
     """
 
     name: str
@@ -87,7 +87,7 @@ LEMMAS: dict[str, tuple[Property, ...]] = {
 _EPOCHS: dict[str, int | None] = dict.fromkeys(("max_leader_epoch", "max_records"))
 _OFFSETS: dict[str, int | None] = _EPOCHS | {"log_size": None}
 _LONGEST = WIDEST - 4
-"""Number of records in the longest quorum log whose offsets fit into 64 bits: with 3 records that start epochs, the log
+"""Number of records in the longest quorum log whose offsets fit into 64 bits: 3 more records start epochs, so the log
 ends at 2**63 - 2.
 """
 _BUDGETS: dict[str, int | None] = dict.fromkeys(
@@ -114,7 +114,7 @@ _ONE_LEADER_KNOWS = (
     "leaders-wait-for-no-answer",
 )
 _EVERY_PAIRING = {"version_18": 0b101}
-"""Nodes 0 and 2 support Fetch version 18, nodes 1 and 3 do not: leaders and followers of both kinds meet."""
+"""Nodes 0 and 2 support Fetch version 18, nodes 1 and 3 do not, so every pairing of leader and follower occurs."""
 _LEADERS = ("quorum-is-the-last-decision", "beliefs-are-decisions")
 
 THEOREMS: tuple[Theorem, ...] = (
@@ -124,7 +124,11 @@ THEOREMS: tuple[Theorem, ...] = (
         "kip320",
         ("high-watermark-is-in-the-log",),
         _OFFSETS,
-        Twin("the leader has what it commits", "leader-increase-high-watermark", machine=broken.LEADER_NOT_COUNTED),
+        Twin(
+            "the leader has every record that it commits",
+            "leader-increase-high-watermark",
+            machine=broken.LEADER_NOT_COUNTED,
+        ),
         lemmas=_LEADERS,
         constants=_THREE,
         havoc_loops=True,
@@ -160,7 +164,7 @@ THEOREMS: tuple[Theorem, ...] = (
         ("strong-isr",),
         _EPOCHS,
         Twin(
-            "followers truncate where the logs part",
+            "followers truncate where the logs diverge",
             "become-follower-and-truncate",
             machine=broken.TRUNCATES_TO_HIGH_WATERMARK,
         ),
@@ -175,7 +179,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "replication",
         ("one-leader-per-epoch",),
         _BUDGETS,
-        Twin("a new leader comes with a new epoch", "controller-fences-broker", {"election_opens_epoch": 0}),
+        Twin("every new leader starts a new epoch", "controller-fences-broker", {"election_opens_epoch": 0}),
         lemmas=("applied-images-exist", "leader-epochs-have-one-leader"),
         constants=_BROKERS,
         havoc_loops=True,
@@ -183,7 +187,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "replication-high-watermark",
-        "A leader's high watermark never falls within its epoch, and no high watermark is beyond the end of its log.",
+        "A leader's high watermark never decreases within its epoch, and no high watermark is beyond the end of its "
+        "log.",
         "replication",
         ("leader-high-watermark-never-falls", "high-watermark-is-in-the-log"),
         _BUDGETS,
@@ -224,8 +229,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "kip1166-parking",
-        "If the field is missing, a fetch is parked exactly as before; otherwise -1 and stale, current and later "
-        "high watermarks are distinguished; both formulations of the rule agree.",
+        "If HighWatermark is missing, a fetch is parked as before KIP-1166; otherwise, the rule distinguishes -1, "
+        "stale, current and later high watermarks.",
         "quorum",
         tuple(item.name for item in quorum_lemmas.LEMMAS),
         {"max_records": _LONGEST},
@@ -236,8 +241,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "kip951-leader-epochs",
-        "The leader epoch that a client uses for a topic never falls, whichever hints and metadata responses it "
-        "gets, in any order.",
+        "The leader epoch that a client uses for a topic never decreases, whichever hints and metadata responses "
+        "arrive, in any order.",
         "leader-discovery",
         ("leader-epochs-never-fall", "stale-metadata-leaves-the-leader"),
         dict.fromkeys(("elections", "restarts")),
@@ -248,7 +253,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "token-store-algebra",
-        "`later` is associative, commutative and idempotent, unknown is its unit, and the same is true of the store.",
+        "`later` is associative, commutative and idempotent, an unknown offset is its unit, and storing contexts has "
+        "these properties too.",
         alone.MACHINE.name,
         tuple(item.name for item in token_store.PROPERTIES),
         {"offsets": WIDEST},
@@ -257,7 +263,7 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "token-store-grows",
-        "The offset of a store never falls, and its cluster id never changes once it is set.",
+        "The offset of a store never decreases, and the store's cluster id never changes once it is set.",
         "metadata-reads",
         ("stores-only-grow",),
         dict.fromkeys(("offsets", "restarts", "foreign_contexts", "wrong_contexts", "rebuilds")),

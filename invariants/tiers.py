@@ -12,18 +12,18 @@ def is_deleted(s: State, r: Replica, offset: int) -> bool:
 
 
 def is_kept(s: State, r: Replica, offset: int) -> bool:
-    """Return whether a record of a log is on its disk or in the tier."""
+    """Return whether a record of a log is on the replica's disk or in the tier."""
     return offset >= r.first or in_tier(s, r.log[offset].epoch, offset)
 
 
 def is_read(s: State, r: Replica, offset: int) -> bool:
-    """Return whether a record can be read: on disk from the local log start on, in the tier below it."""
+    """Return whether a record can be read, from the disk or, if it is below the local log start, from the tier."""
     return offset >= r.first if offset >= r.local else in_tier(s, r.log[offset].epoch, offset)
 
 
 @always
 def committed_records_are_kept(s: State, c: C) -> bool:
-    """TS-S1: a committed record of the leader's log is on its disk or in the tier, unless it was deleted on purpose."""
+    """TS-S1: a committed record is on the leader's disk or in the tier, unless it was deleted on purpose."""
     if s.leader == NONE:
         return True
     r = s.replica[s.leader]
@@ -61,19 +61,19 @@ def log_starts_follow_deletions(s: State, c: C) -> bool:
 
 @always
 def log_starts_are_looked_up(s: State, c: C) -> bool:
-    """TS-S5: once a leader has read the tier's metadata or deleted from the tier, its log starts at what remains."""
+    """TS-S5: after a leader has read the tier's metadata or deleted from the tier, its log starts at what remains."""
     return not s.ghost_low
 
 
 @sometimes
 def record_is_in_the_tier_alone(s: State, c: C) -> bool:
-    """A record of the leader's log is in the tier, and no longer on its disk."""
+    """A record of the leader's log is in the tier, and no longer on the leader's disk."""
     return s.leader != NONE and s.replica[s.leader].start < s.replica[s.leader].first
 
 
 @sometimes
 def follower_is_rebuilt_from_the_tier(s: State, c: C) -> bool:
-    """A follower has records that were never on its disk."""
+    """A follower has rebuilt its log with records that were never on its disk."""
     return any(
         not leads(s, broker) and s.replica[broker].start < s.replica[broker].first > s.replica[broker].tiered
         for broker in range(c.brokers)
@@ -90,7 +90,7 @@ def retention_deletes_in_the_tier(s: State, c: C) -> bool:
 
 @sometimes
 def copy_is_left_half_done(s: State, c: C) -> bool:
-    """A copy was started that no broker will complete."""
+    """The tier contains a copy that no broker will complete."""
     return any(
         s.tier[epoch].segment[offset].begun > 0 for epoch in range(c.leader_epochs) for offset in range(c.log_size)
     )
@@ -98,7 +98,7 @@ def copy_is_left_half_done(s: State, c: C) -> bool:
 
 @sometimes
 def epochs_differ_in_the_tier(s: State, c: C) -> bool:
-    """The tier has a record that was replaced by another one in the leader's log."""
+    """The tier contains a record that differs from the leader's record at the same offset."""
     if s.leader == NONE:
         return False
     r = s.replica[s.leader]
@@ -113,7 +113,7 @@ PROPERTIES = properties_in(globals())
 
 
 def has_forgotten(s: State, c: C, broker: int) -> bool:
-    """Return whether the leader does not know some segments of its log in the tier, so that its disk fills up."""
+    """Return whether the leader does not know that some segments of its log are in the tier."""
     r = s.replica[broker]
     return leads(s, broker) and r.tiered < find_tiered(s, c, r)
 

@@ -1,4 +1,4 @@
-"""Properties of the token store alone, on which the clients' reads rely."""
+"""Properties of a client's token store, without the rest of the protocol."""
 
 from fencepost.model.clients.tokens.alone import C, State, agree, is_same
 from fencepost.model.clients.tokens.store import clashes, is_unknown, later
@@ -8,7 +8,7 @@ from fencepost.model.language.actions import properties_in
 
 @always
 def order_means_nothing(s: State, c: C) -> bool:
-    """Contexts that do not conflict result in the same store in any order: `later` is associative and commutative."""
+    """The order in which contexts are stored does not matter, unless they are from different clusters."""
     return not agree(s) or is_same(s.in_order, s.in_other_order)
 
 
@@ -30,21 +30,21 @@ def store_is_the_latest(s: State, c: C) -> bool:
 
 @always
 def unknown_is_the_unit(s: State, c: C) -> bool:
-    """Unknown contexts change nothing, and an unknown store takes the first known one; `later` behaves alike."""
+    """An unknown context does not change the store, and an empty store adopts the first known context."""
     only_first = is_unknown(s.given[1].cluster) and is_unknown(s.given[2].cluster)
     return not only_first or is_same(s.in_order, s.given[0])
 
 
 @always
 def cluster_is_that_of_the_first(s: State, c: C) -> bool:
-    """A store's cluster id is that of the first known context, whatever comes later."""
+    """A store keeps the cluster id of the first known context."""
     return is_unknown(s.given[0].cluster) or s.in_order.cluster == s.given[0].cluster
 
 
 @always
 def later_is_a_semilattice(s: State, c: C) -> bool:
-    """`later` of offsets is associative, commutative and idempotent, with NONE (the offset of an unknown context) as
-    unit.
+    """On offsets, `later` is associative, commutative and idempotent, with the unit NONE, the offset of an unknown
+    context.
     """
     a, b, d = s.given[0].token, s.given[1].token, s.given[2].token
     return (

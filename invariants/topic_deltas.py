@@ -1,4 +1,4 @@
-"""Topic images: an image agrees with the log, regardless of the deltas, and each directory is assigned or dropped."""
+"""Properties of topic images: images agree with the metadata log, and replicas' directories are eventually assigned."""
 
 from fencepost.model.language import NONE, always, bits, leads_to, sometimes, weak
 from fencepost.model.language.actions import properties_in
@@ -7,14 +7,14 @@ from fencepost.model.topics.machine import C, State, Topic, broker_assigns_direc
 
 @always
 def images_follow_the_log(s: State, c: C) -> bool:
-    """TD-S1: the broker's image with its delta contains exactly the topic that the metadata log contains."""
+    """TD-S1: applying the broker's delta to its image results in exactly the topic that the metadata log contains."""
     applied = s.image if s.delta.broken else (s.image & ~s.delta.deleted) | s.delta.changed
     return applied == (0 if s.topic == NONE else bits.only(s.topic))
 
 
 @always
 def created_topics_exist(s: State, c: C) -> bool:
-    """TD-S2: a topic that a delta lists as created exists after the delta."""
+    """TD-S2: a topic that a delta lists as created exists in the metadata log."""
     return s.delta.created in (NONE, s.topic)
 
 
@@ -34,18 +34,18 @@ PROPERTIES = properties_in(globals())
 
 
 def is_unassigned(s: State, c: C, topic: int) -> bool:
-    """Return whether the broker has yet to report the directory of a replica."""
+    """Return whether the broker has not yet reported the directory of the topic's replica."""
     return bits.contains(s.unassigned, topic)
 
 
 def is_not_unassigned(s: State, c: C, topic: int) -> bool:
-    """Return whether the broker has nothing to report about a topic."""
+    """Return whether the broker has reported the directory of the topic's replica, or need not report it."""
     return not is_unassigned(s, c, topic)
 
 
 assignments_end = leads_to(
     "assignments-end",
-    "TD-L1: each replica's directory is eventually assigned, or the topic is deleted and the broker drops the replica.",
+    "TD-L1: each replica's directory is eventually assigned, or the replica is dropped with its topic.",
     when=is_unassigned,
     then=is_not_unassigned,
     fair=(weak(broker_publishes), weak(broker_assigns_directory, each="topic")),

@@ -27,7 +27,7 @@ def acknowledged(s: State, c: C) -> int:
 
 
 def readable(s: State, c: C) -> int:
-    """Return the records that the leader serves to consumers, in order; none while no leader knows that it leads."""
+    """Return the records that the leader serves to consumers, in order; empty while no leader knows that it leads."""
     if not has_current_leader(s):
         return NONE
     r = s.replica[newest(s).leader]
@@ -51,7 +51,7 @@ def quorum_isr(s: base.State, c: base.C) -> int:
 
 
 def leader_shows(s: base.State, c: base.C) -> int:
-    """Return the records that the leader serves to consumers, in order; none while it does not know that it leads."""
+    """Return the records that the leader serves to consumers, in order; empty unless the leader knows that it leads."""
     if s.quorum.leader == NONE or not base.is_true_leader(s, s.quorum.leader):
         return NONE
     r = s.replica[s.quorum.leader]

@@ -1,5 +1,5 @@
-"""The delay and the cost of propagating a high watermark: K392-Q1, K392-Q1b, and whether a follower is ever ahead. A
-maximum wait is replica.fetch.wait.max.ms, or a consumer's fetch.max.wait.ms; two messages make a round trip.
+"""Properties of the propagation of a high watermark: its delay (K392-Q1) and its cost (K392-Q1b). The maximum wait is
+replica.fetch.wait.max.ms, or fetch.max.wait.ms for a consumer. A round trip is two messages.
 """
 
 from fencepost.model.consumers.propagation.constants import C
@@ -52,7 +52,7 @@ def committed_record_is_hidden(s: State, c: C) -> bool:
 
 
 def is_committed(s: State, c: C, offset: int) -> bool:
-    """Return whether the leader knows that the record at `offset` is committed, and the follower does not know this."""
+    """Return whether the leader knows that the record at `offset` is committed, but the follower does not."""
     return s.high_watermark <= offset < s.leader_high_watermark
 
 
@@ -62,7 +62,7 @@ def is_known(s: State, c: C, offset: int) -> bool:
 
 
 def is_unread(s: State, c: C, offset: int) -> bool:
-    """Return whether the follower knows that the record at `offset` is committed, and its consumer has not read it."""
+    """Return whether the follower knows of the commit of the record at `offset`, but the consumer has not read it."""
     return c.consumer and s.position <= offset < s.high_watermark
 
 
@@ -72,7 +72,7 @@ def is_read(s: State, c: C, offset: int) -> bool:
 
 
 def has_just_begun(s: State, c: C) -> bool:
-    """Return whether nothing was appended, and the first fetch is in flight."""
+    """Return whether no record was appended, and the first fetch is in flight."""
     return s.leader_end == 0 and s.fetch.phase == Phase.SENT
 
 
@@ -95,7 +95,7 @@ messages_until_known = at_most(
 
 waits_until_known = at_most(
     "waits-until-known",
-    "K392-Q1: no fetch waits for the maximum time between a commit and the moment when the follower learns of it.",
+    "K392-Q1: a follower learns of a commit without any fetch being parked for the maximum wait.",
     costs={parked_fetch_times_out: 1},
     unit="maximum waits",
     bound=0,
@@ -107,7 +107,7 @@ waits_until_known = at_most(
 
 waits_until_read = at_most(
     "waits-until-read",
-    "K392-Q1: once the follower knows of a commit, a consumer that fetches from it does not wait for the maximum wait.",
+    "K392-Q1: once the follower knows of a commit, a consumer gets the record without the maximum wait.",
     costs={consumer_fetch_times_out: 1},
     unit="maximum waits",
     bound=0,
@@ -119,8 +119,7 @@ waits_until_read = at_most(
 
 fetches_in_all = at_most(
     "fetches-in-all",
-    "K392-Q1b: the follower sends at most two fetches per record, plus one that opens the session and one that is "
-    "parked.",
+    "K392-Q1b: the follower sends at most two fetches per record, one to open the session, and one that is parked.",
     costs={leader_gets_fetch: 1},
     unit="fetches",
     bound=C.records * 2 + C.losses + 2,
@@ -132,7 +131,7 @@ fetches_in_all = at_most(
 
 no_fetch_without_records = at_most(
     "no-fetch-without-records",
-    "B27: the follower sends one fetch per record, plus one that is parked.",
+    "B27: the follower sends at most one fetch per record, and one that is parked.",
     costs={leader_gets_fetch: 1},
     unit="fetches",
     bound=C.records + C.losses + 1,
