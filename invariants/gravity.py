@@ -30,8 +30,8 @@ _CONSEQUENCES = {
     "follower_reads.reads_are_repeatable": "A consumer can read two records at one offset",
     "follower_reads.nothing_is_skipped": "A consumer can skip a committed record",
     "metadata_reads.own_writes_are_read": "A client may not read its own write",
-    "metadata_reads.reads_are_monotonic": "Metadata that a client reads can be older than metadata that it read before",
-    "metadata_reads.deliveries_are_monotonic": "Metadata that a client reads can be older than metadata that it read before",
+    "metadata_reads.reads_are_monotonic": "A client can read older metadata than it read before",
+    "metadata_reads.deliveries_are_monotonic": "A client can read older metadata than it read before",
 }  # fmt: skip
 """Consequences of violating a property, most severe first, by the names of its module in `fencepost.invariants` and
 function. The keys are names, so that no module needs to be imported.

@@ -194,7 +194,7 @@ def high_watermarks_never_fall(before: State, after: State, c: C) -> bool:
 
 @always
 def brokers_apply_what_is_committed(s: State, c: C) -> bool:
-    """G-S12: every broker's metadata is that of a prefix of the committed log. Applies only if brokers apply records."""
+    """G-S12: every broker's metadata is a prefix of the committed log. Applies only if brokers apply records."""
     return all(n.applied <= min(n.end, s.ghost_committed_end) and holds_committed(s, n, n.applied) for n in s.node)
 
 

@@ -1,7 +1,7 @@
 """Sizes, budgets and switches of the replication model.
 
-A switch that is on by default is one of Kafka's checks or rules; turning it off restores the bug that it prevents. A
-switch that is off by default adds a feature, or a behaviour that Kafka has but should not have.
+A switch that is on by default is one of Kafka's checks or rules; turning a switch off restores the bug that it
+prevents. A switch that is off by default adds a feature, or a behaviour that Kafka has but should not have.
 """
 
 from enum import IntEnum
@@ -38,8 +38,8 @@ class Rollback(IntEnum):
 class FencedAnswers(IntEnum):
     """When a follower stops fetching until the next epoch because its leader reports a fenced epoch.
 
-    CHECKED: unless it has already entered a later epoch. IGNORED: never. The behaviour is the same, because no leader
-    serves the follower before the next epoch.
+    CHECKED: unless the follower has already entered a later epoch. IGNORED: never. CHECKED and IGNORED behave alike,
+    because no leader serves the follower before the next epoch.
     """
 
     IGNORED = 0
@@ -48,7 +48,7 @@ class FencedAnswers(IntEnum):
 
 
 class Field(IntEnum):
-    """The HighWatermark field of followers' fetches (KIP-1166): absent (2^63-1), the follower's, or unknown (-1)."""
+    """The field HighWatermark in followers' fetches (KIP-1166): absent (2^63-1), the follower's, or unknown (-1)."""
 
     ABSENT = 0
     OWN = 1
@@ -79,7 +79,7 @@ class UncleanShutdown(IntEnum):
 
 
 class Checkpoint(IntEnum):
-    """The high watermark after a restart."""
+    """The high watermark of a log after a restart."""
 
     LAST = 0
     ANY = 1
@@ -89,8 +89,8 @@ class Checkpoint(IntEnum):
 class Completion(IntEnum):
     """The replicas that must be in the ISR before a reassignment completes.
 
-    Either all remaining replicas (KAFKA-15665); only the added ones, as before that; or the added ones, but all
-    remaining ones if the number of replicas decreases (KAFKA-19975).
+    Either all remaining replicas (KAFKA-15665); only the added replicas (before KAFKA-15665); or the added replicas,
+    but all remaining replicas if the number of replicas decreases (KAFKA-19975).
     """
 
     ALL_TARGETS = 0
@@ -111,8 +111,8 @@ class Publishing(IntEnum):
 class Judging(IntEnum):
     """The min ISR by which the controller decides which replicas enter the ELR.
 
-    OWN: the controller's. SMALLER: the smaller of its own and the requesting leader's. HEARTBEATS: the smallest that
-    any broker may still act on, because heartbeats report which metadata a broker has applied.
+    OWN: the controller's. SMALLER: the smaller of the controller's and the requesting leader's. HEARTBEATS: the
+    smallest that any broker may still use, because heartbeats report which metadata a broker has applied.
     """
 
     OWN = 0
@@ -124,15 +124,15 @@ class C(Constants):
     """Constants of the replication model."""
 
     # sizes
-    brokers = shape(
-        3, low=2, high=5, meaning="brokers, each with a replica of the one partition (except the `spare` ones)"
-    )
+    brokers = shape(3, low=2, high=5, meaning="brokers, each with a replica of the partition (except `spare` brokers)")
     max_records = capacity(1, low=0, high=4, room=2, meaning="records that producers write in total")
-    metadata_lag = capacity(3, low=1, high=24, room=3, meaning="controller records that a running broker may be behind")
+    metadata_lag = capacity(
+        3, low=1, high=24, room=3, meaning="number of controller records by which a running broker may lag"
+    )
     alter_partitions = capacity(2, low=1, high=6, room=2, meaning="AlterPartition messages in flight")
-    late_fetches = capacity(1, low=0, high=4, room=1, meaning="fetch requests that outlive their sender, at a time")
+    late_fetches = capacity(1, low=0, high=4, room=1, meaning="fetch requests in flight whose sender has stopped")
     late_answers = capacity(
-        0, low=0, high=2, meaning="answers to fetches that outlive their follower's leader epoch, at a time"
+        0, low=0, high=2, meaning="fetch answers in flight from an earlier leader epoch than the follower's"
     )
     max_leader_epoch = bound(2, low=0, high=12, meaning="last leader epoch; the first is 0")
 
@@ -140,11 +140,11 @@ class C(Constants):
     crashes = bound(1, low=0, high=4, meaning="crashes")
     clean_stops = bound(0, low=0, high=4, meaning="controlled shutdowns")
     fences = bound(1, low=0, high=6, meaning="times that the controller fences a broker")
-    shrinks = bound(1, low=0, high=4, meaning="times that a leader asks to shrink the ISR")
-    lags = bound(0, low=0, high=2, meaning="times that a follower lags for too long (with waits_for_joining)")
+    shrinks = bound(1, low=0, high=4, meaning="times that a leader requests an ISR shrink")
+    lags = bound(0, low=0, high=2, meaning="times that a follower lags for too long (used with waits_for_joining)")
     elections = bound(0, low=0, high=4, meaning="preferred leader elections")
-    disk_swaps = bound(0, low=0, high=2, meaning="logs that vanish under a running broker")
-    directory_failures = bound(0, low=0, high=2, meaning="log directories that fail under a running broker (KIP-858)")
+    disk_swaps = bound(0, low=0, high=2, meaning="logs that are lost while their broker runs")
+    directory_failures = bound(0, low=0, high=2, meaning="log directories that fail while their broker runs (KIP-858)")
     directory_removals = bound(0, low=0, high=2, meaning="log directories that are removed from log.dirs (KIP-858)")
     disk_replacements = bound(0, low=0, high=2, meaning="disks that are replaced by empty ones while a broker is down")
     directories = bound(
@@ -157,9 +157,7 @@ class C(Constants):
         0, low=0, high=4, meaning="records that each replica may delete by retention, counted from the first"
     )
     resends = bound(0, low=0, high=2, meaning="AlterPartition requests that are resent on another connection")
-    reassignments = bound(
-        0, low=0, high=4, meaning="times that an operator starts a reassignment, or replaces the current one"
-    )
+    reassignments = bound(0, low=0, high=4, meaning="times that an operator starts or replaces a reassignment")
     cancels = bound(0, low=0, high=3, meaning="times that an operator cancels a reassignment")
     raises = bound(0, low=0, high=2, meaning="times that an operator raises min ISR by one")
     lowers = bound(0, low=0, high=2, meaning="times that an operator lowers min ISR by one")
@@ -169,20 +167,23 @@ class C(Constants):
     least_replicas = bound(
         0, low=0, high=5, meaning="minimum number of replicas that operators leave the partition (always at least one)"
     )
-    spare = bound(0, low=0, high=4, meaning="movable brokers that initially have no replica, counted from the last")
+    spare = bound(0, low=0, high=4, meaning="movable brokers without an initial replica, counted from the last")
 
     # initial state
     initial_leader = bound(0, low=0, high=4, meaning="initial leader; broker 0 is the preferred one")
-    initial_isr = bound(4, low=1, high=5, meaning="initial in-sync replicas: the leader, then the lowest-numbered ones")
+    initial_isr = bound(
+        4, low=1, high=5, meaning="number of initial in-sync replicas: the leader, then the lowest-numbered brokers"
+    )
     min_isr = bound(1, low=1, high=5, meaning="min.insync.replicas")
 
     # faults
     loss = choice(Loss.OUTSIDE_ISR, meaning="brokers whose crash may lose records: none, outside-isr, any")
-    partial_loss = switch(default=False, meaning="a crash may lose any suffix, not only the whole log")
+    partial_loss = switch(default=False, meaning="a crash may lose any suffix of a log, not only the whole log")
     restart_high_watermark = choice(Checkpoint.LAST, meaning="high watermark after a restart: last, any, log-start")
 
     log_start_flushed = switch(
-        default=True, meaning="a log start is on disk as soon as it moves; Kafka writes it once a minute"
+        default=True,
+        meaning="a change of a log start is checkpointed at once; Kafka checkpoints log starts once a minute",
     )
 
     # follower and leader logs
@@ -201,30 +202,30 @@ class C(Constants):
         Epochless.ACCEPTED, meaning="fetches without a broker epoch are: accepted (HYP-15), ineligible, refused"
     )
     diverging_fetch_counts = switch(
-        default=False, meaning="a diverging fetch updates the follower's state (KAFKA-13141)"
+        default=False, meaning="a diverging fetch updates the leader's view of the follower (KAFKA-13141)"
     )
     high_watermark_before_truncation = switch(
-        default=False, meaning="a diverging answer moves the high watermark first (KAFKA-14704)"
+        default=False, meaning="a follower adopts a diverging answer's high watermark before it truncates (KAFKA-14704)"
     )
     last_epoch_lost_on_empty = switch(
-        default=False, meaning="an empty answer drops the last fetched epoch (KAFKA-15510)"
+        default=False, meaning="an empty answer resets the follower's last fetched epoch (KAFKA-15510)"
     )
     answers_match_epoch = switch(
         default=True, meaning="a follower accepts only answers to fetches from its own leader epoch (KAFKA-18991)"
     )
     divergence_judged_apart = switch(
-        default=False, meaning="a follower truncates its log some time after checking the answer that says where"
+        default=False, meaning="a follower checks a diverging answer and truncates in separate steps"
     )
     records_read_late = switch(
         default=False, meaning="an answer's records are read from the log when they are sent (KAFKA-18723)"
     )
     later_epochs_skipped = switch(
-        default=True, meaning="a follower skips such records if their leader epoch is later than its own (KAFKA-18723)"
+        default=True, meaning="a follower skips fetched records whose leader epoch is later than its own (KAFKA-18723)"
     )
     epoch_start_recorded = switch(default=True, meaning="a new leader records where its epoch starts (KAFKA-7415)")
     fenced_answers = choice(
         FencedAnswers.IGNORED,
-        meaning="an answer that fences a truncation query is: ignored, checked, trusted (KAFKA-7786)",
+        meaning="the answer FENCED_LEADER_EPOCH to a truncation query is: ignored, checked, trusted (KAFKA-7786)",
     )
     fetches_report = choice(Field.ABSENT, meaning="the field HighWatermark in fetches (KIP-1166): absent, own, unknown")
 
@@ -233,31 +234,39 @@ class C(Constants):
         meaning="a follower that truncates its log below its checkpointed start updates the checkpoint too (HYP-23)",
     )
     deletion_needs_high_watermark = switch(
-        default=True, meaning="no records are deleted at the high watermark or above it (KIP-107)"
+        default=True, meaning="records are deleted only below the high watermark (KIP-107)"
     )
 
     # leader
     maximal_isr = switch(default=True, meaning="proposed members count for the high watermark (KIP-497)")
-    rollback_on = choice(Rollback.INELIGIBLE, meaning="abandon an ISR change on: ineligible, any-error, timeout, never")
-    epoch_start_check = switch(default=True, meaning="a replica joins the ISR only once it is past the epoch start")
-    log_start_check = switch(
-        default=False, meaning="a replica joins the ISR only once its log starts where the leader's does (HYP-22)"
+    rollback_on = choice(
+        Rollback.INELIGIBLE, meaning="a leader reverts an ISR change on: ineligible, any-error, timeout, never"
     )
-    leader_eligibility_check = switch(default=True, meaning="the leader asks its cache for fenced brokers (KIP-841)")
+    epoch_start_check = switch(
+        default=True, meaning="a replica joins the ISR only once its log reaches the leader epoch's start"
+    )
+    log_start_check = switch(
+        default=False, meaning="a replica joins the ISR only once its log start equals the leader's (HYP-22)"
+    )
+    leader_eligibility_check = switch(
+        default=True, meaning="the leader adds no broker that its metadata cache shows as fenced (KIP-841)"
+    )
     leader_broker_epoch_check = switch(
-        default=True, meaning="the leader compares broker epochs with its cache (KIP-903)"
+        default=True, meaning="the leader compares broker epochs with its metadata cache (KIP-903)"
     )
     broker_epoch_from = choice(EpochSource.FETCH, meaning="broker epochs of ISR members come from: fetch, cache")
     atomic_expansion = switch(default=True, meaning="check and request of an ISR expansion are one step (KAFKA-15221)")
-    one_request_in_flight = switch(default=True, meaning="one AlterPartition in flight per leader (KAFKA-12686)")
+    one_request_in_flight = switch(default=True, meaning="a leader has only one AlterPartition in flight (KAFKA-12686)")
     high_watermark_needs_min_isr = switch(
         default=True, meaning="the high watermark does not move while the ISR is below min ISR (KAFKA-15583)"
     )
     high_watermark_only_rises = switch(default=True, meaning="a leader never lowers its high watermark")
     waits_for_joining = switch(
-        default=False, meaning="the high watermark waits for followers outside the ISR that were caught up recently"
+        default=False, meaning="the high watermark waits for followers outside the ISR that recently were caught up"
     )
-    wait_needs_eligibility = switch(default=True, meaning="it waits only for followers that may join (KAFKA-15021)")
+    wait_needs_eligibility = switch(
+        default=True, meaning="the high watermark waits only for followers that may join the ISR (KAFKA-15021)"
+    )
     reset_followers_on_reelection = switch(
         default=False, meaning="a re-elected leader forgets its followers' log ends (HYP-1)"
     )
@@ -265,27 +274,28 @@ class C(Constants):
         default=True, meaning="metadata with an equal partition epoch replaces a pending ISR change (HYP-3)"
     )
     reported_high_watermark_counts = switch(
-        default=False, meaning="leaders answer fetches without records by their field HighWatermark, as in the quorum"
+        default=False,
+        meaning="as in the quorum, the field HighWatermark decides whether a leader parks a fetch without records",
     )
     isr_from_metadata = switch(
-        default=True, meaning="leaders learn ISR changes from metadata too, not only from answers (KRaft)"
+        default=True, meaning="leaders learn ISR changes also from metadata, not only from answers (KRaft)"
     )
     answers_are_lost = switch(
-        default=False, meaning="a request is resent after its connection broke, and an answer to the first copy is lost"
+        default=False, meaning="a request is resent after a disconnect, and the answer to the first copy is lost"
     )
     publishing = choice(
         Publishing.TOPICS_FIRST,
-        meaning="brokers apply partitions and their min ISR: topics-first, configs-first (HYP-11), together",
+        meaning="brokers apply partitions and min ISR in the order: topics-first, configs-first (HYP-11), together",
     )
     answers_carry_min_isr = switch(
         default=False,
-        meaning="the answer to an ISR change carries the min ISR that the controller applied (HYP-11)",
+        meaning="the answer to an ISR change contains the controller's min ISR (HYP-11)",
     )
     metadata_in_shutdown = switch(
         default=True, meaning="a broker that is shutting down applies metadata (KAFKA-13858, KAFKA-14296)"
     )
     acknowledge_after_leadership = switch(
-        default=False, meaning="a follower's high watermark completes writes (KAFKA-20634)"
+        default=False, meaning="an increase of a follower's high watermark completes pending writes (KAFKA-20634)"
     )
 
     # controller
@@ -293,36 +303,38 @@ class C(Constants):
         3,
         low=1,
         high=3,
-        meaning="refused as ISR members: 1 none, 2 fenced brokers (KIP-841), 3 old broker epochs too (KIP-903)",
+        meaning=(
+            "AlterPartition refuses as ISR members: 1 none, 2 fenced brokers (KIP-841), 3 also old broker epochs "
+            "(KIP-903)"
+        ),
     )
     request_epoch_checks = switch(
-        default=True, meaning="the controller refuses requests of an old broker, leader or partition epoch (KIP-497)"
+        default=True, meaning="the controller refuses requests with an old broker, leader or partition epoch (KIP-497)"
     )
     repeats_answers = switch(
         default=False, meaning="the controller confirms a repeated request for the committed ISR (KAFKA-14144)"
     )
-    election_opens_epoch = switch(default=True, meaning="every new leader gets a new leader epoch (KIP-101)")
+    election_opens_epoch = switch(default=True, meaning="every leader change starts a new leader epoch (KIP-101)")
     registration_opens_epoch = switch(
-        default=False, meaning="a registration opens a leader epoch (rejected by KIP-903)"
+        default=False, meaning="a registration starts a new leader epoch (rejected by KIP-903)"
     )
     unfencing_needs_isr = switch(
-        default=False, meaning="a broker stays fenced until it is in the ISR, which it then cannot join (KIP-841)"
+        default=False,
+        meaning="a broker stays fenced until it is in the ISR, which a fenced broker cannot join (KIP-841)",
     )
     registration_leaves_isr = switch(
-        default=True, meaning="a registration takes its broker out of the ISR, as a fence does (KAFKA-18106, HYP-2)"
+        default=True, meaning="a registration removes its broker from the ISR, as fencing does (KAFKA-18106, HYP-2)"
     )
     fenced_before_registration = switch(default=False, meaning="only a fenced broker may register again")
-    bump_leader_epoch_on_shrink = switch(default=False, meaning="an ISR shrink opens a leader epoch (before 3.6)")
+    bump_leader_epoch_on_shrink = switch(default=False, meaning="an ISR shrink starts a new leader epoch (before 3.6)")
     completion = choice(
         Completion.ALL_TARGETS,
         meaning=(
-            "a reassignment ends with these in the ISR: all-targets (KAFKA-15665), added, "
-            "added-unless-fewer (KAFKA-19975)"
+            "a reassignment completes once the ISR contains: all-targets (KAFKA-15665), added, added-unless-fewer "
+            "(KAFKA-19975)"
         ),
     )
-    removal_opens_epoch = switch(
-        default=True, meaning="a broker that loses its replica learns this in a new leader epoch"
-    )
+    removal_opens_epoch = switch(default=True, meaning="removing a replica starts a new leader epoch")
     any_preferred = switch(default=False, meaning="operators may make any replica the preferred one")
     unclean_election = switch(default=False, meaning="unclean.leader.election.enable")
     elr = switch(default=False, meaning="eligible leader replicas (KIP-966)")
@@ -336,19 +348,19 @@ class C(Constants):
         default=True, meaning="after ELR is turned off, remaining members of an ELR may still be elected (HYP-14)"
     )
     min_isr_opens_partition_epoch = switch(
-        default=False, meaning="a change of min ISR opens a partition epoch, not only if it clears an ELR (HYP-11)"
+        default=False,
+        meaning="every change of min ISR starts a new partition epoch, not only one that clears an ELR (HYP-11)",
     )
     leaderless_elr_is_cleared = switch(
         default=True,
-        meaning=(
-            "a change of min ISR also clears the ELR of a partition without a leader, and an election need not (HYP-12)"
-        ),
+        meaning=("a change of min ISR also clears the ELR of a partition without a leader (HYP-12)"),
     )
     failed_directory_leaves_elr = switch(
         default=False, meaning="with ELR: a replica whose directory has failed is not eligible (HYP-16)"
     )
     fewer_directories_are_unclean = switch(
-        default=False, meaning="with ELR: a registration that lacks a directory of the previous one is unclean (HYP-16)"
+        default=False,
+        meaning="with ELR: a registration that lacks a previously registered directory is unclean (HYP-16)",
     )
     failed_directories_are_reported = switch(
         default=True, meaning="heartbeats report log directories that have failed (KAFKA-19289)"
@@ -360,45 +372,43 @@ class C(Constants):
         default=False, meaning="a replica whose directory is offline may not join the ISR (HYP-18)"
     )
     directory_check = switch(default=True, meaning="only a replica whose directory is online is elected (KIP-858)")
-    last_known_leader = switch(default=True, meaning="with ELR: the last leader is elected when ISR and ELR are empty")
-    last_known_leader_check = switch(default=True, meaning="the last known leader must be active (KAFKA-19522)")
+    last_known_leader = switch(
+        default=True, meaning="with ELR: the last known leader is elected if ISR and ELR are empty"
+    )
+    last_known_leader_check = switch(
+        default=True, meaning="the last known leader is elected only if it is active (KAFKA-19522)"
+    )
     unclean_shutdown = choice(
-        UncleanShutdown.PREVIOUS_EPOCH, meaning="with ELR, unclean is: never, every-incarnation, previous-epoch"
+        UncleanShutdown.PREVIOUS_EPOCH,
+        meaning="with ELR, a registration is unclean: never, every-incarnation, previous-epoch",
     )
 
 
 def refuse(c: C) -> str | None:
     """Return why these constants cannot be combined, or None."""
     if c.min_isr > c.brokers:
-        return (
-            f"min_isr={c.min_isr} is more than brokers={c.brokers}; the effective min ISR is at "
-            "most the number of replicas."
-        )
+        return f"min_isr={c.min_isr} is more than brokers={c.brokers}; min ISR cannot exceed the number of replicas."
     if c.initial_leader >= c.brokers:
         return f"initial_leader={c.initial_leader} is not a broker: they are numbered 0 to {c.brokers - 1}."
     if c.late_answers > 0 and c.truncation != Truncation.FETCH:
-        return f"late_answers={c.late_answers} needs fetch answers that say where to truncate: write truncation=fetch."
+        return f"late_answers={c.late_answers} needs fetch answers with a truncation offset: write truncation=fetch."
     if c.records_read_late and c.crashes + c.clean_stops > 0:
         return "records_read_late=on assumes one process per broker: write crashes=0 and clean_stops=0."
     if c.movable > c.brokers:
         return f"movable={c.movable} is more than brokers={c.brokers}: write at most that many."
     if c.reassignments > 0 and c.movable == 0:
-        return (
-            f"reassignments={c.reassignments} moves nothing with movable=0: write "
-            f"movable={c.brokers}, or how many may move."
-        )
+        return f"reassignments={c.reassignments} has no effect with movable=0: write movable={c.brokers} or less."
     if c.cancels > 0 and c.reassignments == 0:
-        return f"cancels={c.cancels} has nothing to cancel with reassignments=0: write reassignments=1 or more."
+        return f"cancels={c.cancels} has no effect with reassignments=0: write reassignments=1 or more."
     if c.directories > c.brokers:
         return f"directories={c.directories} is more than brokers={c.brokers}: write at most that many."
     if c.directories == 0 and c.directory_failures + c.directory_removals + c.disk_replacements > 0:
         return f"no directory can fail or be replaced with directories=0: write directories={c.brokers}, or fewer."
     if c.deletions + c.expirations > 0 and c.truncation != Truncation.FETCH:
-        return "log starts above 0 need fetches that say where to truncate: write truncation=fetch."
+        return "log starts above 0 need fetch answers with a truncation offset: write truncation=fetch."
     if c.spare > c.movable:
         return (
-            f"spare={c.spare} is more than movable={c.movable}, and only those brokers can be given a "
-            f"replica: write movable={c.spare}."
+            f"spare={c.spare} is more than movable={c.movable}; spare brokers must be movable: write movable={c.spare}."
         )
     if c.least_replicas > c.brokers:
         return f"least_replicas={c.least_replicas} is more than brokers={c.brokers}: write at most that many."

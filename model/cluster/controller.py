@@ -1,8 +1,8 @@
-"""The controller: fencing, elections and AlterPartition, as one atomic machine that writes to its log.
+"""The controller: fencing, elections and AlterPartition, as one state machine that writes to its log.
 
 Modelled on ReplicationControlManager and ClusterControlManager; `partition_change.py` computes the consequences of a
-change. Every action that changes something appends one image to the window and is enabled only if the window has room,
-so brokers lag by at most `metadata_lag` images.
+change. Every action that changes the metadata appends an image to a window of images and is enabled only if the window
+has room, so brokers lag by at most `metadata_lag` images.
 """
 
 from fencepost.model.cluster.constants import C, Judging
@@ -36,12 +36,12 @@ from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def has_room(s: State, c: C) -> bool:
-    """Return whether the window has room for another image."""
+    """Return whether the window of images has room for another image."""
     return s.newest < c.metadata_lag
 
 
 def leader_without(s: State, c: C, broker: int) -> int:
-    """Return the leader after this broker leaves the ISR. If the broker is not in the ISR, the leader stays."""
+    """Return the leader after this broker leaves the ISR."""
     image = newest(s)
     isr = bits.without(image.isr, broker)
     if isr == image.isr:
@@ -86,8 +86,8 @@ def controller_fences_broker(s: State, c: C, broker: int) -> None:
 def controller_unfences_broker(s: State, c: C, broker: int) -> None:
     """The controller unfences a running broker that has applied its own registration; it may then be elected.
 
-    ReplicationControlManager.handleBrokerUnfenced: it changes only a partition without a leader, and clears what is
-    left of its ELR if ELR was turned off. A broker that has asked to shut down is never unfenced
+    ReplicationControlManager.handleBrokerUnfenced: only a partition without a leader changes; its ELR is cleared if ELR
+    was turned off. A broker that has asked to shut down is never unfenced
     (BrokerHeartbeatManager.calculateNextBrokerState).
     """
     image = newest(s)
@@ -134,7 +134,7 @@ def controller_elects_preferred(s: State, c: C, broker: int) -> None:
     """The controller moves leadership to the preferred replica; the ISR is unchanged.
 
     ReplicationControlManager.maybeTriggerLeaderChangeForPartitionsWithoutPreferredLeader. The preferred replica is the
-    first one in the replica list, which an operator can reorder by a reassignment to the same brokers.
+    first in the replica list, which an operator can reorder by a reassignment.
     """
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)
@@ -179,15 +179,15 @@ def is_repeated(c: C, image: Image, m: AlterPartition) -> bool:
 
 
 def is_sent_again(s: State, m: AlterPartition) -> bool:
-    """Return whether another copy of a request is in flight, because its sender has closed one of two connections."""
+    """Return whether another copy of a request is in flight, because its sender has closed a connection."""
     return sum(other.status == Status.SENT and is_copy(other, m) for other in s.alter_partitions) > 1
 
 
 def is_eligible(s: State, c: C, m: AlterPartition) -> bool:
     """Return whether all proposed members may be in the ISR (ReplicationControlManager.ineligibleReplicasForIsr).
 
-    KIP-841 (version 2): they are neither fenced nor shutting down. KIP-903 (version 3): they are registered with the
-    epoch in the leader's request; NONE disables this check. Kafka does not check their directories (HYP-18).
+    KIP-841 (version 2): members are neither fenced nor shutting down. KIP-903 (version 3): members are registered with
+    the requested broker epochs; NONE disables this check. Kafka does not check members' directories (HYP-18).
     """
     image = newest(s)
     return (
@@ -210,8 +210,8 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
 
     ReplicationControlManager.alterPartition, with its checks in order: STALE_BROKER_EPOCH, FENCED_LEADER_EPOCH,
     INVALID_REQUEST, INVALID_UPDATE_VERSION, INELIGIBLE_REPLICA. If the change completes a reassignment that removes the
-    sender, the response is the error NEW_LEADER_ELECTED, although the change was made. The leader ignores a response
-    with a new leader epoch (Partition.handleAlterPartitionUpdate), so the model does not send it. With
+    sender, the response is the error NEW_LEADER_ELECTED, although the change was made. The model does not send
+    responses with a new leader epoch, which the leader ignores (Partition.handleAlterPartitionUpdate). With
     `answers_are_lost`, the response to a request that was resent goes to the connection that its sender has closed.
     """
     image = newest(s)
@@ -253,7 +253,7 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
 def controller_finds_replica_ineligible(s: State, c: C, m: AlterPartition) -> None:
     """The controller rejects a request whose epochs are current but which names an ineligible member.
 
-    The response INELIGIBLE_REPLICA means that the request was not and will not be applied (KIP-903).
+    INELIGIBLE_REPLICA means that the request was not and will not be applied (KIP-903).
     """
     require(is_sent(m))
     require(passes_epoch_checks(c, newest(s), m))
@@ -265,9 +265,9 @@ def controller_finds_replica_ineligible(s: State, c: C, m: AlterPartition) -> No
 def controller_refuses_alter_partition(s: State, c: C, m: AlterPartition) -> None:
     """The controller rejects a request with an old broker, leader or partition epoch.
 
-    If `normalize` is on, such a request has already been rejected, because epochs only increase. The leader cannot know
-    whether an earlier copy was applied, so its change stays pending until metadata arrives. With `repeats_answers`, the
-    controller answers that the request was applied (KAFKA-14144).
+    If `normalize` is on, a request with an old epoch has already been rejected, because epochs only increase. The
+    leader cannot know whether an earlier copy of the request was applied, so its change stays pending until metadata
+    arrives. With `repeats_answers`, the controller answers that the request was applied (KAFKA-14144).
     """
     require(is_sent(m))
     require(not passes_epoch_checks(c, newest(s), m))
@@ -275,7 +275,7 @@ def controller_refuses_alter_partition(s: State, c: C, m: AlterPartition) -> Non
 
 
 def answer(s: State, c: C, m: AlterPartition, status: int) -> None:
-    """Turn a request into the controller's response; from now on only the fields that the leader reads matter.
+    """Turn a request into the controller's response, which keeps only the fields that the leader reads.
 
     The response to a stray copy goes to a closed connection.
     """

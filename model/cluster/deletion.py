@@ -1,6 +1,6 @@
 """Deletion of records, after which logs start above 0.
 
-Records are deleted by clients (DeleteRecords, KIP-107), by each replica's retention, and by followers that adopt their
+Records are deleted by clients (DeleteRecords, KIP-107), by each replica's retention, and by followers that adopt the
 leader's log start. Modelled on Partition.deleteRecordsOnLeader, UnifiedLog.maybeIncrementLogStartOffset,
 LogManager.checkpointLogStartOffsets and AbstractFetcherThread.fetchOffsetAndTruncate. Tiered storage and compaction are
 not modelled.
@@ -28,10 +28,10 @@ def may_delete(c: C, r: Replica, offset: int) -> bool:
 
 @action(leader=Broker, offset=Offset)
 def leader_deletes_records(s: State, c: C, leader: int, offset: int) -> None:
-    """A client deletes the records below an offset at a leader, which may have been deposed.
+    """A client deletes the records below an offset at a leader, which may be deposed.
 
     Partition.deleteRecordsOnLeader deletes records at most up to the high watermark. The files keep the records until a
-    whole segment is deleted. The client gets its response once all live replicas have deleted them.
+    whole segment is deleted. The client gets its response once all live replicas have deleted the records.
     """
     r = s.replica[leader]
     require(offset <= c.deletions, bound=C.deletions)
@@ -45,7 +45,7 @@ def leader_deletes_records(s: State, c: C, leader: int, offset: int) -> None:
 def broker_expires_records(s: State, c: C, broker: int, offset: int) -> None:
     """A broker deletes old segments, as leader or follower, according to its own clock and high watermark.
 
-    UnifiedLog.deleteOldSegments. In the model, the last segment stays, and the log start moves to the first file.
+    UnifiedLog.deleteOldSegments. In the model, the last segment is never deleted, and the log starts at the first file.
     """
     r = s.replica[broker]
     require(offset <= c.expirations, bound=C.expirations)
@@ -60,13 +60,13 @@ def broker_expires_records(s: State, c: C, broker: int, offset: int) -> None:
 
 
 def write_log_start(r: Replica) -> None:
-    """Write the log start to the checkpoint. The checkpoint omits a log start at which the first file begins."""
+    """Write the log start to the checkpoint. A log start at the beginning of the first file is not written."""
     r.checkpoint = r.start if r.start > log.first_in_files(r) else 0
 
 
 @action(broker=Broker)
 def broker_writes_log_start(s: State, c: C, broker: int) -> None:
-    """A broker checkpoints its log start, as it does once a minute (LogManager.checkpointLogStartOffsets)."""
+    """A broker checkpoints its log start; Kafka does so once a minute (LogManager.checkpointLogStartOffsets)."""
     r = s.replica[broker]
     require(not c.log_start_flushed)
     require(has_process(s, broker))
@@ -77,11 +77,11 @@ def broker_writes_log_start(s: State, c: C, broker: int) -> None:
 
 @action(leader=Broker, follower=Broker)
 def follower_is_out_of_range(s: State, c: C, leader: int, follower: int) -> None:
-    """A follower whose fetch offset is outside its leader's log asks where the log begins and ends.
+    """A follower whose fetch offset is outside its leader's log requests the leader's log start and log end.
 
     AbstractFetcherThread.fetchOffsetAndTruncate: if the follower's log ends above the leader's, it truncates to the
-    leader's end. If it ends below the leader's log start, it drops all records and restarts at the leader's log start.
-    The fetch does not change what the leader knows about the follower's log end.
+    leader's end. If the follower's log ends below the leader's log start, the follower drops all records and restarts
+    at the leader's log start. The fetch does not update the leader's view of the follower's log end.
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))

@@ -1,8 +1,8 @@
 """Log directories (KIP-858), which may fail while their broker runs, return, be replaced by empty ones, or be removed.
 
-A broker's replica is in one of two directories. The other one contains the metadata log and never fails alone, because
-the broker stops with it. A broker with a single directory is modelled in the same way: its disk is replaced while it is
-down. Modelled on ReplicaManager.handleLogDirFailure, LogManager, AssignmentsManager, and handleDirectoriesOffline and
+A broker's replica is in one of two directories. The other directory contains the metadata log; if it fails, the broker
+stops. A broker with a single directory is covered too: its disk is replaced while the broker is down. Modelled on
+ReplicaManager.handleLogDirFailure, LogManager, AssignmentsManager, and handleDirectoriesOffline and
 handleAssignReplicasToDirs of ReplicationControlManager. Moving logs between directories is not modelled.
 """
 
@@ -30,7 +30,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 @action(broker=Broker)
 def log_directory_fails(s: State, c: C, broker: int) -> None:
-    """The directory with the replica fails while the broker continues with the other one (handleLogDirFailure).
+    """The directory with the replica fails while the broker continues with the other directory (handleLogDirFailure).
 
     The replica is offline: it neither leads nor follows until the broker has restarted, with or without the directory.
     The replica's fetch stays in flight, and pending writes get no response before they time out.
@@ -53,7 +53,7 @@ def log_directory_fails(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def log_directory_returns(s: State, c: C, broker: int) -> None:
-    """A failed directory works again before its broker starts, with its files but no sign of a clean shutdown."""
+    """A failed directory works again before its broker starts: its files are intact but show no clean shutdown."""
     r = s.replica[broker]
     require(not has_process(s, broker))
     require(r.offline != 0)
@@ -79,9 +79,8 @@ def disk_is_replaced(s: State, c: C, broker: int) -> None:
 def log_directory_is_taken_out(s: State, c: C, broker: int) -> None:
     """An operator removes the replica's directory from `log.dirs` while the broker is down.
 
-    The broker creates an empty log in the other directory. The broker determines from the files in the configured
-    directories whether its shutdown was clean (LogManager.readBrokerEpochFromCleanShutdownFiles), so the shutdown may
-    count as clean.
+    The broker creates an empty log in the other directory. The shutdown may still count as clean, because only the
+    configured directories are checked (LogManager.readBrokerEpochFromCleanShutdownFiles).
     """
     require(s.budget.directory_removals > 0, bound=C.directory_removals)
     require(broker < c.directories, bound=C.directories)
@@ -91,7 +90,7 @@ def log_directory_is_taken_out(s: State, c: C, broker: int) -> None:
 
 
 def leave_directory(s: State, broker: int) -> None:
-    """Replace the broker's log by an empty one, in a directory that the controller does not know yet.
+    """Replace the broker's log by an empty log in a directory that the controller does not know yet.
 
     If the controller already knows that the directory has failed, the broker is no longer registered with it.
     """
@@ -106,9 +105,9 @@ def leave_directory(s: State, broker: int) -> None:
 def controller_marks_directory_offline(s: State, c: C, broker: int) -> None:
     """A heartbeat reports a failed directory: the controller removes the replica from ISR and leadership.
 
-    ReplicationControlManager.handleDirectoriesOffline: it treats the broker as fenced, so the replica may stay in the
+    ReplicationControlManager.handleDirectoriesOffline: the broker is treated as fenced, so its replica may stay in the
     ELR (HYP-16). From now on, the broker is registered without the directory. If the failure handler itself fails, the
-    heartbeat reports nothing (KAFKA-19289).
+    heartbeat does not report the directory (KAFKA-19289).
     """
     image = newest(s)
     require(c.failed_directories_are_reported)
@@ -130,8 +129,8 @@ def controller_assigns_directory(s: State, c: C, broker: int) -> None:
     """A running broker reports the directory of its new log, and the controller records it.
 
     ReplicationControlManager.handleAssignReplicasToDirs. The change may elect a leader, but not this broker, because
-    its previous directory still counts. Up to 4.2, the change is made as if ELR were off, so it empties the ELR
-    (HYP-17).
+    the controller still checks its previous directory. Up to 4.2, the change is made as if ELR were off, so it empties
+    the ELR (HYP-17).
     """
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)

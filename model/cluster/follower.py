@@ -7,7 +7,7 @@ from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def forget_answer(r: Replica) -> None:
-    """Clear a fetch response that was handled or is no longer awaited."""
+    """Clear a fetch response."""
     r.answer.kind = Answer.NONE
     r.answer.record = 0
     r.answer.epoch = 0
@@ -19,7 +19,7 @@ def forget_answer(r: Replica) -> None:
 def complete_writes(s: State, r: Replica) -> None:
     """Acknowledge a write appended while leading, once the high watermark passes its offset (KAFKA-20634).
 
-    This is unsafe: the record may have been truncated in the meantime and replaced by another.
+    KAFKA-20634 is unsafe: the record may have been truncated in the meantime and replaced by another record.
     """
     for offset in range(r.high_watermark):
         if r.waiting[offset] != 0:
@@ -30,13 +30,13 @@ def complete_writes(s: State, r: Replica) -> None:
 def is_skipped(s: State, c: C, follower: int, epoch: int) -> bool:
     """Return whether the follower skips a record of this epoch (UnifiedLog.analyzeAndValidateRecords, KAFKA-18723).
 
-    When its leader responded, the leader had no record of a later epoch.
+    The leader had no record of a later epoch when it sent the response.
     """
     return c.records_read_late and c.later_epochs_skipped and epoch > local(s, follower).leader_epoch
 
 
 def append_records(s: State, c: C, follower: int) -> None:
-    """Append the response's record, then adopt its high watermark (at most the log end) and its log start."""
+    """Append the response's record, then adopt the response's high watermark (at most the log end) and log start."""
     r = s.replica[follower]
     record, epoch, high_watermark, start = r.answer.record, r.answer.epoch, r.answer.high_watermark, r.answer.start
     if record != 0 and not is_skipped(s, c, follower, epoch):
@@ -50,7 +50,7 @@ def append_records(s: State, c: C, follower: int) -> None:
 
 
 def truncate(c: C, r: Replica) -> None:
-    """Truncate the log as the response demands (truncateOnFetchResponse)."""
+    """Truncate the log as a diverging response requires (truncateOnFetchResponse)."""
     epoch, end = r.answer.epoch, r.answer.end
     if epoch == NONE:
         log.truncate(r, r.high_watermark)
@@ -79,10 +79,10 @@ def follower_appends(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_truncates(s: State, c: C, follower: int) -> None:
-    """A follower truncates its log where it diverges from the leader's, before it updates its high watermark.
+    """A follower truncates its log where it diverges from the leader's log.
 
     AbstractFetcherThread.truncateOnFetchResponse. If the follower's log lacks the epoch that the leader names, the
-    follower asks again. If the leader's log lacks the follower's epoch, the follower truncates to its own high
+    follower fetches again. If the leader's log lacks the follower's epoch, the follower truncates to its own high
     watermark.
     """
     r = s.replica[follower]
@@ -103,10 +103,9 @@ def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
 def is_taken(s: State, c: C, m: LateAnswer) -> bool:
     """Return whether a follower accepts a response from an earlier leader epoch (processFetchRequest).
 
-    The same thread must have been assigned the partition again, and the log end must be the same. A follower with an
-    empty log must first find where to truncate, which its thread does only when it awaits no response. The thread
-    checks a diverging response under a lock, releases the lock, and does not check again when it takes the lock to
-    truncate.
+    The partition must be assigned to the same thread again, and the log end must be unchanged. A follower with an empty
+    log must first find its truncation offset, which its thread does only when it awaits no response. The thread checks
+    a diverging response under a lock, releases the lock, and does not check again when it takes the lock to truncate.
     """
     r = s.replica[m.follower]
     is_judged = c.divergence_judged_apart and m.kind == Answer.DIVERGING
@@ -122,9 +121,8 @@ def is_taken(s: State, c: C, m: LateAnswer) -> bool:
 
 @action(m=InFlight("late_answers"))
 def follower_takes_late_answer(s: State, c: C, m: LateAnswer) -> None:
-    """A follower accepts a response from an earlier leader epoch, with the same leader and log end.
-
-    Until KAFKA-18991, nothing else was compared. The leader's log may have changed after the response was sent.
+    """A follower accepts a response from an earlier leader epoch, because the leader and the log end are the same.
+    Until KAFKA-18991, no other field was compared. The leader's log may have changed after the response was sent.
     """
     require(is_taken(s, c, m))
     follower, kind = m.follower, m.kind
@@ -151,6 +149,6 @@ def follower_ignores_late_answer(s: State, c: C, m: LateAnswer) -> None:
 
 @action(m=InFlight("late_answers"))
 def late_answer_is_lost(s: State, c: C, m: LateAnswer) -> None:
-    """A response that a follower would accept is lost: its connection breaks, or its idle thread has ended."""
+    """A response that a follower would accept is lost: the connection breaks, or the idle fetcher thread has ended."""
     require(is_taken(s, c, m))
     s.late_answers.remove(m)

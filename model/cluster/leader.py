@@ -1,4 +1,4 @@
-"""A leader's steps: it serves fetches, maintains the ISR, and advances the high watermark.
+"""A leader's actions: serving fetches, maintaining the ISR, and advancing the high watermark.
 
 Modelled on the broker's Partition and Replica.
 """
@@ -36,15 +36,15 @@ def forget_followers(r: Replica) -> None:
 def start_epoch(r: Replica, c: C, leader: int) -> None:
     """Record where the leader epoch starts, and mark the members of the ISR as caught up (Partition.makeLeader).
 
-    Other replicas are not marked (Replica.resetReplicaState). If a broker restarts in the same leader epoch, that epoch
-    starts again at its log end.
+    Replicas outside the ISR are not marked (Replica.resetReplicaState). If a leader restarts in the same leader epoch,
+    the epoch starts again at its log end.
     """
     r.epoch_start = r.end
     r.recent = bits.without(r.isr, leader) if c.waits_for_joining else 0
 
 
 def forget_leadership(r: Replica) -> None:
-    """Clear everything that only a leader keeps, except pending writes."""
+    """Clear the state that only a leader has, except pending writes."""
     forget_followers(r)
     r.isr = 0
     r.partition_epoch = 0
@@ -63,7 +63,7 @@ def fail_writes(r: Replica) -> None:
 def maximal_isr(c: C, r: Replica) -> int:
     """Return the ISR together with the members that a pending request may add (KIP-497).
 
-    A pending shrink does not change it, because its outcome is unknown.
+    A pending shrink does not change the maximal ISR, because the outcome is unknown.
     """
     return r.isr | r.proposed_isr if c.maximal_isr else r.isr
 
@@ -71,7 +71,7 @@ def maximal_isr(c: C, r: Replica) -> int:
 def waits_for(s: State, c: C, leader: int, follower: int) -> bool:
     """Return whether the high watermark waits for this follower outside the ISR (shouldWaitForReplicaToJoinIsr).
 
-    The follower was caught up within the lag time and may join. Waiting for it only delays the high watermark.
+    The high watermark waits for a follower that was caught up within the lag time and may join the ISR.
     """
     r = s.replica[leader]
     known = r.follower[follower]
@@ -84,7 +84,7 @@ def waits_for(s: State, c: C, leader: int, follower: int) -> bool:
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
     """Advance the high watermark to the smallest log end in the maximal ISR (Partition.maybeIncrementLeaderHW).
 
-    Since 3.7, it does not advance while the committed ISR is smaller than min ISR.
+    Since 3.7, the high watermark does not advance while the committed ISR is smaller than min ISR.
     """
     r = s.replica[leader]
     min_isr = min_isr_of(s, c, leader)
@@ -101,7 +101,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def observe_commit(s: State, r: Replica) -> None:
-    """Record which records became visible first. A process accepts no connections before it is registered."""
+    """Record which records consumers could read first. A process accepts no connections before it is registered."""
     if r.early != 0:
         return
     for offset in range(s.ghost_committed_end, r.high_watermark):
@@ -110,7 +110,7 @@ def observe_commit(s: State, r: Replica) -> None:
 
 
 def acknowledge(s: State, c: C, r: Replica, min_isr: int) -> None:
-    """Acknowledge the writes that the high watermark has passed, or fail them if the maximal ISR is too small.
+    """Acknowledge writes below the high watermark, or fail them if the maximal ISR is too small.
 
     Partition.checkEnoughReplicasReachOffset, which Kafka calls whenever the high watermark advances.
     """
@@ -123,7 +123,7 @@ def acknowledge(s: State, c: C, r: Replica, min_isr: int) -> None:
 def observe_low_watermark(s: State, c: C, leader: int) -> None:
     """Record the offset below which all replicas have deleted their records, as far as the leader knows.
 
-    Brokers that are fenced in its cache do not count. A DeleteRecords request for a lower or equal offset is complete
+    Brokers that are fenced in the leader's cache do not count. DeleteRecords requests up to this offset are complete
     (Partition.lowWatermarkIfLeader).
     """
     image = local(s, leader)
@@ -137,8 +137,8 @@ def observe_low_watermark(s: State, c: C, leader: int) -> None:
 def is_stale_fetch(s: State, c: C, leader: int, follower: int, broker_epoch: int) -> bool:
     """Return whether the leader's cache knows a later broker epoch of the follower (Replica.updateFetchStateOrThrow).
 
-    Kafka does not check this for a fenced follower (KRaftMetadataCache.getAliveBrokerEpoch). A fetch without a broker
-    epoch is never stale (HYP-15).
+    Kafka does not compare the epochs of fenced followers (KRaftMetadataCache.getAliveBrokerEpoch). A fetch without a
+    broker epoch is never stale (HYP-15).
     """
     image = local(s, leader)
     if broker_epoch == NONE:
@@ -164,7 +164,7 @@ def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -
 
 
 def is_caught_up(s: State, c: C, leader: int, end: int) -> bool:
-    """Return whether a follower with this log end may join: it has reached the high watermark and the epoch's start."""
+    """Return whether a log end has reached the high watermark and the epoch's start, so that its follower may join."""
     r = s.replica[leader]
     return end >= r.high_watermark and (not c.epoch_start_check or end >= r.epoch_start)
 
@@ -226,9 +226,9 @@ def request(s: State, c: C, leader: int, isr: int) -> None:
 def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int, start: int) -> None:
     """Record a fetch's state, propose the follower for the ISR if it may join, and try to advance the high watermark.
 
-    Partition.updateFollowerFetchState and maybeExpandIsr. The high watermark can only advance if the log end has
-    changed. Before KAFKA-15221, fetches were recorded without a lock. A fetch could therefore arrive between two reads
-    of the leader, which held the lock: of the follower's log end and of the broker epoch.
+    Partition.updateFollowerFetchState and maybeExpandIsr. The high watermark can only advance if the follower's log end
+    has changed. Before KAFKA-15221, fetches were recorded without a lock, so a fetch could be recorded after the leader
+    had read the follower's log end and before it read the broker epoch.
     """
     r = s.replica[leader]
     expands = may_expand(s, c, leader, follower, end, broker_epoch, start)
@@ -283,9 +283,9 @@ def is_out_of_range(s: State, leader: int, follower: int) -> bool:
 
 def lacks_high_watermark(s: State, c: C, leader: int, follower: int, high_watermark: int) -> bool:
     """Return whether a follower may lack the leader's high watermark, so that a response without records is sent.
-
-    Brokers ignore the field HighWatermark (KIP-1166): a follower gets every change with its next fetch. If they use the
-    field, as the quorum does, a response is sent only for a higher high watermark, and never if the field is absent.
+    Brokers ignore the field HighWatermark (KIP-1166), so a follower gets every change of the high watermark with its
+    next fetch. If brokers use the field, as the quorum does, a response is sent only for a higher high watermark, and
+    never if the field is absent.
     """
     f = s.replica[follower]
     if not c.reported_high_watermark_counts:
@@ -312,9 +312,8 @@ def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def serves(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the leader serves the follower: a replica in the leader's own leader epoch (KIP-320).
-
-    Errors for other requests matter only if the follower acts on them (KAFKA-7786).
+    """Return whether the leader serves the follower, which must be a replica in the leader's own leader epoch
+    (KIP-320). Error responses matter only if the follower acts on them (KAFKA-7786).
     """
     return (
         follows(s, follower, leader)
@@ -330,7 +329,7 @@ def serves(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def asks_in_old_epoch(s: State, leader: int, follower: int) -> bool:
-    """Return whether the follower, in an earlier leader epoch than the leader, asks where to truncate."""
+    """Return whether the follower requests its truncation offset in an earlier leader epoch than the leader's."""
     return s.replica[follower].truncating and local(s, follower).leader_epoch < local(s, leader).leader_epoch
 
 
@@ -367,7 +366,7 @@ def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
 def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> None:
     """A leader detects that a follower's log diverges from its own, and answers with the point of divergence.
 
-    Partition.readRecords. Such a fetch does not update the follower's log end as known to the leader (KAFKA-13141).
+    Partition.readRecords. A diverging fetch does not update the leader's view of the follower's log end (KAFKA-13141).
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))
@@ -389,8 +388,8 @@ def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> Non
 def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
     """A leader answers where the epoch of a follower's last record ends (OffsetForLeaderEpoch, before KIP-595).
 
-    Under KIP-279, the response names the epoch that it is about, which may be older than the requested one; under
-    KIP-101 it did not. A query from an older leader epoch is fenced (KIP-320).
+    Since KIP-279, the response names the epoch that ends there, which may be older than the requested epoch. A query
+    from an older leader epoch is fenced (KIP-320).
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))
@@ -411,9 +410,8 @@ def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
 @action(leader=Broker)
 def leader_requests_expansion(s: State, c: C, leader: int) -> None:
     """A leader reads the broker epoch of a follower whose log end it has checked, and requests to add the follower.
-
-    Before KAFKA-15221, it read both from the follower's current state, which a later fetch may have changed between the
-    two reads. If the epoch does not match, the leader requests nothing.
+    Before KAFKA-15221, a later fetch could change the follower's state between these two steps. If the epoch does not
+    match, the leader requests nothing.
     """
     r = s.replica[leader]
     require(leads(s, leader))
@@ -432,7 +430,7 @@ def leader_requests_expansion(s: State, c: C, leader: int) -> None:
 def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
     """The lag time has passed since a follower was last caught up with the leader (replica.lag.time.max.ms).
 
-    This alone does not make the leader try to advance the high watermark.
+    The leader does not try to advance the high watermark at this time.
     """
     r = s.replica[leader]
     require(s.budget.lags > 0, bound=C.lags)
@@ -446,8 +444,8 @@ def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
 def leader_requests_shrink(s: State, c: C, leader: int, members: int) -> None:
     """A leader requests the removal of members that have lagged for too long.
 
-    Partition.maybeShrinkIsr. Until the response, these members stay in the maximal ISR. A member whose log end equals
-    the leader's is never out of sync.
+    Partition.maybeShrinkIsr. Until the response, the members stay in the maximal ISR. A member whose log end equals the
+    leader's is never out of sync.
     """
     r = s.replica[leader]
     require(s.budget.shrinks > 0, bound=C.shrinks)
@@ -503,8 +501,8 @@ def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
     """A leader learns that its request was rejected: it reverts to the committed ISR only if nothing was applied.
 
     Partition.handleAlterPartitionError. After INELIGIBLE_REPLICA the leader reverts (KIP-903). After other errors, an
-    earlier copy of the request may have been applied, so the proposed members continue to count until metadata arrives.
-    The leader does not try to advance the high watermark until something else changes.
+    earlier copy may have been applied, so proposed members count until metadata arrives. The leader does not try to
+    advance the high watermark until something else changes.
     """
     require(m.status in (Status.INELIGIBLE, Status.REFUSED))
     require(is_awaited(s, m))
@@ -520,8 +518,7 @@ def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
 def leader_gives_up_waiting(s: State, c: C, leader: int) -> None:
     """A leader treats a timeout as a rejection and reverts to the committed ISR.
 
-    This is unsafe, because the request may still be applied. This action is the asynchronous ISR change without the
-    maximal ISR, which KIP-497 rules out.
+    Reverting is unsafe, because the request may still be applied; KIP-497 therefore introduces the maximal ISR.
     """
     r = s.replica[leader]
     require(c.rollback_on == Rollback.TIMEOUT)

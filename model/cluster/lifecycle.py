@@ -60,7 +60,7 @@ def halt(s: State, c: C, broker: int, life: Life) -> None:
 
 @action(broker=Broker, kept=Offset)
 def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
-    """A broker dies and keeps the first records of its log: all of them, or fewer if it may lose some.
+    """A broker crashes and keeps the first records of its log; it keeps all records unless it may lose some.
 
     The broker's requests stay in flight, and the controller does not notice the crash immediately. The log start
     reverts to its checkpoint.
@@ -93,11 +93,11 @@ def is_known_to_leave(s: State, c: C, broker: int) -> bool:
 
 @action(broker=Broker)
 def broker_stops(s: State, c: C, broker: int) -> None:
-    """A broker that leads no partition may shut down, which fences it.
+    """A broker that leads no partition shuts down, and the controller fences it.
 
     BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW. A broker in controlled shutdown may stop once every
-    active broker knows that it is leaving. A broker may stop immediately if it is fenced, or if it asks for the first
-    time and leads no partition.
+    active broker has applied the metadata of the shutdown. A broker may stop immediately if it is fenced, or if it
+    leads no partition at its first shutdown request.
     """
     image = newest(s)
     asked = bits.contains(image.stopping, broker)
@@ -122,12 +122,12 @@ def broker_stops(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker, checkpoint=Offset)
 def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
-    """A broker's new process follows the leader named by the metadata that it has read, before registering (HYP-15).
+    """Before its registration, a broker's new process follows the leader in the metadata that it has read (HYP-15).
 
-    BrokerServer.startup: metadata is published as soon as it has been read up to the high watermark (MetadataLoader),
-    which starts fetchers. The controller rejects the registration while the session of the previous process lasts
-    (DUPLICATE_BROKER_REGISTRATION). The new process leads nothing before it is unfenced: until then it accepts no
-    connections.
+    BrokerServer.startup: fetchers start as soon as the metadata up to the high watermark is published (MetadataLoader).
+    The controller rejects the registration while the session of the previous process lasts
+    (DUPLICATE_BROKER_REGISTRATION). The new process does not lead before it is unfenced, because it accepts no
+    connections until then.
     """
     r = s.replica[broker]
     require(s.budget.early_starts > 0, bound=C.early_starts)
@@ -144,11 +144,11 @@ def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
 
 @action(broker=Broker, checkpoint=Offset)
 def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
-    """A broker starts a new process unless one is running, registers it, and applies the image of its registration.
+    """A broker registers its process, which it may have to start, and applies the image of the registration.
 
-    ClusterControlManager.registerBroker: a session that has expired but is not fenced yet does not prevent this. The
-    new incarnation leaves the ISR as if the old one had been fenced (ReplicationControlManager.handleBrokerShutdown,
-    KAFKA-18106). If the shutdown was unclean, it also leaves the ELR. With `registration_opens_epoch`, every
+    ClusterControlManager.registerBroker: an expired session does not prevent the registration. The new incarnation
+    leaves the ISR as if the old incarnation had been fenced (ReplicationControlManager.handleBrokerShutdown,
+    KAFKA-18106). After an unclean shutdown, the broker also leaves the ELR. With `registration_opens_epoch`, every
     registration opens a leader epoch in every partition instead, an alternative that KIP-903 rejects.
     """
     r = s.replica[broker]
@@ -198,9 +198,9 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
 def is_unclean(s: State, c: C, broker: int) -> bool:
     """Return whether the controller assumes that the new incarnation may have lost records (KIP-966).
 
-    Either every new incarnation counts as unclean, or the controller compares the previous broker epoch, which a broker
-    saves at a clean shutdown (KAFKA-18635). The controller does not compare the directories of this registration with
-    those of the previous one (HYP-16).
+    Either every new incarnation counts as unclean, or the controller checks the broker epoch that the broker saved at a
+    clean shutdown (KAFKA-18635). The controller does not compare the registered directories with those of the previous
+    registration (HYP-16).
     """
     r = s.replica[broker]
     if not has_elr(s, c) or c.unclean_shutdown == UncleanShutdown.NEVER:
@@ -215,7 +215,7 @@ def is_unclean(s: State, c: C, broker: int) -> bool:
 
 @action(broker=Broker)
 def disk_is_swapped(s: State, c: C, broker: int) -> None:
-    """The log of a running follower vanishes while its broker keeps its epoch. KIP-903 does not cover this."""
+    """A running follower loses its log while its broker keeps its broker epoch, a fault that KIP-903 does not cover."""
     r = s.replica[broker]
     require(s.budget.disk_swaps > 0, bound=C.disk_swaps)
     require(is_running(s, broker))

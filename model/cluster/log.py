@@ -22,10 +22,7 @@ def truncate(r: Replica, offset: int) -> None:
 
 
 def restart_at(r: Replica, offset: int) -> None:
-    """Remove all records: the log is empty and starts at `offset` (UnifiedLog.truncateFullyAndStartAt).
-
-    The log's leader epoch cache is empty too.
-    """
+    """Remove all records and leader epochs; the log then starts at `offset` (UnifiedLog.truncateFullyAndStartAt)."""
     truncate(r, 0)
     r.end = offset
     r.start = offset
@@ -50,7 +47,7 @@ def first_in_files(r: Replica) -> int:
 def recover(r: Replica, checkpoint: int) -> None:
     """Load the log from its files and its log start checkpoint (LogLoader.load).
 
-    If the log ends below the checkpoint, an empty log is created there (LogLoader.checkAndRecoverLogEnd).
+    If the log ends below the checkpoint, an empty log is created at the checkpoint (LogLoader.checkAndRecoverLogEnd).
     """
     start = max(checkpoint, first_in_files(r))
     if start > r.end:
@@ -62,7 +59,7 @@ def recover(r: Replica, checkpoint: int) -> None:
 def latest_epoch(r: Replica) -> int:
     """Return the epoch of the last record, or NONE for an empty log.
 
-    If all records are deleted, the leader epoch cache still keeps the last epoch, unless the log was recreated.
+    If all records are deleted, the leader epoch cache keeps the last epoch, unless the log was recreated.
     """
     return r.log[r.end - 1].epoch if r.end > 0 and r.log[r.end - 1].record != 0 else NONE
 
@@ -79,16 +76,15 @@ def start_above(r: Replica, epoch: int) -> int:
 def floor_epoch(r: Replica, epoch: int) -> int:
     """Return the latest epoch in the log that is at most `epoch`, or `epoch` itself if all are later.
 
-    The cache does not contain epochs before the log start (LeaderEpochFileCache.truncateFromStart).
+    The leader epoch cache does not contain epochs before the log start (LeaderEpochFileCache.truncateFromStart).
     """
     start = start_above(r, epoch)
     return r.log[start - 1].epoch if start > r.start else epoch
 
 
 def end_offset_epoch(r: Replica, leader_epoch: int, epoch: int) -> int:
-    """Return the epoch in the response of a leader in `leader_epoch` that is asked where `epoch` ends.
-
-    LeaderEpochFileCache.endOffsetFor: the requested epoch, or the closest older one in the leader's log. The end of
+    """Return the epoch in the response of a leader in `leader_epoch` to a query where `epoch` ends.
+    LeaderEpochFileCache.endOffsetFor: the requested epoch, or the closest older epoch in the leader's log. The end of
     that epoch is `start_above(r, epoch)`.
     """
     return epoch if epoch >= leader_epoch else floor_epoch(r, epoch)
@@ -97,7 +93,7 @@ def end_offset_epoch(r: Replica, leader_epoch: int, epoch: int) -> int:
 def departs(r: Replica, leader_epoch: int, offset: int, last_epoch: int) -> bool:
     """Return whether a log that ends at `offset` with a record of `last_epoch` diverges from the leader's log.
 
-    Partition.readRecords: the leader's log lacks that epoch, or the epoch ends earlier there.
+    Partition.readRecords: the leader's log lacks `last_epoch`, or `last_epoch` ends below `offset` in the leader's log.
     """
     if last_epoch == NONE:
         return False
@@ -107,8 +103,8 @@ def departs(r: Replica, leader_epoch: int, offset: int, last_epoch: int) -> bool
 def truncation_offset(r: Replica, epoch: int, end: int) -> int:
     """Return where a follower truncates its log if the leader answers that `epoch` ends at `end`.
 
-    AbstractFetcherThread.getOffsetTruncationState: at the end of that epoch in both logs or, if the follower's log
-    lacks the epoch, at the end of the closest older one; then its next fetch asks again.
+    AbstractFetcherThread.getOffsetTruncationState: the offset is the end of `epoch` in both logs or, if the follower's
+    log lacks `epoch`, the end of the closest older epoch; then the follower's next fetch may diverge again.
     """
     own = start_above(r, epoch)
     return own if floor_epoch(r, epoch) != epoch else min(own, end)

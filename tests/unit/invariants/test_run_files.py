@@ -122,7 +122,7 @@ def test_a_row_has_what_its_group_its_key_and_its_lists_say(runs: Runs) -> None:
         ('profile="quick"', 'profile="fast"', r"there is no profile 'fast'.* Write one of: quick, ci, full"),
         ('"both 7"', '"G-S9 7"', r"there is no judged property for `fails`: 'G-S9'"),
         ('"both 7"', '"both seven"', r"'seven' was given as the number of states of a trace"),
-        ('"both 7"', '"both"', r"'both' is a single word, but two words are needed"),
+        ('"both 7"', '"both"', r"'both' is a single word, but a name and a value are needed"),
         ('"both 7"', '"grows 7"', r"isr-grows is a witness, which cannot fail: write it under `never`"),
         ('trace="G-S7 b09"', 'never="G-S7"', r"isr-members-are-current is not a witness"),
         ('shrinks=0", pin', 'shrinks=0", never="grows", pin', r"isr-grows is listed under \[never\] already"),
