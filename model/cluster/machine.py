@@ -35,12 +35,16 @@ REPAIRS = (
         {"fenced_before_registration": 1},
         {"registration_leaves_isr": 0},
     ),
-    Repair("HYP-3", "metadata with an equal partition epoch changes nothing", {"equal_partition_epoch_overwrites": 0}),
+    Repair(
+        "HYP-3",
+        "a leader ignores metadata with an equal partition epoch",
+        {"equal_partition_epoch_overwrites": 0},
+    ),
     Repair("HYP-9", "leaders compare fetches with the epochs of fenced brokers too", {"fenced_epoch_check": 1}),
-    Repair("HYP-10", "a broker that loses its replica leaves the ELR", {"elr_within_replicas": 1}, {"elr": 1}),
+    Repair("HYP-10", "a broker whose replica is removed leaves the ELR", {"elr_within_replicas": 1}, {"elr": 1}),
     Repair(
         "HYP-11",
-        "the ELR is filled by the smallest min ISR that a broker may still act on",
+        "the controller fills the ELR by the smallest min ISR that a broker may still use",
         {"elr_judged_by": Judging.HEARTBEATS},
         {"elr": 1},
     ),
@@ -50,7 +54,7 @@ REPAIRS = (
         {"leaderless_elr_is_cleared": 0},
         {"elr": 1},
     ),
-    Repair("HYP-14", "no broker is elected from an ELR once ELR is turned off", {"stale_elr_elects": 0}, {"elr": 1}),
+    Repair("HYP-14", "once ELR is turned off, no broker is elected from an ELR", {"stale_elr_elects": 0}, {"elr": 1}),
     Repair(
         "HYP-16",
         "a broker that loses its log directory leaves the ELR",
@@ -68,16 +72,16 @@ REPAIRS = (
         {"truncation_moves_checkpoint": 1},
     ),
 )
-"""Fixes for findings in Kafka's code. Version kafka-4.1-repaired includes all of them."""
+"""Fixes for findings in Kafka's code. Version kafka-4.1-repaired includes all fixes."""
 LOSSES = {
-    Loss.NONE: "a crash loses nothing that was written: a process dies, its disk and the page cache stay",
-    Loss.OUTSIDE_ISR: "a crash loses the log of a broker that is not in the ISR, and of no other",
-    Loss.ANY: "every crash loses the log, as when power fails before anything was flushed, or a disk is replaced",
+    Loss.NONE: "a crash loses no records: a process dies, but its disk and the page cache stay intact",
+    Loss.OUTSIDE_ISR: "a crash loses the log of a broker only if the broker is not in the ISR",
+    Loss.ANY: "every crash loses the log, as a power failure before the first flush or the replacement of a disk does",
 }
 
 
 def terms(c: C) -> tuple[str, ...]:
-    """Return two sentences: one on what a run allows, and one on what it counts as lost."""
+    """Return two sentences: one on the faults that a run allows, and one on the properties that mean a lost record."""
     often = "once" if c.crashes == 1 else f"{c.crashes} times"
     lost = Loss(c.loss)
     allowed = f"{c.brokers} brokers, min.insync.replicas {c.min_isr}; brokers crash {often} in all, and {LOSSES[lost]}"
@@ -99,25 +103,24 @@ ALL = {
     "assignment_keeps_elr": 0,
     "log_start_flushed": 0,
 }
-"""Every version waits for followers that are about to join, and checkpoints high watermarks from time to time. Before
-4.3, assigning a directory empties the ELR (HYP-17).
+"""In every version, the high watermark waits for followers that may join the ISR soon, and is checkpointed from time to
+time. Before 4.3, assigning a directory empties the ELR (HYP-17).
 """
 ELR = {"elr": 1, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH, **ALL}
 """Since 4.1, eligible leader replicas are enabled in new clusters, and the previous broker epoch shows whether a
 shutdown was clean.
 """
 SINCE_4_3 = {"completion": Completion.ADDED_UNLESS_FEWER, **ELR, "assignment_keeps_elr": 1}
-"""Since KAFKA-19975, a reassignment waits for replicas that were already there only if it reduces the number of
-replicas.
+"""Since KAFKA-19975, a reassignment waits for replicas that existed before only if it reduces the number of replicas.
 """
 UNMATCHED = {"answers_match_epoch": 0, "later_epochs_skipped": 0}
-"""Before 3.9.1 and 4.0.1, an answer is matched only by its offset, and records of later epochs are appended."""
-LACKING = "but KAFKA-18991 and KAFKA-18723, by which followers lose committed records, are not repaired (sources)"
+"""Before 3.9.1 and 4.0.1, a follower matches an answer only by its offset, and appends records of later epochs."""
+LACKING = "but without the fixes for KAFKA-18991 and KAFKA-18723, by which followers lose committed records (sources)"
 VERSIONS = (
     Version(
         "kafka-3.5",
-        "KIP-903 is included, but its races are open; ISR shrinks open leader epochs; the high watermark ignores min "
-        "ISR and waits for replicas that were caught up recently (3.5.2, reassignment: sources)",
+        "KIP-903 is included, but its races are not fixed; ISR shrinks start leader epochs; the high watermark "
+        "ignores min ISR and waits for replicas that recently were caught up (3.5.2, reassignment: sources)",
         {
             "fetch_broker_epoch_check": 0,
             "atomic_expansion": 0,
@@ -131,39 +134,38 @@ VERSIONS = (
     ),
     Version(
         "kafka-3.7",
-        "the race of a rebooted follower's fetches is closed, and the high watermark does not move below min ISR "
-        "(3.7.2, reassignment: sources)",
+        "the race between a restarted follower's fetches is fixed, and the high watermark does not advance below min "
+        "ISR (3.7.2, reassignment: sources)",
         {**UNMATCHED, **BEFORE_3_8, **ALL},
     ),
     Version(
         "kafka-3.9",
-        "the last release before 4.0: a reassignment ends only with every replica that stays "
-        "in the ISR (3.9.2: sources)",
+        "the last release line before 4.0: a reassignment completes only once every remaining replica is in the ISR "
+        "(3.9.2: sources)",
         {**BEFORE_4, **ALL},
         (Version("kafka-3.9.0", f"as kafka-3.9, {LACKING}", UNMATCHED),),
     ),
     Version(
         "kafka-4.0",
-        "a registration takes its broker out of the ISR; eligible leader replicas are available but off by default, "
-        "and "
-        "with them the last known leader is elected even if it is not active (4.0.2: sources)",
+        "a registration removes its broker from the ISR; eligible leader replicas are available but off by default, "
+        "and if they are on, the last known leader is elected even if it is not active (4.0.2: sources)",
         {"elr": 0, "last_known_leader_check": 0, **ALL},
         (Version("kafka-4.0.0", f"as kafka-4.0, {LACKING}", UNMATCHED),),
     ),
     Version(
         "kafka-4.1",
-        "eligible leader replicas are on for new clusters; a previous broker epoch distinguishes clean from unclean "
-        "stops (4.1.2: sources)",
+        "eligible leader replicas are on for new clusters; the previous broker epoch distinguishes clean from "
+        "unclean shutdowns (4.1.2: sources)",
         ELR,
     ),
-    Version("kafka-4.2", "as kafka-4.1 in all that is modelled (4.2.1: sources)", ELR),
+    Version("kafka-4.2", "the modelled rules are those of kafka-4.1 (4.2.1: sources)", ELR),
     Version(
         "kafka-4.3",
-        "a reassignment ends once the added replicas are in the ISR, unless there are fewer replicas (KAFKA-19975; "
-        "4.3.1: sources)",
+        "a reassignment completes once the added replicas are in the ISR, unless the number of replicas decreases "
+        "(KAFKA-19975; 4.3.1: sources)",
         SINCE_4_3,
     ),
-    Version("kafka-4.4", "as kafka-4.3 in all that is modelled (4.4.0: classes)", SINCE_4_3),
+    Version("kafka-4.4", "the modelled rules are those of kafka-4.3 (4.4.0: classes)", SINCE_4_3),
 )
 
 
@@ -172,32 +174,32 @@ def notes(c: C) -> tuple[str, ...]:
     found = []
     if c.equal_partition_epoch_overwrites:
         found.append(
-            "equal_partition_epoch_overwrites is on, as in Kafka's code: a violation may come from the conjecture "
-            "HYP-3; `equal_partition_epoch_overwrites=False` fixes it."
+            "equal_partition_epoch_overwrites is on, as in Kafka's code: a violation may be due to HYP-3; "
+            "`equal_partition_epoch_overwrites=False` fixes it."
         )
     if not c.reset_followers_on_reelection:
         found.append(
-            "reset_followers_on_reelection is off, as in Kafka's code: a violation may come from the conjecture "
-            "HYP-1; `reset_followers_on_reelection=True` fixes it."
+            "reset_followers_on_reelection is off, as in Kafka's code: a violation may be due to HYP-1; "
+            "`reset_followers_on_reelection=True` fixes it."
         )
     if not c.registration_leaves_isr and not c.fenced_before_registration:
         found.append(
-            "registration_leaves_isr is off, as in Kafka's code before KAFKA-18106: a violation may come from the "
-            "conjecture HYP-2; `registration_leaves_isr=True` fixes it."
+            "registration_leaves_isr is off, as in Kafka's code before KAFKA-18106: a violation may be due to HYP-2; "
+            "`registration_leaves_isr=True` fixes it."
         )
     if not c.fenced_epoch_check:
         found.append(
-            "fenced_epoch_check is off, as in Kafka's code: a violation may come from the conjecture HYP-9; "
+            "fenced_epoch_check is off, as in Kafka's code: a violation may be due to HYP-9; "
             "`fenced_epoch_check=True` fixes it."
         )
     if c.elr and c.reassignments > 0 and not c.elr_within_replicas:
         found.append(
-            "elr_within_replicas is off, as in Kafka's code: a violation may come from HYP-10; "
+            "elr_within_replicas is off, as in Kafka's code: a violation may be due to HYP-10; "
             "`elr_within_replicas=True` fixes it."
         )
     if c.elr_disables > 0 and c.stale_elr_elects:
         found.append(
-            "stale_elr_elects is on, as in Kafka's code: a violation may come from the conjecture HYP-14; "
+            "stale_elr_elects is on, as in Kafka's code: a violation may be due to HYP-14; "
             "`stale_elr_elects=False` fixes it."
         )
     if (
@@ -207,27 +209,27 @@ def notes(c: C) -> tuple[str, ...]:
     ):
         found.append(
             "failed_directory_leaves_elr or fewer_directories_are_unclean is off, as in Kafka's code: a violation "
-            "may come from HYP-16; setting both fixes it."
+            "may be due to HYP-16; setting both fixes it."
         )
     if c.elr and c.directories > 0 and not c.assignment_keeps_elr:
         found.append(
-            "assignment_keeps_elr is off, as in Kafka's code up to 4.2: a violation may come from HYP-17; "
+            "assignment_keeps_elr is off, as in Kafka's code up to 4.2: a violation may be due to HYP-17; "
             "`assignment_keeps_elr=True` fixes it."
         )
     if c.directory_failures > 0 and not c.offline_replica_is_ineligible:
         found.append(
-            "offline_replica_is_ineligible is off, as in Kafka's code: a violation may come from HYP-18; "
+            "offline_replica_is_ineligible is off, as in Kafka's code: a violation may be due to HYP-18; "
             "`offline_replica_is_ineligible=True` fixes it."
         )
     if c.deletions + c.expirations > 0 and not c.log_start_check:
         found.append(
-            "log_start_check is off, as in Kafka's code: a violation may come from the conjecture HYP-22; "
+            "log_start_check is off, as in Kafka's code: a violation may be due to HYP-22; "
             "`log_start_check=True` fixes it."
         )
     if c.early_starts > 0 and c.epochless_fetches != Epochless.REFUSED:
         found.append(
-            "epochless_fetches is accepted or ineligible, and Kafka's code accepts them: a violation may come from the "
-            "conjecture HYP-15; `epochless_fetches='refused'` fixes it."
+            "epochless_fetches is accepted, as in Kafka's code, or ineligible: a violation may be due to HYP-15; "
+            "`epochless_fetches='refused'` fixes it."
         )
     if (
         c.elr
@@ -236,8 +238,8 @@ def notes(c: C) -> tuple[str, ...]:
         and c.publishing != Publishing.TOGETHER
     ):
         found.append(
-            "publishing is not together, nor elr_judged_by=heartbeats, as in Kafka's code: a violation may come "
-            "from HYP-11; `elr_judged_by='heartbeats'` fixes it."
+            "publishing is not together and elr_judged_by is not heartbeats, as in Kafka's code: a violation may be "
+            "due to HYP-11; `elr_judged_by='heartbeats'` fixes it."
         )
     return tuple(found)
 

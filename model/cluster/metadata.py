@@ -1,4 +1,4 @@
-"""Propagation of metadata to brokers: images arrive in order but may be late, and some are skipped. Modelled on
+"""Propagation of metadata to brokers: brokers apply images in order, possibly late, and may skip some. Modelled on
 ReplicaManager.applyDelta, Partition.makeLeader and Partition.makeFollower.
 """
 
@@ -32,7 +32,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 @action(broker=Broker, index=ImageIndex)
 def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
-    """A running broker applies the controller's log up to some image, as one change.
+    """A running broker applies the controller's log up to an image as one change.
 
     BrokerMetadataPublisher: a batch or a snapshot may contain many records, so images in between are skipped.
     """
@@ -51,9 +51,8 @@ def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
 
 @action(broker=Broker, index=ImageIndex)
 def broker_applies_configs(s: State, c: C, broker: int, index: int) -> None:
-    """A running broker adopts an image's min ISR, after or before the image's partition (DynamicConfigPublisher).
-
-    This alone does not make a leader try to advance its high watermark.
+    """A running broker adopts an image's min ISR, after or before the image's partition (DynamicConfigPublisher). A
+    leader does not try to advance its high watermark at this time.
     """
     r = s.replica[broker]
     require(r.raised != s.image[index].raised)
@@ -66,11 +65,11 @@ def broker_applies_configs(s: State, c: C, broker: int, index: int) -> None:
 
 
 def apply_image(s: State, c: C, broker: int, index: int) -> None:
-    """Lead, or follow the leader, as an image requires (ReplicaManager.applyDelta).
+    """Make the broker lead, or follow the leader, as an image requires (ReplicaManager.applyDelta).
 
     A broker that has lost its replica deletes the log; a broker with a new replica starts with an empty log, whose min
-    ISR is the image's (LogManager.getOrCreateLog). Only the two images are compared: a broker that was removed and
-    added again in between does not notice it (TopicDelta.localChanges).
+    ISR is the image's (LogManager.getOrCreateLog). Only the two images are compared: a broker whose replica was removed
+    and added again in between does not notice this (TopicDelta.localChanges).
     """
     r = s.replica[broker]
     old, new = s.image[r.applied], s.image[index]
@@ -95,7 +94,7 @@ def apply_image(s: State, c: C, broker: int, index: int) -> None:
 
 
 def start_from(s: State, c: C, broker: int) -> None:
-    """Apply the newest image, as a broker's first one; if the broker has no replica, delete its stray log."""
+    """Apply the newest image as a broker's first image; if the broker has no replica, delete its stray log."""
     r = s.replica[broker]
     r.applied = s.newest
     image = s.image[s.newest]
@@ -109,7 +108,7 @@ def start_from(s: State, c: C, broker: int) -> None:
 
 
 def go_on_from(s: State, c: C, broker: int) -> None:
-    """Apply all metadata up to the registration of a process that already runs. From now on, the process can lead."""
+    """Apply all metadata up to the registration of a process that already runs. A registered process can lead."""
     r = s.replica[broker]
     apply_image(s, c, broker, s.newest)
     r.raised = newest(s).raised
@@ -120,8 +119,8 @@ def go_on_from(s: State, c: C, broker: int) -> None:
 def delete_replica(s: State, c: C, broker: int) -> None:
     """Remove the broker's replica and delete its log (ReplicaManager.stopPartitions, Partition.delete).
 
-    The broker's pending fetch may reach the leader later. The leader serves it only in the fetch's leader epoch, so if
-    the removal opens a new epoch, the fetch has the same effect as if it had been handled earlier.
+    The broker's pending fetch may reach the leader later. The leader serves a fetch only in the fetch's leader epoch,
+    so if the removal starts a new leader epoch, the pending fetch could have been handled before the removal.
     """
     r = s.replica[broker]
     if not c.removal_opens_epoch:
@@ -175,17 +174,16 @@ def forget_removed(r: Replica, missing: int) -> None:
 
 
 def is_outdated(c: C, partition_epoch: int, image: Image) -> bool:
-    """Return whether a leader at this partition epoch ignores an image."""
+    """Return whether a leader at this partition epoch ignores an image as outdated."""
     return image.partition_epoch < partition_epoch or (
         image.partition_epoch == partition_epoch and not c.equal_partition_epoch_overwrites
     )
 
 
 def make_follower(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
-    """Make the broker a follower, or let it wait for a leader, as its image requires (Partition.makeFollower).
-
-    Pending writes fail. In a new leader epoch it fetches again from its log end, and accepts no earlier responses
-    (KAFKA-7786). Since IBP 2.7, it truncates only if the leader answers that the logs diverge; before IBP 2.7, it
+    """Make the broker a follower, or let it wait for a leader, as its image requires (Partition.makeFollower). Pending
+    writes fail. In a new leader epoch, a follower fetches again from its log end and accepts no earlier responses
+    (KAFKA-7786). Since IBP 2.7, a follower truncates only if the leader answers that the logs diverge; before, it
     truncated immediately.
     """
     r = s.replica[broker]

@@ -1,7 +1,6 @@
-"""Messages in flight: requests and responses that outlive their sender or their epoch, and messages without effect.
-
-Messages are never reordered within a connection, because a follower has one fetch in flight, but may be reordered
-between connections. A lost message is one that is never handled. Messages and images that no longer matter are removed.
+"""Messages in flight: requests and responses whose sender has stopped or changed its epoch, and messages without
+effect. Messages are reordered only between connections, because a follower has one fetch in flight. A lost message is
+never handled. Messages and images without effect are removed.
 """
 
 from fencepost.model.cluster import log
@@ -60,8 +59,7 @@ def leave_answer_behind(s: State, c: C, broker: int) -> None:
     """Leave the response to the broker's fetch in flight when the broker enters another epoch or loses its replica.
 
     If there is no room, the response is lost. The partition is removed from the fetcher thread, which still waits for
-    the response (AbstractFetcherManager). Other partitions keep the thread busy; an idle thread ends, with its
-    connection.
+    the response (AbstractFetcherManager). If the thread has no other partition, it ends and closes its connection.
     """
     image = local(s, broker)
     f = s.replica[broker]
@@ -85,9 +83,9 @@ def leave_answer_behind(s: State, c: C, broker: int) -> None:
 def log_changes_under_answer(s: State, c: C, follower: int) -> None:
     """A response's record is read while it is sent, from a log that has since been truncated and extended.
 
-    A response refers to a region of a file (FileRecords.writeTo). The leader that sent it may already be a follower
-    (KAFKA-18723). If the file is now shorter, the connection is closed. In the model all records have the same size, so
-    they begin at the same positions.
+    A response refers to a region of a file (FileRecords.writeTo). The leader that sent the response may already be a
+    follower (KAFKA-18723). If the file is now shorter, the connection is closed. In the model, all records have the
+    same size, so replaced records begin at the same positions.
     """
     f = s.replica[follower]
     leader = local(s, follower).leader
@@ -104,9 +102,8 @@ def log_changes_under_answer(s: State, c: C, follower: int) -> None:
 
 @action(m=InFlight("late_fetches"))
 def leader_handles_late_fetch(s: State, c: C, m: LateFetch) -> None:
-    """A leader handles a fetch whose sender has crashed or stopped in the meantime. No process reads the response.
-
-    The fetch counts like any other, unless the leader already knows a later broker epoch (KAFKA-15221).
+    """A leader handles a fetch whose sender has crashed or stopped in the meantime. No process reads the response. The
+    leader records the fetch, unless the leader already knows a later broker epoch (KAFKA-15221).
     """
     r = s.replica[m.leader]
     require(leads(s, m.leader))
@@ -120,7 +117,7 @@ def leader_handles_late_fetch(s: State, c: C, m: LateFetch) -> None:
 
 
 def can_count(s: State, c: C, m: LateFetch) -> bool:
-    """Return whether handling a late fetch can still have an effect, now or later."""
+    """Return whether handling a late fetch can have an effect, now or later."""
     if not is_running(s, m.leader):
         return False
     known = local(s, m.leader).leader_epoch
@@ -183,9 +180,8 @@ def is_moot(s: State, c: C, m: AlterPartition) -> bool:
 
 
 def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
-    """Return whether a broker that leads in neither of two images would behave in the same way under both.
-
-    A broker without a replica always does.
+    """Return whether a broker that leads in neither of two images would behave in the same way under both images. A
+    broker without a replica always does.
     """
     one, other = s.image[index], s.image[later]
     if one.raised != other.raised:
@@ -204,9 +200,9 @@ def normalize(s: State, c: C) -> None:
 
     A broker that does not lead reads only the leader, the leader epoch, min ISR and whether it has a replica. Such a
     broker is therefore treated as having applied all images that agree with its own in these fields. Requests that the
-    controller must reject are rejected immediately. Rejections that change nothing, responses that no leader awaits and
-    late fetches that no leader will serve are dropped. Images that all running brokers have passed are dropped too, and
-    partition epochs are counted from the oldest image that is kept.
+    controller must reject are rejected immediately. Rejections without effect, responses that no leader awaits and late
+    fetches that no leader will serve are dropped. Images older than those of all running brokers are dropped too, and
+    partition epochs are counted from the oldest remaining image.
     """
     for broker in range(c.brokers):
         for index in range(c.metadata_lag):
@@ -248,9 +244,8 @@ def drop_moot_messages(s: State, c: C) -> None:
 
 
 def drop_images(s: State, c: C, oldest: int) -> None:
-    """Drop the images before `oldest`, and subtract the partition epoch of the oldest image, or of an older request.
-
-    A leader that does not learn about ISR changes from metadata may be at an even older epoch.
+    """Drop the images before `oldest`, and subtract the lowest partition epoch that an image, a request or a leader
+    still uses.
     """
     base = s.image[oldest].partition_epoch
     for m in s.alter_partitions:
@@ -277,7 +272,7 @@ def drop_images(s: State, c: C, oldest: int) -> None:
 
 
 def clear_image(s: State, c: C, index: int) -> None:
-    """Clear a slot of the window."""
+    """Clear an image's slot."""
     image = s.image[index]
     image.leader = 0
     image.leader_epoch = 0

@@ -1,7 +1,7 @@
 """A change to the partition by the controller, which keeps replicas, ISR, ELR and leader consistent.
 
-Modelled on PartitionChangeBuilder and PartitionReassignmentReplicas. A request contains an ISR and, if an operator
-moves replicas, new replicas; the result is written to the log as one image.
+Modelled on PartitionChangeBuilder and PartitionReassignmentReplicas. A change is requested as an ISR and, if an
+operator moves replicas, new replicas; its result is written to the log as one image.
 """
 
 from fencepost.model.cluster.constants import C, Completion, Judging
@@ -31,8 +31,8 @@ def first_of(c: C, members: int) -> int:
 def first_in_order(c: C, members: int, removing: int) -> int:
     """Return the first member in the order of the replica list, or NONE if there are no members.
 
-    The target replicas come first (in the model, operators list them by number), then the replicas to be removed
-    (PartitionReassignmentReplicas).
+    The list starts with the target replicas, which in the model are ordered by number, followed by the replicas to be
+    removed (PartitionReassignmentReplicas).
     """
     return first_of(c, members & ~removing if members & ~removing != 0 else members)
 
@@ -40,10 +40,10 @@ def first_in_order(c: C, members: int, removing: int) -> int:
 def is_complete(c: C, isr: int, missing: int, adding: int, removing: int) -> bool:
     """Return whether a reassignment completes with this ISR (PartitionReassignmentReplicas.maybeCompleteReassignment).
 
-    Up to 3.7, the added replicas must be in the ISR; since KAFKA-15665, all remaining ones must; since KAFKA-19975, the
-    added ones must, or all remaining ones if the number of replicas decreases. A reassignment that replaced another one
-    may list a broker both as added and as removed. The check for added replicas never finds that broker, so the
-    reassignment completes only under the rule of KAFKA-15665.
+    Up to 3.7, the added replicas must be in the ISR; since KAFKA-15665, all remaining replicas must be; since
+    KAFKA-19975, the added replicas must be, or all remaining replicas if the number of replicas decreases. A
+    reassignment that replaced another one may list a broker both as added and as removed. The check for added replicas
+    never finds that broker, so the reassignment completes only under the rule of KAFKA-15665.
     """
     kept = isr & ~removing
     targets = bits.everyone(c.brokers) & ~missing & ~removing
@@ -71,9 +71,9 @@ def missing_after(s: State, c: C, isr: int) -> int:
 def judged_raise(s: State, c: C) -> int:
     """Return the min ISR by which the controller fills the ELR, relative to the initial min ISR.
 
-    Brokers report in heartbeats how far they have applied metadata, after publishing it (MetadataLoader). Therefore the
-    controller can know which values may still be in use by a broker that leads or may be elected. In the model, it
-    knows this immediately, and also knows which brokers are down.
+    Brokers report in heartbeats how far they have applied metadata, after publishing it (MetadataLoader). Therefore,
+    the controller can know which min ISR a broker that leads or may be elected may still use. In the model, the
+    controller knows this immediately, and knows which brokers are down.
     """
     least = newest(s).raised
     if c.elr_judged_by == Judging.HEARTBEATS:
@@ -91,9 +91,9 @@ def judged_raise(s: State, c: C) -> int:
 def elr_target(s: State, c: C, isr: int, missing: int, unclean: int) -> int:
     """Return the eligible leader replicas for a new ISR (KIP-966, maybePopulateTargetElr).
 
-    Members that leave the ISR stay eligible while it is below min ISR, unless they may have lost records. Kafka does
-    not consider the target replicas, so removed members stay too (HYP-10). If ELR is turned off, the field keeps its
-    value.
+    Members that leave the ISR stay eligible while the ISR is below min ISR, unless they may have lost records. Kafka
+    does not consider the target replicas, so removed members stay too (HYP-10). If ELR is turned off, the field keeps
+    its value.
     """
     if not has_elr(s, c):
         return s.elr
@@ -106,8 +106,8 @@ def elr_target(s: State, c: C, isr: int, missing: int, unclean: int) -> int:
 def elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, removing: int) -> int:
     """Return the leader after a change to this ISR and ELR, or NONE (PartitionChangeBuilder.electAnyLeader).
 
-    This is the result of `cleanly_elected` or, if that is NONE and unclean elections are allowed, the first acceptable
-    replica.
+    The leader is the result of `cleanly_elected` or, if that is NONE and unclean elections are allowed, the first
+    acceptable replica.
     """
     leader = cleanly_elected(s, c, isr, elr, missing, acceptable, removing)
     return first_in_order(c, acceptable & ~missing, removing) if leader == NONE and c.unclean_election else leader
@@ -117,8 +117,8 @@ def cleanly_elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable
     """Return the leader without unclean elections (PartitionChangeBuilder.Election.ONLINE).
 
     The leader stays if it is acceptable. Otherwise the first acceptable ISR member is elected, or the first acceptable
-    ELR member if the ISR is empty, or the last known leader. Kafka does not check whether ELR is on: members left in an
-    ELR may be elected after it was turned off (HYP-14).
+    ELR member if the ISR is empty, or the last known leader. Kafka does not check whether ELR is on, so remaining ELR
+    members may be elected after ELR was turned off (HYP-14).
     """
     able = acceptable & ~missing
     eligible = (isr if isr != 0 else elr if heeds_elr(s, c) else 0) & able
@@ -145,7 +145,7 @@ def may_elect_last_known(s: State, c: C, isr: int, elr: int, acceptable: int) ->
 def epoch_after(s: State, c: C, isr: int, leader: int, missing: int) -> int:
     """Return the leader epoch after a change, incremented if the leader changes or a replica is removed.
 
-    Before 3.6, it is also incremented if the ISR shrinks.
+    Before 3.6, the leader epoch is also incremented if the ISR shrinks.
     """
     image = newest(s)
     shrinks = c.bump_leader_epoch_on_shrink and isr != 0 and image.isr & ~isr != 0
@@ -155,7 +155,7 @@ def epoch_after(s: State, c: C, isr: int, leader: int, missing: int) -> int:
 
 
 def append_image(s: State) -> None:
-    """Append a copy of the controller's state to its log, for the caller to modify."""
+    """Append a copy of the controller's state to its log; the caller modifies the copy."""
     s.image[s.newest + 1] = s.image[s.newest]
     s.newest += 1
 
@@ -163,11 +163,11 @@ def append_image(s: State) -> None:
 def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: int, adding: int, removing: int) -> None:
     """Write a changed partition into the newest image (PartitionChangeBuilder.build).
 
-    A leader from outside the ISR becomes the whole ISR; unless it was elected from the ELR, the ELR is emptied. The
-    same holds for a leader that is both in the ISR and in an ELR left over from before ELR was turned off. Without ELR,
-    the last member stays in the ISR. While there is no leader, the last leader is remembered. With HYP-12 fixed, the
-    ELR is empty if the elected leader alone satisfies min ISR. Once ELR is turned off, any change empties it, and the
-    last known leader does not change.
+    A leader from outside the ISR becomes the whole ISR; unless it was elected from the ELR, the ELR is emptied. This
+    also applies to a leader in both the ISR and an ELR that remained when ELR was turned off. Without ELR, the last
+    member stays in the ISR. While there is no leader, the last leader is recorded. With HYP-12 fixed, the ELR is empty
+    if the elected leader alone satisfies min ISR. Once ELR is turned off, any change empties the ELR, and the last
+    known leader does not change.
     """
     image = newest(s)
     is_new = leader not in (NONE, image.leader)
@@ -202,7 +202,7 @@ def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: i
 
 
 def change_isr(s: State, c: C, isr: int, elr: int, leader: int) -> None:
-    """Write a change to this ISR with its consequences, and complete a reassignment if the ISR allows it."""
+    """Write a change to this ISR and its consequences, and complete a reassignment if the ISR allows that."""
     done = completes(s, c, isr)
     missing = missing_after(s, c, isr)
     change_partition(

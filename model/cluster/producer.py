@@ -9,9 +9,8 @@ from fencepost.model.language import action, bits, require
 
 @action(leader=Broker)
 def leader_appends(s: State, c: C, leader: int) -> None:
-    """A leader appends the next record if its committed ISR is large enough; it may have been deposed.
-
-    Partition.appendRecordsToLeader. The write is acknowledged when the high watermark passes it.
+    """A leader, which may be deposed, appends the next record if its committed ISR is large enough.
+    Partition.appendRecordsToLeader. The write is acknowledged when the high watermark passes its offset.
     """
     r = s.replica[leader]
     require(s.written < c.max_records, bound=C.max_records)

@@ -1,7 +1,7 @@
 """Replica reassignment by operators, who may also redirect or cancel one in progress.
 
-Modelled on ReplicationControlManager.alterPartitionReassignments. A throttle slows down a new replica; in the model,
-any follower may be slow.
+Modelled on ReplicationControlManager.alterPartitionReassignments. Throttles are covered, because any follower in the
+model may be slow.
 """
 
 from fencepost.model.cluster.constants import C
@@ -26,12 +26,12 @@ from fencepost.model.language import action, bits, require
 def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
     """An operator moves replicas so that exactly the movable brokers in `target` have one (kafka-reassign-partitions).
 
-    ReplicationControlManager.changePartitionReassignment. A broker that loses its replica keeps it until the
-    reassignment completes, and brokers that are not movable keep theirs. The reassignment may replace one in progress.
-    If it replaces one, an empty list of replicas to add or remove leaves the earlier list unchanged, because only
-    non-empty lists are passed to the builder. All changes that the ISR already allows are made immediately, without
-    unclean elections. A broker that is being added cannot be elected as a member of the ELR: the controller looks up a
-    leader's directory among the previous replicas, which fails the request (PartitionRegistration.directory).
+    ReplicationControlManager.changePartitionReassignment. Replicas to be removed stay until the reassignment completes,
+    and brokers that are not movable keep their replicas. A reassignment may replace one in progress: an empty list of
+    replicas to add or remove then leaves the earlier list unchanged, because only non-empty lists are passed to the
+    builder. All changes that the ISR already allows are made immediately, without unclean elections. A broker that is
+    being added cannot be elected as a member of the ELR: the controller looks up a leader's directory among the
+    previous replicas, which fails the request (PartitionRegistration.directory).
     """
     require(s.budget.reassignments > 0, bound=C.reassignments)
     image = newest(s)
@@ -61,7 +61,7 @@ def operator_cancels_reassignment(s: State, c: C) -> None:
     """An operator cancels a reassignment (--cancel): added replicas are removed, and replicas to be removed stay.
 
     ReplicationControlManager.cancelPartitionReassignment, PartitionReassignmentRevert. If only added replicas are in
-    the ISR, this would be an unclean election, and is rejected unless unclean elections are allowed.
+    the ISR, the cancellation requires an unclean election, and is rejected unless unclean elections are allowed.
     """
     require(s.budget.cancels > 0, bound=C.cancels)
     image = newest(s)

@@ -5,13 +5,13 @@ The model simplifies Kafka to keep states small:
 * The controller is the newest image in a window of images, and a broker's metadata is an index into that window.
   Brokers that lag by more than `metadata_lag` images are not covered.
 * A broker registers and applies the image of its registration in one step, so a running broker's epoch is the one in
-  the newest image. Broker epochs count incarnations. The broker also starts in that step, except `early_starts` times.
-* A follower always has a fetch in flight. Its content follows from the follower's log and leader epoch, so only the
-  response is stored, and requests whose sender has crashed or stopped. A fetch that is handled after its sender has
-  entered another epoch could equally have been handled before; only its response remains, and there are at most
-  `late_answers` of these.
+  the newest image. Broker epochs count incarnations. The broker also starts in that step, except at most `early_starts`
+  times.
+* A follower always has a fetch in flight. The fetch's content follows from the follower's log and leader epoch, so only
+  responses are stored, and requests whose sender has crashed or stopped. A fetch that is handled after its sender has
+  entered another epoch could equally have been handled before; at most `late_answers` responses to such fetches remain.
 * The leader epoch cache follows from the log and the leader epoch. The start of an epoch in which a former leader wrote
-  nothing is not covered; it costs Kafka another round trip.
+  nothing is not covered; Kafka needs another round trip in this case.
 * A write is acknowledged in the step in which the high watermark passes it.
 """
 
@@ -58,8 +58,8 @@ class Answer(IntEnum):
 class Move(IntEnum):
     """Whether the controller knows which directory contains the log.
 
-    ASSIGNED: it knows. REGISTERED: the broker has registered without the previous directory. BEGUN: the broker is still
-    registered with the previous directory, which was replaced or removed.
+    ASSIGNED: the controller knows. REGISTERED: the broker has registered without the previous directory. BEGUN: the
+    broker is still registered with the previous directory, which was replaced or removed.
     """
 
     ASSIGNED = 0
@@ -68,8 +68,8 @@ class Move(IntEnum):
 
 
 class Status(IntEnum):
-    """The progress of an AlterPartition request: sent, or answered by the controller. STRAY is a sent copy of a request
-    that has been answered: the leader no longer waits for it, but the controller cannot know that.
+    """The progress of an AlterPartition request: sent, or answered by the controller. STRAY: a copy of a request that
+    was already answered. The leader no longer waits for this copy, but the controller cannot know that.
     """
 
     SENT = 0
@@ -111,7 +111,7 @@ PartitionEpoch = Annotated[
 ]
 ImageIndex = Annotated[int, Index(C.metadata_lag + 1)]
 RecordId = Annotated[int, Range(0, C.max_records)]
-"""Records are numbered from 1 in the order in which leaders append them; 0 means no record."""
+"""A record's number, counted from 1 in the order in which leaders append records; 0 means no record."""
 RecordIds = Annotated[int, BitSet(C.max_records + 1)]
 Raise = Annotated[int, Range(-1 * C.lowers, C.raises)]
 """Difference between min ISR and its initial value; always 0 if operators do not change min ISR."""
@@ -125,17 +125,17 @@ Directories = Annotated[int, BitSet(C.directories)]
 Offline = Annotated[int, Range(0, C.directory_failures)]
 """Whether a replica's log directory has failed, 0 or 1; always 0 without such faults."""
 Moved = Annotated[int, Range(0, 2 * C.directory_removals + 2 * C.disk_replacements)]
-"""Whether the log is in a directory that the controller does not know of, and since when: see `Move`."""
+"""Whether the controller knows the directory of the log (see `Move`)."""
 
 
 LogStart = Annotated[int, Range(0, largest(C.deletions, C.expirations))]
 """Offset at which a log starts; always 0 if no records are deleted."""
 Deleted = Annotated[int, BitSet(5 * largest(C.deletions, C.expirations))]
-"""Deleted records, out of at most four; always empty without deletions."""
+"""Set of deleted records; always empty without deletions."""
 
 
 class Image(Record):
-    """The controller's state after a batch of its log, as brokers read it. `missing` contains the brokers without a
+    """The controller's state after a batch of records, as brokers read it. `missing` contains the brokers without a
     replica.
     """
 
@@ -170,8 +170,8 @@ class FollowerState(Record):
 class FetchAnswer(Record):
     """The response to a follower's fetch, in flight.
 
-    If the kind is RECORDS, `record` is 0 if the response contains only the high watermark. If it is DIVERGING, `epoch`
-    and `end` say where the leader's log diverges from the follower's; `epoch` is NONE if the leader does not know.
+    If the kind is RECORDS, `record` is 0 if the response contains only the high watermark. If the kind is DIVERGING,
+    `epoch` and `end` say where the leader's log diverges from the follower's; `epoch` is NONE if this is unknown.
     """
 
     kind: Answer
@@ -185,16 +185,16 @@ class FetchAnswer(Record):
 class Replica(Record):
     """A broker, its log, and its state in memory as leader or as follower.
 
-    `epoch_start` is the log end at which it began to lead in its current leader epoch, 0 for a follower. If it
-    restarted in that epoch, records of the same epoch may precede it. `waiting[offset]` is the record whose write is
-    acknowledged once the high watermark passes `offset`, or 0. `checked` contains the follower whose log end the leader
-    has already found sufficient for the ISR; the leader holds its lock and has yet to read the broker epoch (before
-    KAFKA-15221). `recent` contains followers that were caught up within the lag time, if the leader waits for them.
-    `truncating` is set while a follower has yet to ask where to truncate its log (before Fetch contained the last
-    epoch). `raised` determines the min ISR that the broker acts on, which may come from an image other than the applied
-    one. `early` is set while a new, unregistered process runs: `life` still describes its predecessor. `offline` is set
-    while the log's directory has failed. Records below `start` are deleted, though the files may still contain them;
-    `checkpoint` is the last checkpointed log start.
+    `epoch_start` is the log end at which the broker began to lead in its current leader epoch, 0 for a follower. If the
+    broker restarted in that epoch, records of the same epoch may precede `epoch_start`. `waiting[offset]` is the record
+    whose write is acknowledged once the high watermark passes `offset`, or 0. `checked` contains the follower whose log
+    end the leader has already found sufficient for the ISR; the leader holds its lock and has yet to read the broker
+    epoch (before KAFKA-15221). `recent` contains followers that were caught up within the lag time, if the leader waits
+    for them. `truncating` is set while a follower has yet to ask where to truncate its log (before Fetch contained the
+    last epoch). `raised` determines the min ISR that the broker acts on, which may come from an image other than the
+    applied one. `early` is set while a new, unregistered process runs: `life` still describes its predecessor.
+    `offline` is set while the log's directory has failed. Records below `start` are deleted, though the files may still
+    contain them; `checkpoint` is the last checkpointed log start.
     """
 
     life: Life
@@ -247,8 +247,8 @@ class LateFetch(Record):
 
 
 class LateAnswer(Record):
-    """A response to a fetch whose sender has left the fetch's leader epoch, although its thread still waits. `offset`
-    and `leader_epoch` are copied from the fetch; the other fields are as in `FetchAnswer`.
+    """A response to a fetch whose sender has left the fetch's leader epoch, although the sender's thread still awaits
+    the response. `offset` and `leader_epoch` are copied from the fetch; the other fields are as in `FetchAnswer`.
     """
 
     leader: Broker
@@ -288,13 +288,13 @@ class Budget(Record):
 class State(Record):
     """The partition. `image[newest]` is the controller's state, together with the fields that brokers do not read.
 
-    `offline` contains replicas whose directory is not online in their broker's registration: it has failed, or the
-    broker has registered without it (PartitionRegistration.directory, BrokerRegistration.hasOnlineDir). `adding` and
-    `removing` are the replicas that the current reassignment adds and removes. `ghost_committed` contains the records
-    below the highest high watermark that any leader has had, as first seen. `ghost_deleted` contains the deleted
-    records. `ghost_low_watermark` is the highest offset below which a leader has reported that all live replicas have
-    deleted their records (DeleteRecords). `ghost_stale` contains ISR members whose current incarnation has not proved
-    that it may be in the ISR.
+    `offline` contains replicas whose directory is not online in their broker's registration, because the directory has
+    failed, or the broker has registered without it (PartitionRegistration.directory, BrokerRegistration.hasOnlineDir).
+    `adding` and `removing` are the replicas that the current reassignment adds and removes. `ghost_committed` contains
+    the records that were first below a leader's high watermark, by offset. `ghost_deleted` contains the records that
+    were deleted on purpose. `ghost_low_watermark` is the highest offset below which a leader has reported that all live
+    replicas have deleted their records (DeleteRecords). `ghost_stale` contains ISR members whose current incarnation
+    has not proved that it may be in the ISR.
     """
 
     image: Annotated[Array[Image], Size(C.metadata_lag + 1)]
@@ -321,9 +321,8 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """All brokers run with empty logs in leader epoch 0. The ISR consists of the leader and the lowest-numbered others.
-
-    Some brokers may have no replica.
+    """All brokers run with empty logs in leader epoch 0. The ISR consists of the leader and the lowest-numbered other
+    brokers. Spare brokers have no replica.
     """
     first = s.image[0]
     first.leader = c.initial_leader
@@ -392,7 +391,7 @@ def has_elr(s: State, c: C) -> bool:
 
 
 def heeds_elr(s: State, c: C) -> bool:
-    """Return whether ELR members may be elected. In Kafka they may, even after ELR is turned off (HYP-14)."""
+    """Return whether ELR members may be elected, which Kafka allows even after ELR is turned off (HYP-14)."""
     return has_elr(s, c) or c.stale_elr_elects
 
 
@@ -408,7 +407,7 @@ def effective_min_isr(c: C, image: Image, raised: int) -> int:
 
 
 def min_isr_of(s: State, c: C, broker: int) -> int:
-    """Return the min ISR that a running broker acts on."""
+    """Return the min ISR that a running broker uses."""
     return effective_min_isr(c, local(s, broker), s.replica[broker].raised)
 
 
@@ -446,7 +445,7 @@ def is_sent(m: AlterPartition) -> bool:
 
 
 def is_copy(one: AlterPartition, other: AlterPartition) -> bool:
-    """Return whether two messages are the same request, or an answer to it."""
+    """Return whether two messages are the same request, or a request and the answer to it."""
     return (
         one.leader == other.leader
         and one.broker_epoch == other.broker_epoch

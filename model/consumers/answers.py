@@ -1,4 +1,4 @@
-"""A replica's response to a consumer's fetch, as pure functions of replica, offset and design."""
+"""A replica's response to a consumer's fetch, computed from replica, offset and design."""
 
 from enum import IntEnum
 

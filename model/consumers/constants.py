@@ -1,8 +1,8 @@
-"""Sizes, budgets, designs and readings of fetching from followers.
+"""Sizes, budgets and designs of fetching from followers.
 
-`design` selects the text to follow: the older or the newer revision of KIP-392, which its page mixes, or Kafka's code
-(apache/kafka 1eb7644). For each difference between the designs, a separate constant makes the choice, which by default
-is the design's.
+`design` selects the rules: those of the older or the newer revision of KIP-392, which its page mixes, or those of
+Kafka's code (apache/kafka 1eb7644). For each difference between the designs, a separate constant makes the choice,
+which by default is the design's.
 """
 
 from enum import IntEnum
@@ -11,7 +11,7 @@ from fencepost.model.language import Constants, bound, capacity, choice, switch
 
 
 class Design(IntEnum):
-    """The design whose rules are the default."""
+    """The design that determines the default rules."""
 
     OLDER = 0
     NEWER = 1
@@ -27,7 +27,7 @@ class Option(IntEnum):
 
 
 class Allowed(IntEnum):
-    """The replicas, besides the leader, to which a consumer may be sent."""
+    """The replicas, besides the leader, from which a consumer may fetch."""
 
     DESIGN = 0
     LEADER = 1
@@ -36,7 +36,7 @@ class Allowed(IntEnum):
 
 
 class Selector(IntEnum):
-    """Who chooses the replica: the consumer, from leader and ISR or from all partition information, or the leader."""
+    """The chooser of the replica: the leader, or the consumer, from leader and ISR or from all information."""
 
     DESIGN = 0
     GIVEN_ISR = 1
@@ -45,7 +45,7 @@ class Selector(IntEnum):
 
 
 class Errors(IntEnum):
-    """The content of an out-of-range response: which side (as two codes), log start and high watermark, or nothing."""
+    """The content of an out-of-range response: one of two error codes, log start and high watermark, or nothing."""
 
     DESIGN = 0
     TWO_CODES = 1
@@ -54,7 +54,7 @@ class Errors(IntEnum):
 
 
 class Reaction(IntEnum):
-    """A consumer's reaction to an offset that is out of range, unless the offset is known to be too small."""
+    """A consumer's reaction to an out-of-range response, unless the offset is known to be too small."""
 
     DESIGN = 0
     RESET = 1
@@ -64,7 +64,7 @@ class Reaction(IntEnum):
 
 
 class Metadata(IntEnum):
-    """How brokers learn of leaders: from pushed metadata, unlike replicas, or from a log that replicas also follow."""
+    """How brokers learn of leaders: from pushed metadata, or from a log that their replicas also follow."""
 
     DESIGN = 0
     PUSHED = 1
@@ -96,7 +96,7 @@ class Latest(IntEnum):
 
 
 class Ends(IntEnum):
-    """The end of the preference for a replica, besides errors and expiry: on metadata, on an epoch, or never."""
+    """The event, besides errors and expiry, that ends a preference for a replica: metadata, an epoch, or none."""
 
     DESIGN = 0
     METADATA = 1
@@ -105,7 +105,7 @@ class Ends(IntEnum):
 
 
 class EpochEnd(IntEnum):
-    """The end that a leader reports for its newest epoch: log end, high watermark, or high watermark once known."""
+    """The end that a leader reports for its newest epoch: log end, high watermark, or reliable high watermark."""
 
     DESIGN = 0
     LOG_END = 1
@@ -117,14 +117,14 @@ class C(Constants):
     """Constants of a run."""
 
     # sizes
-    replicas = capacity(3, low=2, high=4, room=3, meaning="replicas of the one partition; 0 is its first leader")
+    replicas = capacity(3, low=2, high=4, room=3, meaning="replicas of the partition; replica 0 is its first leader")
     records = capacity(3, low=1, high=5, room=3, meaning="offsets that a log may reach")
     epochs = capacity(
-        2, low=1, high=4, room=3, meaning="leader epochs in total; the first is 1, so there is one election fewer"
+        2, low=1, high=4, room=3, meaning="leader epochs in total, one more than elections; the first is 1"
     )
 
     # budgets
-    unclean_elections = bound(0, low=0, high=2, meaning="how many of the elections may be from outside the ISR")
+    unclean_elections = bound(0, low=0, high=2, meaning="elections from outside the ISR")
     shrinks = bound(1, low=0, high=3, meaning="times that the leader removes a follower from the ISR")
     retentions = bound(0, low=0, high=4, meaning="times that a replica moves its log start by one record")
     stops = bound(0, low=0, high=1, meaning="followers that stop permanently")
@@ -141,58 +141,57 @@ class C(Constants):
     reaction = choice(
         Reaction.DESIGN,
         meaning=(
-            "reaction to an offset not known to be too small: design, reset, check (ask the leader), check-case-4, "
-            "leader-first"
+            "reaction to an out-of-range offset not known to be too small: design, reset, check (ask the leader), "
+            "check-case-4, leader-first"
         ),
     )
     leader_not_available = choice(Option.DESIGN, meaning="the leader also answers case 1 with OFFSET_NOT_AVAILABLE")
-    metadata = choice(Metadata.DESIGN, meaning="how consumers learn of leaders from metadata: design, pushed, log")
+    metadata = choice(Metadata.DESIGN, meaning="how brokers' metadata is updated: design, pushed, log")
 
     # the consumer
     policy = choice(Policy.LATEST, meaning="auto.offset.reset: earliest, latest, none")
-    position_epochs = switch(default=True, meaning="positions carry the leader epoch of the last record read (KIP-320)")
+    position_epochs = switch(default=True, meaning="positions have the leader epoch of the last record read (KIP-320)")
     fetch_epochs = switch(
-        default=True, meaning="fetches carry the consumer's leader epoch, and replicas compare it (KIP-320)"
+        default=True, meaning="fetches contain the consumer's leader epoch, which replicas check (KIP-320)"
     )
     without_epoch_asks = choice(
         Option.DESIGN, meaning="if a fetch without an epoch is out of range, the leader is asked before the reset"
     )
-    nearest = bound(4, low=0, high=4, meaning="the replica in the consumer's rack; the number of no replica means any")
+    nearest = bound(4, low=0, high=4, meaning="the replica in the consumer's rack; other numbers mean any replica")
     preference_ends = choice(
-        Ends.DESIGN, meaning="the preference of a replica ends with: design, metadata, leader (a new one), never"
+        Ends.DESIGN, meaning="the preference for a replica ends with: design, metadata, leader (a new leader), never"
     )
     errors_end_preference = switch(
         default=True,
-        meaning="a replica that is lost, or in a later leader epoch, is no longer preferred (KAFKA-14379)",
+        meaning="a preference ends if the replica is unreachable or in a later leader epoch (KAFKA-14379)",
     )
     knows_who_answered = switch(
         default=False, meaning="an out-of-range answer starts a reset only if it comes from the leader"
     )
     refreshes_when_unavailable = switch(
-        default=True, meaning="OFFSET_NOT_AVAILABLE makes the consumer ask for metadata"
+        default=True, meaning="after OFFSET_NOT_AVAILABLE, the consumer requests metadata"
     )
     refreshes_after_check = switch(
-        default=True, meaning="after a check the consumer asks for metadata before it continues to fetch"
+        default=True, meaning="after a check with the leader, the consumer requests metadata before its next fetch"
     )
     earliest_from = choice(Earliest.DESIGN, meaning="`earliest` is the log start of: design, raised, next, leader")
 
     # replicas
     tail_is_uncommitted = switch(default=False, meaning="case 1 includes a fetch at the high watermark itself (Q41)")
     keeps_received = choice(
-        Option.DESIGN, meaning="followers keep the last high watermark received, even above their log end"
+        Option.DESIGN, meaning="followers keep the last received high watermark even if it is above their log end"
     )
     log_start_travels = switch(
-        default=True, meaning="answers to followers carry the leader's log start, which they adopt"
+        default=True, meaning="answers to followers contain the leader's log start, which followers adopt"
     )
     high_watermark_before_truncation = switch(
-        default=False, meaning="a diverging answer moves the high watermark first (KAFKA-14704)"
+        default=False, meaning="a follower adopts a diverging answer's high watermark before it truncates (KAFKA-14704)"
     )
 
     # the leader
     tells_high_watermark = choice(
         Option.DESIGN,
-        meaning="a follower's fetch is answered at once if only the high watermark is new (KAFKA-9952): design, off, "
-        "on",
+        meaning="a new high watermark alone completes a follower's fetch (KAFKA-9952): design, off, on",
     )
     list_offsets_guard = switch(
         default=True,
@@ -202,23 +201,22 @@ class C(Constants):
     epoch_end = choice(EpochEnd.DESIGN, meaning="epoch ends that consumers get: design, log-end, clamped, guarded")
     valid_at_end = switch(default=True, meaning="a position equal to the end of its epoch is valid (Q49)")
     compares_epochs = switch(
-        default=False, meaning="an answer with an older epoch means truncation, whatever end it gives"
+        default=False, meaning="an answer with an older epoch means truncation, whatever the end offset"
     )
     tells_epoch_before = switch(
         default=False,
-        meaning="an offset comes with the epoch of the record before it (none at a log start), otherwise with the "
-        "leader's",
+        meaning="offsets come with the epoch of the preceding record (none at a log start), not with the leader's",
     )
 
     # what is folded, for large runs
     answers_in_flight = switch(default=True, meaning="answers with records arrive at a follower in a separate step")
     asks_for_metadata = switch(
-        default=True, meaning="metadata arrives only at a consumer that has asked for it, otherwise at any time"
+        default=True, meaning="metadata arrives only after a consumer has requested it, not at any time"
     )
 
     # what is watched
-    asks_end_offsets = switch(default=False, meaning="clients ask for the latest offset, which must not decrease")
-    watched_case = bound(0, low=0, high=4, meaning="which of the four cases to watch; 0 means none")
+    asks_end_offsets = switch(default=False, meaning="clients request the latest offset, which must not decrease")
+    watched_case = bound(0, low=0, high=4, meaning="the watched case of KIP-392's four; 0 means none")
 
 
 def refuse(c: C) -> str | None:
@@ -226,19 +224,17 @@ def refuse(c: C) -> str | None:
     if c.unclean_elections >= c.epochs:
         return f"unclean_elections={c.unclean_elections} is more than epochs={c.epochs} allow: raise epochs."
     if c.reaction == Reaction.CHECK_CASE_4 and errors(c) != Errors.BOUNDS:
-        return (
-            "reaction=check-case-4 compares the offset with a high watermark in the answer: set errors=bounds as well."
-        )
+        return "reaction=check-case-4 needs the high watermark in out-of-range answers: set errors=bounds as well."
     if c.late_errors > 0 and reaction(c) != Reaction.LEADER_FIRST:
         return (
-            f"late_errors={c.late_errors} concerns consumers that ask the leader first: set "
-            "reaction=leader-first, or version kafka-4.1."
+            f"late_errors={c.late_errors} needs consumers that ask the leader first: set reaction=leader-first, or "
+            "version kafka-4.1."
         )
     return None
 
 
 def allowed(c: C) -> int:
-    """Return the replicas to which a consumer may be sent."""
+    """Return the replicas from which a consumer may fetch."""
     return (
         c.fetch_from if c.fetch_from != Allowed.DESIGN else (Allowed.ANY if c.design == Design.NEWER else Allowed.ISR)
     )

@@ -38,7 +38,7 @@ def controller_elects_uncleanly(s: State, c: C, leader: int) -> None:
 
 @action(follower=Broker)
 def leader_shrinks_isr(s: State, c: C, follower: int) -> None:
-    """The leader removes a follower that, as far as it knows, has lagged for too long, and no longer waits for it.
+    """The leader removes a follower that has lagged for too long, as far as the leader knows, from the ISR.
 
     Partition.getOutOfSyncReplicas, Replica.isCaughtUp.
     """
@@ -54,7 +54,7 @@ def leader_shrinks_isr(s: State, c: C, follower: int) -> None:
 
 @action(broker=Broker)
 def broker_stops(s: State, c: C, broker: int) -> None:
-    """A broker that does not lead stops for good; the controller removes it from the ISR."""
+    """A broker that does not lead stops permanently; the controller removes it from the ISR."""
     require(s.budget.stops > 0, bound=C.stops)
     require(has_leader(s))
     require(s.replica[broker].is_up)

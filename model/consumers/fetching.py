@@ -30,7 +30,7 @@ def target(s: State) -> int:
 
 
 def is_served(s: State, c: C) -> bool:
-    """Return whether a fetch of the consumer reaches a replica that serves it: one in the same leader epoch (KIP-320).
+    """Return whether the replica from which the consumer fetches is up and in the consumer's leader epoch (KIP-320).
 
     The consumer does not send a second fetch to a replica whose response is in flight.
     """
@@ -44,7 +44,7 @@ def reply(s: State, c: C) -> int:
 
 
 def note_case(s: State, c: C) -> None:
-    """Record that the consumer gets an error in the watched case."""
+    """Record an error if the fetch is in the watched case."""
     if c.watched_case > 0 and case_of(c, s.replica[target(s)], s.consumer.position) == c.watched_case:
         s.consumer.ghost_met = True
 
@@ -75,15 +75,14 @@ def consumer_reads(s: State, c: C) -> None:
 
 
 def ask_for_metadata(s: State, c: C) -> None:
-    """Record that the consumer waits for metadata, if it must."""
+    """Record that the consumer waits for metadata, if the model requires this."""
     s.consumer.wants_metadata = c.asks_for_metadata
 
 
 @action()
 def consumer_finds_offset_unavailable(s: State, c: C) -> None:
     """After OFFSET_NOT_AVAILABLE, the consumer retries and requests metadata, as another replica may have the offset.
-
-    In Kafka's code, its preference ends too (FetchUtils.requestMetadataUpdate).
+    In Kafka's code, the preference for the replica ends too (FetchUtils.requestMetadataUpdate).
     """
     consumer = s.consumer
     require(consumer.doing == Doing.FETCHING)
@@ -99,7 +98,7 @@ def consumer_finds_offset_unavailable(s: State, c: C) -> None:
 
 
 def is_told_unavailable(s: State, c: C) -> bool:
-    """Return whether the response to the consumer's next fetch is that its offset exists but is not available."""
+    """Return whether the response to the consumer's next fetch is OFFSET_NOT_AVAILABLE."""
     r = s.replica[target(s)]
     by_bounds = (
         reaction(c) == Reaction.CHECK_CASE_4
@@ -156,7 +155,7 @@ def preferred_replica_refuses_late(s: State, c: C) -> None:
 
 @action()
 def consumer_gets_late_error(s: State, c: C) -> None:
-    """A late out-of-range response ends any current preference; without one, it counts as the leader's response.
+    """A late out-of-range response ends any preference; without a preference, it counts as the leader's response.
 
     FetchCollector.handleInitializeErrors compares only the fetch offset of the response. A consumer without a valid
     position ignores the response.
@@ -175,7 +174,7 @@ def consumer_gets_late_error(s: State, c: C) -> None:
 
 @action()
 def consumer_is_fenced(s: State, c: C) -> None:
-    """A replica in a later leader epoch rejects the fetch; the consumer requests metadata, and its preference ends."""
+    """A replica in a later leader epoch rejects the fetch; the consumer requests metadata and drops its preference."""
     consumer = s.consumer
     require(c.fetch_epochs)
     require(consumer.doing == Doing.FETCHING)
@@ -192,7 +191,7 @@ def consumer_is_fenced(s: State, c: C) -> None:
 
 @action()
 def consumer_cannot_connect(s: State, c: C) -> None:
-    """The replica is down or has moved away; the consumer requests metadata, and its preference ends.
+    """The broker is down or no longer has the replica; the consumer requests metadata and drops its preference.
 
     AbstractFetch.handleFetchFailure; NOT_LEADER_OR_FOLLOWER in FetchCollector. Metadata still shows the replica as
     online.
@@ -232,16 +231,16 @@ def known_isr(s: State, c: C) -> int:
 
 
 def told_epoch(s: State, c: C, broker: int) -> int:
-    """Return the leader epoch in a broker's metadata. Pushed metadata may be ahead of its replica."""
+    """Return the leader epoch in a broker's metadata. Pushed metadata may be ahead of the broker's replica."""
     return s.replica[broker].epoch if has_metadata_log(c) else s.newest
 
 
 @action(broker=Broker)
 def consumer_gets_metadata(s: State, c: C, broker: int) -> None:
-    """The consumer adopts leader, epoch and ISR. A new leader epoch ends its preference and starts validation.
-
-    Metadata with an older leader epoch is ignored. SubscriptionState.maybeValidatePosition: the preference stays unless
-    the leader or the epoch is new. In the KIP's texts, the consumer's plugin chooses again whenever metadata arrives.
+    """The consumer adopts leader, epoch and ISR from metadata. A new leader epoch ends the preference for a replica and
+    starts validation. Metadata with an older leader epoch is ignored. SubscriptionState.maybeValidatePosition: the
+    preference stays unless the leader or the epoch is new. According to KIP-392, the consumer's plugin chooses again
+    whenever metadata arrives.
     """
     consumer = s.consumer
     epoch = told_epoch(s, c, broker)
@@ -264,5 +263,5 @@ def consumer_gets_metadata(s: State, c: C, broker: int) -> None:
 
 
 def must_validate(consumer: Consumer) -> bool:
-    """Return whether the position can be compared with another leader's log."""
+    """Return whether the consumer must validate its position after a leader change."""
     return consumer.position_epoch != 0

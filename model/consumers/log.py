@@ -9,7 +9,7 @@ def clamp(r: Replica, high_watermark: int) -> int:
 
 
 def truncate(r: Replica, offset: int) -> None:
-    """Remove the records from `offset` on. If `offset` is below the log start, the log restarts at it (truncateTo)."""
+    """Remove the records from `offset` on. The log then starts at `offset` at the latest (truncateTo)."""
     for dropped in range(offset, r.end):
         r.log[dropped] = 0
     r.end = min(r.end, offset)
@@ -55,7 +55,7 @@ def end_of_epoch(r: Replica, epoch: int) -> int:
 def floor_epoch(r: Replica, epoch: int) -> int:
     """Return the epoch whose end a leader reports when asked where `epoch` ends (LeaderEpochFileCache.endOffsetFor).
 
-    The leader reports on `epoch` itself if it is the newest or all records are later, otherwise the closest older epoch
+    The epoch is `epoch` itself if it is the newest or all records have later epochs, otherwise the closest older epoch
     in the log.
     """
     end = end_of_epoch(r, epoch)

@@ -8,21 +8,23 @@ from fencepost.model.language import NONE, Cast, Machine, Version
 VERSIONS = (
     Version(
         "kip392-older",
-        "the older revision of KIP-392: two error codes, consumers choose from the ISR",
+        "the older revision of KIP-392: two error codes, and consumers choose from the ISR",
         {"design": Design.OLDER},
     ),
     Version(
         "kip392-newer",
-        "the newer revision of KIP-392: OFFSET_NOT_AVAILABLE, one error with log start and high watermark, any replica",
+        "the newer revision of KIP-392: OFFSET_NOT_AVAILABLE, an error with log start and high watermark, any replica",
         {"design": Design.NEWER},
     ),
     Version(
-        "kafka-4.1", "KIP-392 as implemented in Kafka: the leader chooses, errors from followers end the preference", {}
+        "kafka-4.1",
+        "KIP-392 as implemented in Kafka: the leader chooses the replica, and errors from followers end the preference",
+        {},
     ),
     Version(
         "repaired",
-        "the newer revision, where epoch ends wait for the high watermark, epochs are compared, and an offset comes "
-        "with the epoch of the record before it",
+        "the newer revision, where epoch ends wait for the high watermark, consumers compare epochs, and an offset "
+        "comes with the epoch of the preceding record",
         {
             "design": Design.NEWER,
             "epoch_end": EpochEnd.GUARDED,

@@ -49,13 +49,13 @@ def is_truncated(s: State, c: C) -> bool:
 
 
 def asks_epoch_end(s: State) -> bool:
-    """Return whether the consumer asks where the epoch of its position ends."""
+    """Return whether the consumer requests the end of the epoch of its position."""
     return s.consumer.doing in (Doing.VALIDATING, Doing.CHECKING)
 
 
 @action()
 def consumer_finds_position_valid(s: State, c: C) -> None:
-    """The leader's log contains the position, so the consumer continues; after an error, only with new metadata."""
+    """The leader's log contains the position: the consumer continues, after an error only with new metadata."""
     consumer = s.consumer
     require(asks_epoch_end(s))
     require(is_leader_ready(s))
@@ -69,7 +69,7 @@ def consumer_finds_position_valid(s: State, c: C) -> None:
 
 @action()
 def consumer_finds_truncation(s: State, c: C) -> None:
-    """The leader's log ends before the position: the consumer moves back to that end, or raises the error (KIP-320)."""
+    """The leader's log ends before the position: the consumer moves back to its end, or raises an error (KIP-320)."""
     consumer = s.consumer
     require(asks_epoch_end(s))
     require(is_leader_ready(s))
@@ -106,7 +106,7 @@ def latest_offset(c: C, l: Replica) -> int:
 
 
 def asked_for_earliest(s: State, c: C) -> int:
-    """Return the replica that is asked for the earliest offset: the one that raised the error, or the next higher."""
+    """Return the replica that gets the request for the earliest offset."""
     if earliest_from(c) == Earliest.RAISED and s.replica[s.consumer.raised_by].is_up:
         return s.consumer.raised_by
     return believed_leader(s) if earliest_from(c) == Earliest.LEADER else target(s)
@@ -129,7 +129,7 @@ def consumer_resets_to_latest(s: State, c: C) -> None:
 
 @action()
 def consumer_resets_to_earliest(s: State, c: C) -> None:
-    """The consumer moves to the log start of a replica: the one that raised the error, the next one, or the leader.
+    """The consumer moves to the log start of a replica: the one with the error, the next, or the leader.
 
     UnifiedLog.fetchOffsetByTimestamp: the offset comes with the epoch of the record at that offset.
     """

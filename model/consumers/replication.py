@@ -15,7 +15,7 @@ from fencepost.model.language import action, bits, require
 
 
 def advance_high_watermark(s: State, c: C) -> None:
-    """Advance the newest leader's high watermark to the smallest log end in the ISR, never back."""
+    """Advance the newest leader's high watermark to the smallest log end in the ISR; never lower it."""
     l = newest_leader(s)
     reached = l.end
     for member in range(c.replicas):
@@ -49,7 +49,7 @@ def leader_appends(s: State, c: C) -> None:
 
 @action(replica=Broker)
 def replica_learns(s: State, c: C, replica: int) -> None:
-    """A replica becomes leader or follower in the newest epoch. The response to its last fetch no longer counts."""
+    """A replica becomes leader or follower in the newest epoch. A response to an earlier fetch is dropped."""
     r = s.replica[replica]
     require(r.is_up)
     require(r.epoch < s.newest)
@@ -85,7 +85,7 @@ def may_join(s: State, follower: int) -> bool:
 
 
 def has_records(s: State, follower: int) -> bool:
-    """Return whether the follower lacks records, or its fetch is the first to report its log end or can let it join."""
+    """Return whether the follower lacks records, or its fetch reports a new log end or may let it join the ISR."""
     l, f = newest_leader(s), s.replica[follower]
     return f.known_end != f.end or f.end != l.end or may_join(s, follower)
 
@@ -96,7 +96,7 @@ def shown_start(c: C, f: Replica) -> int:
 
 
 def is_stale(s: State, c: C, follower: int) -> bool:
-    """Return whether a response and the next fetch would bring follower or leader anything except records."""
+    """Return whether a response and the next fetch would change the follower or the leader, apart from records."""
     l, f = newest_leader(s), s.replica[follower]
     return (
         f.high_watermark != log.clamp(f, l.high_watermark)
@@ -155,7 +155,7 @@ def leader_answers_follower(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_waits_in_vain(s: State, c: C, follower: int) -> None:
-    """A fetch without available records gets its response after replica.fetch.wait.max.ms, with the high watermark."""
+    """A fetch without available records is answered with the high watermark after replica.fetch.wait.max.ms."""
     require(not tells_high_watermark(c))
     require(may_answer(s, follower))
     require(not has_records(s, follower))
@@ -165,7 +165,7 @@ def follower_waits_in_vain(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def leader_reports_divergence(s: State, c: C, follower: int) -> None:
-    """The leader tells a follower where their logs diverge (KIP-595), and includes its own high watermark."""
+    """The leader answers where the logs diverge (KIP-595), and includes its own high watermark."""
     l, f = newest_leader(s), s.replica[follower]
     require(is_follower(s, follower))
     require(f.answer.kind == Kind.NONE)
@@ -180,7 +180,7 @@ def leader_reports_divergence(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def leader_tells_out_of_range(s: State, c: C, follower: int) -> None:
-    """The leader no longer has the follower's offset, or does not have it yet; the follower asks where to restart."""
+    """The leader's log does not contain the fetch offset; the follower requests the offset at which to restart."""
     l, f = newest_leader(s), s.replica[follower]
     require(is_follower(s, follower))
     require(f.answer.kind == Kind.NONE)
@@ -193,8 +193,8 @@ def leader_tells_out_of_range(s: State, c: C, follower: int) -> None:
 def follower_appends(s: State, c: C, follower: int) -> None:
     """A follower appends the record, adopts the high watermark (at most its log end), and adopts the log start.
 
-    ReplicaFetcherThread.processPartitionData. Records below the leader's log start may differ from those that the
-    leader had there. No response shows this, so the follower must not keep them (see `log_start_travels`).
+    ReplicaFetcherThread.processPartitionData. Records below the leader's log start may differ from the leader's deleted
+    records. No response shows the difference, so the follower must not keep those records (see `log_start_travels`).
     """
     f = s.replica[follower]
     require(f.answer.kind == Kind.RECORDS)

@@ -12,7 +12,7 @@ def is_near(c: C, replica: int) -> bool:
 
 
 def leader_offers(s: State, c: C, replica: int) -> bool:
-    """Return whether the leader's selector may choose the replica: it is in the ISR and is known to have the offset.
+    """Return whether the leader's selector may choose the replica, which must be in the ISR and have the offset.
 
     ReplicaManager.findPreferredReadReplica: log end and log start are those reported by the follower's last fetch.
     """

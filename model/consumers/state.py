@@ -4,15 +4,15 @@ The model simplifies Kafka to keep states small:
 
 * A leader never truncates, so offset and leader epoch identify a record: a log is an array of epochs.
 * The controller is the list of leaders by epoch and the ISR. The newest leader changes the ISR in one step, and only
-  followers in its epoch fetch from it. A leader that does not know that it was deposed keeps its log and high
-  watermark, and still serves consumers. Problems with AlterPartition and broker epochs are not covered; the machine
-  `replication` covers them.
+  followers in its epoch fetch from it. A deposed leader that does not know this keeps its log and high watermark, and
+  still serves consumers. Problems with AlterPartition and broker epochs are not covered; the machine `replication`
+  covers them.
 * A follower's fetch is two steps: the leader sends the response, and the follower applies it. A response contains one
   record and the high watermark from before the fetch.
 * A consumer's request and its response are one step, except for out-of-range responses from a preferred replica, of
   which `late_errors` may arrive at any time.
-* Each replica moves its own log start; responses contain the leader's. A follower whose log ends below the leader's
-  log start restarts there.
+* Each replica moves its own log start; responses contain the leader's. A follower whose log ends below the leader's log
+  start restarts there.
 """
 
 from enum import IntEnum
@@ -26,7 +26,7 @@ FIRST = 1
 
 
 class Kind(IntEnum):
-    """A leader's response to a follower's fetch: nothing yet, a record or news, a truncation, or a restart."""
+    """A leader's response to a follower's fetch: none yet, a record or a high watermark, a truncation, or a restart."""
 
     NONE = 0
     RECORDS = 1
@@ -35,7 +35,7 @@ class Kind(IntEnum):
 
 
 class Case(IntEnum):
-    """The position of a fetch offset relative to a replica's log: KIP-392's four cases, and the two normal ones."""
+    """The position of a fetch offset relative to a replica's log: KIP-392's four cases, and two without an error."""
 
     READABLE = 0
     UNCOMMITTED = 1
@@ -69,7 +69,7 @@ class Answer(Record):
     """The response to a follower's fetch, in flight.
 
     RECORDS: `epoch` is the epoch of the single record, or 0 without a record, and `end` is the leader's log start.
-    DIVERGING: the leader's log has `epoch` up to `end`. RESTART: begin at `end`.
+    DIVERGING: the leader's log has `epoch` up to `end`. RESTART: the follower's log restarts at `end`.
     """
 
     kind: Kind
@@ -82,8 +82,8 @@ class Replica(Record):
     """A broker's replica, in the newest leader epoch that it knows.
 
     The replica's log contains the records from `start` to `end`, represented by their epochs. `received` is the last
-    high watermark received, kept only if the design needs it. `known_end` and `known_start` are its log end and log
-    start as known to the newest leader, NONE and 0 before the first fetch.
+    high watermark received, which is kept only if the design needs it. `known_end` and `known_start` are the replica's
+    log end and log start as known to the newest leader, NONE and 0 before the first fetch.
     """
 
     is_up: bool
@@ -104,8 +104,8 @@ class Consumer(Record):
     `position_epoch` is the epoch of the record before the position, or the epoch that came with a reset; 0 if unknown.
     `raised_by` is the replica whose response caused a reset. An out-of-range response from `late_from` to a fetch at
     `late_offset` is in flight. There are three ghosts: the epoch of the record before the position on the log that gave
-    the position (0 if that log begins there), the epochs of all records read, and whether the consumer has just met an
-    error in the watched case.
+    the position (0 if the log starts at the position), the epochs of all records read, and whether the consumer's last
+    response was an error in the watched case.
     """
 
     doing: Doing
@@ -153,7 +153,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Replica 0 leads in the first epoch, all logs are empty and in sync, and the consumer fetches from it at 0."""
+    """Replica 0 leads in the first epoch, all logs are empty and in sync, and the consumer fetches from replica 0."""
     s.newest = FIRST
     s.isr = bits.everyone(c.replicas)
     for replica in range(c.replicas):

@@ -1,4 +1,4 @@
-"""How brokers apply metadata, replicate, and request ISR changes. Modelled on BrokerMetadataPublisher and Partition."""
+"""Brokers: metadata, replication, and ISR changes. Modelled on BrokerMetadataPublisher and Partition."""
 
 from fencepost.model.controllers import log
 from fencepost.model.controllers.constants import Applied, C
@@ -32,9 +32,8 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def take_over(s: State, c: C, broker: int, leader_epoch: int) -> None:
-    """Lead or follow as the applied metadata requires.
-
-    `leader_epoch` is the previous epoch (makeLeader, makeFollower).
+    """Lead or follow as the applied metadata requires (makeLeader, makeFollower). `leader_epoch` is the previous leader
+    epoch.
     """
     b = s.broker[broker]
     in_new_epoch = b.metadata.leader_epoch != leader_epoch
@@ -56,7 +55,7 @@ def broker_applies_metadata(s: State, c: C, broker: int, controller: int, end: i
     """A broker fetches from the quorum's leader and applies committed records, in a batch of any size.
 
     BrokerMetadataPublisher, MetadataLoader. Records count as committed below the leader's high watermark. The broker
-    accepts nothing from a leader whose epoch is older than one that it knows.
+    accepts no records from a leader whose epoch is older than the latest epoch that the broker knows.
     """
     b, n = s.broker[broker], s.node[controller]
     require(n.leads)
@@ -75,9 +74,8 @@ def broker_applies_metadata(s: State, c: C, broker: int, controller: int, end: i
 
 @action(broker=Broker, controller=Controller)
 def broker_loads_metadata_anew(s: State, c: C, broker: int, controller: int) -> None:
-    """A broker whose metadata is not in the leader's log starts again from what the leader knows to be committed.
-
-    If brokers apply only committed records, this never happens.
+    """A broker whose metadata is not in the leader's log reloads the records that the leader knows to be committed.
+    This never happens if brokers apply only committed records.
     """
     b, n = s.broker[broker], s.node[controller]
     require(n.leads)
@@ -108,7 +106,7 @@ def leader_appends(s: State, c: C, leader: int) -> None:
 
 
 def propose(b: Member, isr: int) -> None:
-    """Request an ISR, and count its new members from now on (Partition.submitAlterPartition)."""
+    """Request an ISR, and count its new members immediately (Partition.submitAlterPartition)."""
     b.proposed = isr
     b.request.status = Status.UNSENT
     b.request.leader_epoch = b.metadata.leader_epoch
@@ -117,7 +115,7 @@ def propose(b: Member, isr: int) -> None:
 
 
 def may_join(s: State, leader: int, follower: int) -> bool:
-    """Return whether a follower's fetch lets the leader propose it: caught up, not fenced, and no change pending."""
+    """Return whether a leader may propose a follower: caught up and not fenced, and no change is pending."""
     l, end = s.broker[leader], s.broker[follower].end
     return (
         l.request.status == Status.NONE
@@ -130,7 +128,7 @@ def may_join(s: State, leader: int, follower: int) -> bool:
 
 @action(follower=Broker, leader=Broker)
 def follower_fetches(s: State, c: C, follower: int, leader: int) -> None:
-    """A follower fetches in the leader's epoch: its log grows, or is truncated where it diverges (KIP-320, KIP-595)."""
+    """A follower fetches in the leader's epoch: its log grows, or is truncated at a divergence (KIP-320, KIP-595)."""
     f, l = s.broker[follower], s.broker[leader]
     require(leads(s, leader))
     require(f.metadata.leader == leader)
@@ -154,7 +152,7 @@ def follower_fetches(s: State, c: C, follower: int, leader: int) -> None:
 
 @action(leader=Broker, follower=Broker)
 def leader_shrinks_isr(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader requests the removal of a follower that has lagged for too long, and waits for it until the response."""
+    """A leader requests the removal of a follower that has lagged for too long, and counts it until the response."""
     l = s.broker[leader]
     require(s.budget.shrinks > 0, bound=C.shrinks)
     require(leads(s, leader))
@@ -168,10 +166,9 @@ def leader_shrinks_isr(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker, controller=Controller)
 def leader_sends_request(s: State, c: C, leader: int, controller: int) -> None:
-    """A leader sends its request on the existing channel, or first looks for the quorum's leader.
-
-    NodeToControllerRequestThread. The broker keeps the channel when it learns of a later quorum leader. The channel
-    ends with NOT_CONTROLLER or a lost connection.
+    """A leader sends its request on the existing channel, or first looks for the active controller.
+    NodeToControllerRequestThread. The broker keeps the channel until NOT_CONTROLLER or a lost connection, even if it
+    learns of a later quorum leader.
     """
     l, n = s.broker[leader], s.node[controller]
     is_found = n.leads and (n.epoch >= l.epoch or not c.channel_never_goes_back)
@@ -186,7 +183,7 @@ def leader_sends_request(s: State, c: C, leader: int, controller: int) -> None:
 
 @action(leader=Broker)
 def leader_asks_again(s: State, c: C, leader: int) -> None:
-    """A leader loses the connection without a response. The controller may still apply the request."""
+    """A leader loses the connection before a response arrives. The controller may still apply the request."""
     l = s.broker[leader]
     require(s.budget.resends > 0, bound=C.resends)
     require(l.request.status in (Status.SENT, Status.HANDLED, Status.ANSWERED))
@@ -205,7 +202,7 @@ def leader_asks_again(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def leader_handles_answer(s: State, c: C, leader: int) -> None:
-    """A leader adopts a committed ISR, withdraws a proposal with an ineligible member, or else waits for metadata.
+    """A leader adopts a committed ISR, reverts a proposal with an ineligible member, or otherwise waits for metadata.
 
     Partition.handleAlterPartitionUpdate, handleAlterPartitionError: after other errors, the change may have been made.
     """

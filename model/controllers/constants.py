@@ -1,7 +1,7 @@
 """Sizes, budgets and switches of the machine that couples the controllers with the brokers.
 
-A switch that is on by default is one of Kafka's checks or rules; turning it off restores the bug that it prevents. A
-switch that is off by default adds a behaviour that Kafka has, or one that it does not have and should not have.
+A switch that is on by default is one of Kafka's checks or rules; turning a switch off restores the bug that it
+prevents. A switch that is off by default adds an optional or a faulty behaviour.
 """
 
 from enum import IntEnum
@@ -20,24 +20,24 @@ class C(Constants):
     """Constants of a run."""
 
     # sizes
-    controllers = shape(3, low=1, high=3, meaning="controllers, all of them voters; 0 is the first active one")
+    controllers = shape(3, low=1, high=3, meaning="controllers, all of which are voters; controller 0 is active first")
     brokers = shape(
-        2, low=2, high=3, meaning="brokers, each with a replica of the one partition; 0 is its first leader"
+        2, low=2, high=3, meaning="brokers, each with a replica of the partition; broker 0 is its first leader"
     )
     max_epoch = capacity(2, low=1, high=5, room=4, meaning="last controller epoch; the first is 1")
     decisions = capacity(
         2, low=0, high=6, room=4, meaning="records that controllers write in total, not counting control records"
     )
     max_records = capacity(1, low=0, high=3, room=1, meaning="records that leaders of the partition append in total")
-    initial_isr = bound(2, low=1, high=3, meaning="initial members of the ISR: the leader and the lowest other brokers")
+    initial_isr = bound(2, low=1, high=3, meaning="size of the initial ISR: the leader and the lowest-numbered others")
     late_requests = capacity(
-        1, low=0, high=2, room=1, meaning="AlterPartition requests in flight whose sender has sent a newer one"
+        1, low=0, high=2, room=1, meaning="AlterPartition requests in flight that were superseded by a newer request"
     )
 
     # budgets
     fences = bound(1, low=0, high=4, meaning="times that a controller fences a broker")
-    shrinks = bound(1, low=0, high=4, meaning="times that a leader asks to remove a follower from the ISR")
-    resends = bound(0, low=0, high=3, meaning="times that a leader sends a request again without an answer")
+    shrinks = bound(1, low=0, high=4, meaning="times that a leader requests the removal of an ISR member")
+    resends = bound(0, low=0, high=3, meaning="times that a leader resends a request without having received an answer")
     crashes = bound(0, low=0, high=3, meaning="restarts of a controller")
 
     # controllers
@@ -49,31 +49,32 @@ class C(Constants):
         default=True, meaning="the high watermark must be beyond the start of the epoch, not only at it (KAFKA-12619)"
     )
     fences_deposed_controllers = switch(
-        default=True, meaning="a node that knows a later controller epoch accepts nothing from a leader of an older one"
+        default=True,
+        meaning="a node that knows a later controller epoch rejects records from a leader of an older epoch",
     )
     catches_up_before_deciding = switch(
         default=True,
-        meaning="a new controller is active once its epoch's start is committed and everything before it is applied",
+        meaning=("a new controller is active once its epoch's start is committed and all earlier records are applied"),
     )
     answers_after_commit = switch(
-        default=True, meaning="answers wait until the state that they are based on is committed"
+        default=True, meaning="answers are sent once the state on which they are based is committed"
     )
     reverts_uncommitted = switch(
         default=True, meaning="a controller that is deposed reverts its state to what is committed"
     )
     refuses_unknown_epochs = switch(
-        default=True, meaning="a controller that knows less than the leader answers NOT_CONTROLLER (KAFKA-14154)"
+        default=True, meaning="a controller whose state is older than the leader's answers NOT_CONTROLLER (KAFKA-14154)"
     )
 
     # brokers
     brokers_apply = choice(Applied.COMMITTED, meaning="brokers apply records that are: committed, fetched")
     channel_never_goes_back = switch(
         default=True,
-        meaning="a broker that looks for the active controller ignores those of an older epoch than it knows",
+        meaning="a broker ignores active controllers of an older epoch than it knows",
     )
     asks_again_after_failover = switch(
         default=True,
-        meaning="a leader without an answer from its controller asks the next one, and reverts nothing",
+        meaning="a leader that gets no answer resends its request to the next controller, and reverts nothing",
     )
 
 

@@ -1,7 +1,7 @@
 """Decisions of an active controller: fencing, elections of leaders, and AlterPartition.
 
 Modelled on QuorumController and ReplicationControlManager. The controller decides based on its state in memory, which
-includes its own uncommitted writes, and sends a response when these writes are committed.
+includes its own uncommitted writes, and sends a response once its writes are committed.
 """
 
 from fencepost.model.controllers import log
@@ -23,7 +23,7 @@ from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def write(s: State, c: C, node: int) -> None:
-    """Apply the record at the end of the log to memory, and count it (ControllerWriteEvent.run)."""
+    """Apply the last record of the log to the controller's memory (ControllerWriteEvent.run)."""
     n = s.node[node]
     n.log[n.end].epoch = n.epoch
     n.log[n.end].ghost_is_late = has_later_leader(s, c, node)
@@ -35,7 +35,7 @@ def write(s: State, c: C, node: int) -> None:
 
 
 def elected(c: C, image: Image, isr: int, fenced: int) -> int:
-    """Return the leader for this ISR and these fenced brokers: the current one, the first possible one, or NONE."""
+    """Return the leader for an ISR and fenced brokers: the current leader, the first possible broker, or NONE."""
     if bits.contains(isr & ~fenced, image.leader):
         return image.leader
     found = NONE
@@ -92,12 +92,12 @@ def controller_unfences_broker(s: State, c: C, controller: int, broker: int) -> 
 
 
 def is_ahead(image: Image, leader_epoch: int, partition_epoch: int) -> bool:
-    """Return whether a request's sender is a leader that knows more than the controller."""
+    """Return whether a request's sender leads in a later leader epoch or partition epoch than the controller knows."""
     return leader_epoch > image.leader_epoch or partition_epoch > image.partition_epoch
 
 
 def is_current(image: Image, leader: int, leader_epoch: int, partition_epoch: int) -> bool:
-    """Return whether a request's sender is the leader, in the controller's epochs (validateAlterPartitionData)."""
+    """Return whether a request's sender is the leader and its epochs are current (validateAlterPartitionData)."""
     return leader_epoch == image.leader_epoch and partition_epoch == image.partition_epoch and leader == image.leader
 
 
@@ -115,7 +115,7 @@ def answer(s: State, c: C, request: Request, reply: Reply) -> None:
 
 @action(leader=Broker)
 def controller_applies_alter_partition(s: State, c: C, leader: int) -> None:
-    """A controller commits the ISR that the leader requests, because every epoch is current and no member is fenced."""
+    """A controller writes the ISR that the leader requests, if every epoch is current and no member is fenced."""
     request = s.broker[leader].request
     n = s.node[request.to]
     require(request.status == Status.SENT)
@@ -154,9 +154,8 @@ def controller_refuses_alter_partition(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def request_finds_no_controller(s: State, c: C, leader: int) -> None:
-    """A controller that is not active, or knows less than the leader, answers NOT_CONTROLLER.
-
-    The leader then looks for the active controller.
+    """A controller that is not active, or whose state is older than the leader's, answers NOT_CONTROLLER. The leader
+    then looks for the active controller.
     """
     request = s.broker[leader].request
     n = s.node[request.to]
@@ -168,7 +167,7 @@ def request_finds_no_controller(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def controller_answers(s: State, c: C, leader: int) -> None:
-    """The controller commits the decision behind a response, and sends the response."""
+    """Once the decision behind a response is committed, the controller sends the response."""
     request = s.broker[leader].request
     n = s.node[request.to]
     require(request.status == Status.HANDLED)
@@ -180,7 +179,7 @@ def controller_answers(s: State, c: C, leader: int) -> None:
 
 @action(m=InFlight("late_requests"))
 def controller_handles_late_request(s: State, c: C, m: LateRequest) -> None:
-    """A controller commits the ISR of a request that its sender has already resent."""
+    """A controller writes the ISR of a request that its sender has already resent."""
     n = s.node[m.to]
     require(is_active(s, c, m.to))
     require(s.budget.decisions > 0, bound=C.decisions)

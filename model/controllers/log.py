@@ -1,10 +1,10 @@
-"""The metadata log and the state that results from it, and the log of the partition."""
+"""The metadata log, the state that results from it, and the partition's log."""
 
 from fencepost.model.controllers.state import Change, Image, Member, Node
 
 
 def replay(image: Image, change: Change) -> None:
-    """Apply a record (PartitionRegistration.merge): a leader opens a leader epoch, each change a partition epoch."""
+    """Apply a record (PartitionRegistration.merge): a leader starts a leader epoch, any change a partition epoch."""
     if change.changes_partition:
         image.partition_epoch += 1
         if change.isr != 0:
@@ -80,7 +80,7 @@ def agreed_data_end(l: Member, f: Member) -> int:
 
 
 def data_epoch_start(b: Member) -> int:
-    """Return where the records of a leader's own leader epoch start, or would start."""
+    """Return where the records of a leader's own leader epoch start, or the log end if there are none."""
     start = 0
     for offset in range(b.end):
         if b.log[offset].epoch < b.metadata.leader_epoch:

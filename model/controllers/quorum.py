@@ -23,7 +23,7 @@ def is_active(s: State, c: C, node: int) -> bool:
 
 
 def replay_committed(s: State, node: int) -> None:
-    """Apply committed records to memory; an active controller has already applied its own records when writing them."""
+    """Apply committed records to memory; an active controller already applied its own records when it wrote them."""
     n = s.node[node]
     for offset in range(n.replayed, n.high_watermark):
         log.replay(n.memory, n.log[offset])
@@ -31,10 +31,9 @@ def replay_committed(s: State, node: int) -> None:
 
 
 def forget_commits(s: State, c: C, node: int) -> None:
-    """Revert to what is known to be committed (QuorumController.renounce, SnapshotRegistry.revertToSnapshot).
-
-    A controller that does not lead need not know which records are committed: once it leads and knows this, it replays
-    its log.
+    """Revert to the committed state (QuorumController.renounce, SnapshotRegistry.revertToSnapshot). The model clears
+    the memory of a controller that does not lead: once it leads and knows which records are committed, it replays its
+    log.
     """
     n = s.node[node]
     known = n.high_watermark
@@ -48,7 +47,7 @@ def forget_commits(s: State, c: C, node: int) -> None:
 
 
 def leave_requests(s: State, c: C, node: int) -> None:
-    """Fail the requests that wait until this controller's writes are committed (DeferredEventQueue.failAll)."""
+    """Fail the requests that wait for this controller's writes to be committed (DeferredEventQueue.failAll)."""
     for b in s.broker:
         if b.request.status == Status.HANDLED and b.request.to == node:
             say_not_controller(c, b)
@@ -99,8 +98,8 @@ def highest_epoch(s: State, c: C, members: int) -> int:
 def quorum_elects_controller(s: State, c: C, candidate: int, electors: int) -> None:
     """A majority elects a controller whose log is as up to date as theirs, in an epoch that is new to them (KIP-595).
 
-    The elected controller writes a LeaderChange record immediately. The former leader may be outside the majority, and
-    still believe that it leads.
+    The elected controller writes a LeaderChange record immediately. The previous leader may be outside the majority,
+    and still believe that it leads.
     """
     n = s.node[candidate]
     epoch = highest_epoch(s, c, electors) + 1
@@ -130,11 +129,11 @@ def controller_learns_of_leader(s: State, c: C, controller: int, leader: int) ->
 
 @action(follower=Controller, leader=Controller, arrives=Flag)
 def voter_fetches(s: State, c: C, follower: int, leader: int, arrives: int) -> None:
-    """A voter fetches from the leader and enters its epoch; its log is truncated where it diverges, or grows.
+    """A voter fetches from the leader and enters its epoch; the voter's log is truncated where the logs diverge, or
+    grows.
 
-    KafkaRaftClient.handleFetchRequest: a fetch reports where the follower's log ends, which is the offset that the
-    leader counts. A fetch that changes nothing is not modelled. The response may be lost, so that only the leader
-    learns something.
+    KafkaRaftClient.handleFetchRequest: the leader counts the log end that a fetch reports. A fetch without effect is
+    not modelled. If the response is lost, only the leader's state changes.
     """
     f, l = s.node[follower], s.node[leader]
     agreed = log.agreed_end(l, f)
@@ -164,7 +163,7 @@ def voter_fetches(s: State, c: C, follower: int, leader: int, arrives: int) -> N
 
 @action(controller=Controller, end=Offset)
 def controller_restarts(s: State, c: C, controller: int, end: int) -> None:
-    """A controller restarts: its log and epoch are on disk, it no longer leads, and does not know what is committed.
+    """A controller restarts with its log and epoch: it no longer leads, and does not know which records are committed.
 
     A leader may lose the writes of its epoch that no other voter has confirmed.
     """

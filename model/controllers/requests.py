@@ -18,7 +18,7 @@ def forget_request(b: Member) -> None:
 
 
 def disconnect(b: Member) -> None:
-    """Close the channel; the request must be sent again."""
+    """Close the channel, so that the request must be sent again."""
     b.request.status = Status.UNSENT
     b.request.to = 0
     b.request.reply = Reply.APPLIED
@@ -27,9 +27,8 @@ def disconnect(b: Member) -> None:
 
 
 def say_not_controller(c: C, b: Member) -> None:
-    """Answer NOT_CONTROLLER: the broker looks for the active controller and sends its request there.
-
-    The broker cannot know whether the request was or will be applied, so it must not withdraw its proposal.
+    """Answer NOT_CONTROLLER: the broker looks for the active controller and sends its request to it. The broker cannot
+    know whether the request was or will be applied, so the broker must not revert its proposal.
     """
     disconnect(b)
     if not c.asks_again_after_failover:

@@ -2,24 +2,23 @@
 
 The model simplifies Kafka to keep states small:
 
-* The election of a controller is one step in which a smallest majority grants its votes. Other possible voters learn of
-  it later.
+* The election of a controller is one step in which a smallest majority grants its votes. Voters outside this majority
+  learn of the election later.
 * A voter's fetch and its response are one step, unless the response is lost. A broker's fetch and its response are one
   step too, which brings metadata in batches of any size.
-* A controller needs to know what is committed only while it leads: no other controller decides or distributes metadata.
-  Therefore only leaders have a high watermark and a memory, and a new leader applies its log from the start once it
-  knows what is committed.
-* A leader that is re-elected in the next epoch starts again like any other. Kafka's leader continues with its memory
+* A controller needs to know which records are committed only while it leads, because no other controller makes
+  decisions or distributes metadata. Therefore, only leaders have a high watermark and a memory, and a new leader
+  applies its log from the start once it knows which records are committed.
+* A leader that is re-elected in the next epoch starts like any other leader. Kafka's leader continues with its memory
   and its pending responses, which is equivalent, because its log is unchanged.
-* A broker keeps what it has applied, but not what it has fetched beyond that, which is never read and would be
-  truncated if it diverged.
+* A broker stores the records that it has applied, but not those that it has fetched beyond them, which are never read.
 * A follower's fetch of the partition and its response are one step, which brings all records. In a new leader epoch, a
-  leader forgets what it knew about its followers, and metadata that contains nothing new for a leader does not affect
-  its pending change (the machine `replication` models what Kafka does instead).
+  leader forgets what it knew about its followers, and metadata without changes for a leader does not affect the
+  leader's pending ISR change (the machine `replication` models Kafka's actual behaviour).
 * Brokers neither stop nor restart, and keep their logs; any broker may be fenced. There is no ELR, no min ISR, and no
   unclean election.
-* A leader requests one ISR change at a time. A request that its sender no longer waits for is dropped; only copies of
-  resent requests are kept, if there is room.
+* A leader requests one ISR change at a time. A request whose sender no longer waits is dropped; only copies of resent
+  requests are kept, if there is room.
 * A restart is one step.
 """
 
@@ -62,20 +61,20 @@ Offset = Annotated[int, Range(0, LOG_SIZE)]
 MaybeOffset = Annotated[int, Range(NONE, LOG_SIZE)]
 LeaderEpoch = Annotated[int, Range(0, C.decisions * 3)]
 PartitionEpoch = Annotated[int, Range(0, C.decisions * 3)]
-"""An upper bound that exceeds the number of decisions, because repeated decisions are counted again."""
+"""A partition epoch. The bound exceeds the number of decisions, because repeated decisions are counted again."""
 DataOffset = Annotated[int, Range(0, C.max_records)]
 MaybeDataOffset = Annotated[int, Range(NONE, C.max_records)]
 RecordId = Annotated[int, Range(0, C.max_records)]
-"""The partition's records are numbered from 1 in the order in which leaders append them; 0 means no record."""
+"""A record of the partition, numbered from 1 in the order in which leaders append records; 0 means no record."""
 
 
 class Change(Record):
     """A record of the metadata log, as a difference (PartitionChangeRecord, BrokerRegistrationChangeRecord).
 
     A change of the partition contains the ISR (0 if unchanged) and, with `elects`, the leader; epochs are counted
-    during replay. `subject` is the broker that the record fences or unfences, as a set. A record that
-    changes nothing starts an epoch. `ghost_is_late` means that the record was written after a later controller had been
-    elected; if the record is committed, the same controller has committed it in the same epoch.
+    during replay. `subject` is the broker that the record fences or unfences, as a set. A record without a change
+    starts an epoch. `ghost_is_late` means that the record was written after another controller had been elected and, in
+    `ghost_log`, that it was committed in the epoch in which it was written.
     """
 
     epoch: Epoch
@@ -101,9 +100,10 @@ class Image(Record):
 class Node(Record):
     """A controller: a voter of the quorum, and the state machine on top of it.
 
-    `leads` means that it believes to lead the quorum; a later leader may exist. A leader keeps in `known_end` the
-    offset of each voter's last fetch in its epoch. `memory` is the state on which it bases decisions, and `replayed` is
-    the number of log records in it: those below its `high_watermark` and, while it is active, its own.
+    `leads` means that the node believes that it leads the quorum; a later leader may exist. A leader keeps in
+    `known_end` the offset of each voter's last fetch in its epoch. `memory` is the state on which the node bases
+    decisions, and `replayed` is the number of log records in it: those below `high_watermark` and, while active, its
+    own.
     """
 
     epoch: Epoch
@@ -119,8 +119,8 @@ class Node(Record):
 class Request(Record):
     """A leader's AlterPartition request, and the response to it.
 
-    Once the request is handled, the response is in `reply`. The response is sent when the high watermark reaches
-    `offset`, the end of the controller's log at that time.
+    Once the request is handled, the response is in `reply`. The response is sent once the high watermark reaches
+    `offset`, which is where the controller's log ended at that time.
     """
 
     status: Status
@@ -142,10 +142,10 @@ class Entry(Record):
 class Member(Record):
     """A broker: its metadata and its replica of the partition.
 
-    `epoch` is the latest controller epoch that it knows, `applied` is the number of metadata records that it has
-    applied, and `applied_epoch` is the epoch of the last of these. `channel` is the controller to which it sends
-    requests, until that controller fails. A leader keeps the last known `isr` and `partition_epoch`, the ISR that it
-    has `proposed` (or 0), and the log end of each follower's last fetch in its leader epoch.
+    `epoch` is the latest controller epoch that the broker knows, `applied` is the number of metadata records that it
+    has applied, and `applied_epoch` is the epoch of the last applied record. `channel` is the controller to which the
+    broker sends requests, until that controller fails. A leader keeps the last known `isr` and `partition_epoch`, the
+    ISR that it has `proposed` (or 0), and the log end of each follower's last fetch in its leader epoch.
     """
 
     epoch: Epoch
@@ -164,7 +164,7 @@ class Member(Record):
 
 
 class LateRequest(Record):
-    """A copy of a resent request: a controller may still act on it, but its sender does not wait for the response."""
+    """A copy of a resent request, which a controller may still handle, although its sender ignores the response."""
 
     to: Controller
     leader: Broker
@@ -186,7 +186,7 @@ class Budget(Record):
 class State(Record):
     """The quorum and the brokers.
 
-    `ghost_log` contains the metadata records below the highest high watermark of any controller, as first seen, and
+    `ghost_log` contains the metadata records that were first below a controller's high watermark, by offset, and
     `ghost_image` contains their result. `ghost_committed` contains the partition's records below the highest high
     watermark of any leader, which are acknowledged.
     """

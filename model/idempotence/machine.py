@@ -2,10 +2,10 @@
 
 Modelled on Sender, RecordAccumulator, TransactionManager, TxnPartitionEntry, ProducerAppendInfo and
 ProducerStateManager. Simplifications: There is one partition, with two brokers that take turns as its leader, and every
-batch has one record. The log is the leader's; the next leader has what is committed and possibly more. A broker handles
-the requests on a connection one after the other, and responds when the record is committed. A batch expires only while
-it waits to be resent. The two batches that a broker recognizes represent Kafka's five, and `in_flight` represents its
-five requests in flight.
+batch has one record. The modelled log is the leader's; the next leader has all committed records, and possibly more. A
+broker handles the requests on a connection one after the other, and responds when the batch is committed. A batch
+expires only while it waits to be resent. The two batches that a broker recognizes represent Kafka's five, and
+`in_flight` represents Kafka's five requests in flight.
 """
 
 from enum import IntEnum
@@ -66,29 +66,30 @@ class C(Constants):
     elections = bound(1, low=0, high=3, meaning="changes of the leader")
     disconnects = bound(1, low=0, high=3, meaning="connections that end before their answers arrive")
     restarts = bound(0, low=0, high=2, meaning="clean restarts of the broker that does not lead")
-    deletions = bound(0, low=0, high=2, meaning="times that all committed records are deleted (retention, KIP-107)")
+    deletions = bound(0, low=0, high=2, meaning="deletions of all committed records (retention, KIP-107)")
     expiries = bound(0, low=0, high=2, meaning="batches that reach delivery.timeout.ms")
-    other_bumps = bound(0, low=0, high=2, meaning="producer epochs that another partition opens")
+    other_bumps = bound(0, low=0, high=2, meaning="producer epochs that are started because of another partition")
 
     retries_keep_sequence = switch(default=True, meaning="a batch is resent with the same sequence number (KIP-98)")
-    checks_sequences = switch(default=True, meaning="leaders refuse a batch that does not follow the last one (KIP-98)")
+    checks_sequences = switch(default=True, meaning="leaders refuse a batch after a gap (KIP-98)")
     leaders_know_followers_batches = switch(
         default=True, meaning="a replica remembers the batches that it copies (KIP-98)"
     )
     older_are_duplicates = switch(
-        default=False, meaning="a sequence number below all that a leader knows is a duplicate (1.0, KAFKA-9199)"
+        default=False,
+        meaning="a leader takes a sequence number below all that it knows for a duplicate (1.0, KAFKA-9199)",
     )
     unknown_producers_begin_at_0 = switch(
         default=False, meaning="a leader that knows nothing of a producer refuses sequence numbers above 0"
     )
-    deletion_keeps_state = switch(default=True, meaning="producers outlive their deleted records (KAFKA-7190)")
-    bumps_epoch = switch(default=True, meaning="a gap opens a producer epoch, and the batch is sent again (KIP-360)")
+    deletion_keeps_state = switch(default=True, meaning="leaders remember producers without any records (KAFKA-7190)")
+    bumps_epoch = switch(default=True, meaning="a gap starts a new producer epoch; the batch is resent (KIP-360)")
     only_the_first_opens_epoch = switch(
-        default=False, meaning="a gap opens an epoch only once all earlier batches are completed"
+        default=False, meaning="a gap starts a new producer epoch only once all earlier batches are completed"
     )
     others_renumber = switch(
         default=False,
-        meaning="an epoch that another partition opens renumbers batches that were already sent (librdkafka)",
+        meaning="a new epoch because of another partition also renumbers batches that were already sent (librdkafka)",
     )
 
 
@@ -100,8 +101,8 @@ Offset = Annotated[int, Range(0, C.log_size)]
 
 
 class Batch(Record):
-    """A batch of the application, with producer epoch and sequence once it has been sent. `reset` means that it was
-    renumbered. `offset` is its offset at the broker that handled it.
+    """A batch of the application, with producer epoch and sequence once it has been sent. `reset` means that the batch
+    was renumbered. `offset` is the batch's offset at the broker that handled it.
     """
 
     stage: Stage
@@ -143,8 +144,8 @@ class State(Record):
     """The leader, the producer's view of the leader, the log, and the producer.
 
     A broker knows the batches since its `snapshot` and the last one before it, but no batch below `forgotten`. The
-    producer has its `epoch`, the epoch of its sequences, the next sequence, the last acknowledged one, and the sequence
-    after an expired batch whose fate is unresolved (0 if there is no such batch).
+    producer has its `epoch`, the epoch of its sequences, the next sequence, the last acknowledged sequence, and the
+    sequence after an expired batch of which the producer does not know whether it was written (0 without such a batch).
     """
 
     leader: Broker
@@ -193,7 +194,7 @@ def knows_producer(s: State, broker: int) -> bool:
 def duplicate_of(s: State, c: C, broker: int, epoch: int, sequence: int) -> int:
     """Return the offset of a duplicate among the last known batches, or NONE (findDuplicateBatch).
 
-    In a new epoch, the batches of the previous epoch are no longer recognized.
+    In a new producer epoch, the batches of the previous epoch are no longer recognized.
     """
     found = NONE
     for place in range(c.log_size):
@@ -225,7 +226,7 @@ def answer_to(s: State, c: C, broker: int, epoch: int, sequence: int) -> Answer:
 def next_request(s: State, c: C, broker: int) -> int:
     """Return the index of the first request on a connection that the broker has yet to handle, or NONE.
 
-    The broker takes no further request while the batch of the previous one waits to be committed.
+    The broker handles no further request while the batch of the previous request waits to be committed.
     """
     place = 0
     for request in s.connection[broker]:
@@ -247,7 +248,7 @@ def is_there(s: State, c: C, end: int, request: Request) -> bool:
 
 @action(broker=Broker)
 def broker_handles_request(s: State, c: C, broker: int) -> None:
-    """A broker appends the next batch on a connection if it leads and the batch follows the previous one."""
+    """A broker handles the next batch on a connection, and appends it if it leads and the batch is in sequence."""
     place = next_request(s, c, broker)
     require(place != NONE)
     request = s.connection[broker][place]
@@ -299,7 +300,7 @@ def controller_elects_leader(s: State, c: C, end: int) -> None:
 
 @action()
 def broker_restarts(s: State, c: C) -> None:
-    """The broker that does not lead stops cleanly, writes a snapshot, restarts with it, and is in sync again."""
+    """The broker that does not lead stops cleanly, writes a snapshot, restarts from it, and is in sync again."""
     require(s.budget.restarts > 0, bound=C.restarts)
     s.budget.restarts -= 1
     s.snapshot[1 - s.leader] = s.high_watermark
@@ -320,7 +321,7 @@ def records_are_deleted(s: State, c: C) -> None:
 
 
 def is_unfinished(batch: Batch) -> bool:
-    """Return whether a batch has a sequence and is tracked (TxnPartitionEntry.inflightBatchesBySequence)."""
+    """Return whether a batch has a sequence but is not completed (TxnPartitionEntry.inflightBatchesBySequence)."""
     return batch.stage in (Stage.SENT, Stage.HANDLED, Stage.RETRYING)
 
 
@@ -355,7 +356,7 @@ def open_epoch(s: State, c: C) -> None:
 
 
 def fail_all(s: State, c: C, number: int) -> None:
-    """Fail a batch and all that wait to be resent, and get a new producer id, as before KIP-360."""
+    """Fail a batch and all batches that wait to be resent, and get a new producer id, as before KIP-360."""
     for other in range(c.batches):
         if other == number or s.batch[other].stage == Stage.RETRYING:
             s.batch[other].stage = Stage.FAILED
@@ -363,7 +364,7 @@ def fail_all(s: State, c: C, number: int) -> None:
 
 
 def retry(s: State, c: C, number: int) -> None:
-    """Put a batch back into the queue; before KIP-360, the batch fails if the producer has a new id."""
+    """Return a batch to the queue; before KIP-360, the batch fails if the producer has a new id."""
     is_of_another = not c.bumps_epoch and s.batch[number].epoch != s.epoch
     s.batch[number].stage = Stage.FAILED if is_of_another else Stage.RETRYING
 
@@ -372,8 +373,8 @@ def retry(s: State, c: C, number: int) -> None:
 def producer_sends_batch(s: State, c: C, number: int) -> None:
     """The producer sends the first batch of its queue to the broker that it believes to be the leader.
 
-    A batch that was sent before keeps its sequence. A new batch gets the next sequence; it waits until all batches of
-    an older epoch are finished and the fate of an expired batch is known
+    A batch that was sent before keeps its sequence. A new batch gets the next sequence, after waiting until all batches
+    of an older epoch are finished and all expired batches are resolved
     (RecordAccumulator.shouldStopDrainBatchesForPartition).
     """
     batch = s.batch[number]
@@ -404,8 +405,8 @@ def producer_sends_batch(s: State, c: C, number: int) -> None:
 def producer_receives_answer(s: State, c: C, broker: int) -> None:
     """The producer receives a connection's first response (Sender.completeBatch, TransactionManager.canRetry).
 
-    A leader responds when the record is committed, or when it no longer leads. A batch that is out of order is resent,
-    but if it is the next one in sequence, there is a gap, which opens an epoch.
+    A leader responds once the record is committed, or once it no longer leads. A batch that is out of order is resent;
+    but if it is the next batch in sequence, there is a gap, and a new epoch starts.
     """
     require(len(s.connection[broker]) > 0)
     request = s.connection[broker][0]
@@ -446,7 +447,7 @@ def producer_receives_answer(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def connection_ends(s: State, c: C, broker: int) -> None:
-    """A connection ends before the responses arrive: the producer does not know what was written, and retries."""
+    """A connection ends before the responses arrive: the producer retries, although batches may have been written."""
     require(s.budget.disconnects > 0, bound=C.disconnects)
     require(len(s.connection[broker]) > 0)
     s.budget.disconnects -= 1
@@ -476,9 +477,8 @@ def batch_expires(s: State, c: C, number: int) -> None:
 
 @action()
 def producer_resolves_expiry(s: State, c: C) -> None:
-    """If all batches are finished, the producer compares the next sequence with the last acknowledged one.
-
-    If there are sequences between them, a new epoch begins (TransactionManager.maybeResolveSequences).
+    """Once all batches are finished, the producer compares the next sequence with the last acknowledged sequence. If
+    there are sequences between them, a new epoch starts (TransactionManager.maybeResolveSequences).
     """
     is_resolved = s.next_sequence == s.acknowledged + 1
     require(s.unresolved > 0)
@@ -492,9 +492,8 @@ def producer_resolves_expiry(s: State, c: C) -> None:
 
 @action()
 def another_partition_opens_epoch(s: State, c: C) -> None:
-    """Another partition makes the producer open an epoch. This partition's unfinished batches keep their epoch.
-
-    librdkafka waits for the responses in flight, and then renumbers the remaining batches.
+    """The producer starts a new epoch because of another partition. Unfinished batches keep their epoch. librdkafka
+    waits for the responses in flight, and then renumbers the remaining batches.
     """
     require(s.budget.other_bumps > 0, bound=C.other_bumps)
     require(s.epoch < c.epochs, bound=C.epochs)
@@ -514,13 +513,13 @@ VERSIONS = (
         {"bumps_epoch": 0},
         (Version("kafka-2.3", "1.1 to 2.3, without KAFKA-7190", {"deletion_keeps_state": 0}),),
     ),
-    Version("kafka-2.5", "2.5 to 4.4: a gap opens a producer epoch, and the batch is resent (KIP-360)", {}),
-    Version("repaired", "2.5 with the fixes that its runs show to be missing", _REPAIRED),
+    Version("kafka-2.5", "2.5 to 4.4: a gap starts a new producer epoch; the batch is resent (KIP-360)", {}),
+    Version("repaired", "2.5 with the fixes that the model's runs require", _REPAIRED),
 )
 
 MACHINE = Machine(
     name="idempotent-producer",
-    sentence="how retries of an idempotent producer are recognized, over changes of the leader (KIP-98, KIP-360)",
+    sentence="how retries of an idempotent producer are recognized across leader changes (KIP-98, KIP-360)",
     state=State,
     constants=C,
     initial=initial,

@@ -1,4 +1,4 @@
-"""State, controller and leader, shared by the five published models.
+"""State, controller and leader of the five published models.
 
 There is one partition. Followers copy one record per step, and replicas may learn late of the controller's decisions.
 Modelled on Jason Gustafson's specification (hachikuji/kafka-specification, KafkaReplication).
@@ -76,7 +76,7 @@ class ReplicaState(Record):
 
 
 class State(Record):
-    """The partition. `request[e]` is the controller's decision for epoch e, for all epochs below the next one."""
+    """The partition. `request[e]` is the controller's decision for epoch `e`, for all epochs below `next_epoch`."""
 
     replica: Annotated[Array[ReplicaState], Per(Replica)]
     next_record: Annotated[int, Range(0, C.max_records)]
@@ -110,7 +110,7 @@ def is_following(f: ReplicaState, leader: int) -> bool:
 
 
 def is_true_leader(s: State, leader: int) -> bool:
-    """Return whether the replica leads by the controller's latest decision, and knows this."""
+    """Return whether the replica leads according to the controller's latest decision, and knows this."""
     r = s.replica[leader]
     return s.quorum.leader == leader and r.leader == leader and r.leader_epoch == s.quorum_epoch
 
@@ -222,7 +222,7 @@ def controller_elect_leader(s: State, c: C, leader: int) -> None:
 def controller_shrink_isr(s: State, c: C, replica: int) -> None:
     """The controller removes a failed replica from the ISR; if it was the leader, the partition has no leader.
 
-    The last member stays in the ISR when it fails as leader; otherwise no replica could ever be elected again.
+    The last ISR member stays in the ISR when it fails; otherwise, no replica could ever be elected again.
     """
     require(s.next_leader_epoch <= c.max_leader_epoch, bound=C.max_leader_epoch)
     require(s.quorum.leader == replica or bits.contains(s.quorum.isr, replica))
@@ -244,7 +244,7 @@ def become_leader(s: State, c: C, leader: int, epoch: int) -> None:
 
 @action(leader=Replica)
 def leader_write(s: State, c: C, leader: int) -> None:
-    """A replica that believes that it leads appends the next record; it may be wrong."""
+    """A replica that believes, perhaps wrongly, that it leads appends the next record."""
     l = s.replica[leader]
     require(presumes_leadership(l, leader))
     require(s.next_record < c.max_records, bound=C.max_records)

@@ -1,10 +1,10 @@
 """KIP-101: a new follower asks the leader where its own last epoch ends, and truncates there.
 
-KIP-101 fixes truncation to the high watermark, which loses records because a follower learns that a record is committed
-only with its next fetch. Replica 1 of the ISR fetches a record, and the leader advances its high watermark past it.
-Replica 1 then learns of a new leader epoch, perhaps with the same leader, and truncates to its own high watermark,
-which is below the record. Replica 1 is still in the ISR, so it can be elected without the record (10 states with two
-replicas). Modelled on hachikuji/kafka-specification, Kip101.
+KIP-101 replaces truncation to the high watermark, which loses records, because a follower learns only with its next
+fetch that a record is committed. Replica 1 of the ISR fetches a record, and the leader advances its high watermark past
+it. Replica 1 then learns of a new leader epoch, perhaps with the same leader, and truncates to its own high watermark,
+which is below the record. Because replica 1 is still in the ISR, it can be elected without the record (10 states with
+two replicas). Modelled on hachikuji/kafka-specification, Kip101.
 """
 
 from fencepost.model.language import action, require
@@ -29,7 +29,7 @@ def truncation_offset(l: ReplicaState, f: ReplicaState) -> int:
 
 @action(leader=Replica, follower=Replica, epoch=Epoch)
 def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
-    """A replica learns of its leader and truncates to where, according to the leader, its last epoch ends (KIP-101).
+    """A replica learns of its leader and truncates to where its own last epoch ends in the leader's log (KIP-101).
 
     The leader answers from its current log, whatever its epoch and role. As published, if the answer is beyond the
     follower's log end, the follower waits forever.

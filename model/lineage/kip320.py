@@ -3,11 +3,11 @@
 KIP-320 fixes a bug of its first try: the epoch of the last record alone does not fence, because either side may be in
 another leader epoch. Replica 2 leads in epoch 0 with replica 1 in its ISR. Replica 1 leads in epoch 1 and admits
 replica 0. Replica 2 is elected for epoch 2 but still acts in epoch 0, and replica 1 already follows it. The records
-that these two commit are missing on replica 0, although it is in the ISR (13 states with three replicas and three
-epochs). Likewise, a newer leader could count a replica that is in an older epoch, which could later truncate that data.
+that replicas 1 and 2 commit are missing on replica 0, although replica 0 is in the ISR (13 states with three replicas
+and three epochs). Likewise, a leader could count a replica in an older epoch, which could later truncate.
 
-With the fix, fetches, ISR changes, the high watermark and truncation (which again happens once per epoch) require equal
-leader epochs. Modelled on hachikuji/kafka-specification, Kip320.
+With the fix, fetches, ISR changes, the high watermark and truncation (again once per epoch) require equal leader
+epochs. Modelled on hachikuji/kafka-specification, Kip320.
 """
 
 from fencepost.model.language import Machine, action, bits, require
@@ -22,7 +22,7 @@ def in_same_epoch(l: ReplicaState, leader: int, f: ReplicaState) -> bool:
 
 @action(leader=Replica, follower=Replica)
 def leader_expand_isr(s: State, c: C, leader: int, follower: int) -> None:
-    """The leader adds a follower that has reached its high watermark, once all older epochs are below it (KIP-320)."""
+    """The leader adds a follower that has reached the high watermark, once all older epochs are below it (KIP-320)."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.is_true_leader(s, leader))
     require(not bits.contains(l.isr, follower))
@@ -47,7 +47,7 @@ def leader_shrink_isr(s: State, c: C, leader: int, follower: int) -> None:
 def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
     """The high watermark passes a record that every ISR member has in the leader's epoch.
 
-    As published, an empty ISR requires nothing, not even that the replica believes that it leads.
+    As published, an empty ISR imposes no condition, so the replica need not believe that it leads.
     """
     l = s.replica[leader]
     require(base.has_offset(l, l.high_watermark))
@@ -63,7 +63,7 @@ def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
 
 @action(leader=Replica, follower=Replica, epoch=Epoch)
 def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
-    """A replica learns of its leader and truncates to where their logs diverge, if both are in that epoch."""
+    """A replica learns of its leader and truncates to where their logs diverge, once the leader is in that epoch."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.presumes_leadership(l, leader))
     require(base.is_news_of_leader(s, follower, leader, epoch))

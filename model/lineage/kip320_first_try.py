@@ -6,9 +6,9 @@ form the ISR and commit a record. Replica 1 is elected while its high watermark 
 whose log is empty, has reached that high watermark and joins the ISR without the record (12 states with three
 replicas).
 
-With the fix, no replica joins before the high watermark has reached the leader's own epoch. In addition, fetches, the
-ISR and the high watermark compare the epoch of the follower's last record, and a follower truncates only when it
-fetches. Modelled on hachikuji/kafka-specification, Kip320FirstTry.
+With the fix, no replica joins the ISR before the high watermark has reached the leader's own epoch. In addition,
+fetches, the ISR and the high watermark compare the epoch of the follower's last record, and a follower truncates only
+when it fetches. Modelled on hachikuji/kafka-specification, Kip320FirstTry.
 """
 
 from fencepost.model.language import Machine, action, bits, require
@@ -33,13 +33,13 @@ def is_caught_up_to_epoch(l: ReplicaState, leader: int, f: ReplicaState, end: in
 
 
 def needs_truncation(l: ReplicaState, f: ReplicaState) -> bool:
-    """Return whether the follower's log is longer, or its last record has another epoch than the leader's there."""
+    """Return whether the follower's log is longer, or its last record has another epoch than the leader's record."""
     return f.end > l.end or (f.end > 0 and l.log[f.end - 1].epoch != base.latest_epoch(f))
 
 
 @action(leader=Replica, follower=Replica)
 def leader_expand_isr(s: State, c: C, leader: int, follower: int) -> None:
-    """The leader adds a follower that has the same epoch below the high watermark, once that covers older epochs."""
+    """The leader adds a follower with the same epoch just below the high watermark, once older epochs are below it."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.is_true_leader(s, leader))
     require(not bits.contains(l.isr, follower))
@@ -61,7 +61,7 @@ def leader_shrink_isr(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Replica)
 def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
-    """The high watermark passes a record if every ISR member has a record of the same epoch there."""
+    """The high watermark passes a record if every ISR member has a record of the same epoch at that offset."""
     l = s.replica[leader]
     require(base.presumes_leadership(l, leader))
     require(base.has_offset(l, l.high_watermark))
@@ -84,7 +84,7 @@ def become_follower(s: State, c: C, leader: int, follower: int, epoch: int) -> N
 
 @action(leader=Replica, follower=Replica)
 def follower_fetch(s: State, c: C, leader: int, follower: int) -> None:
-    """The follower copies the next record and the high watermark if its last record's epoch equals the leader's."""
+    """The follower copies the next record and the high watermark if both logs agree on the epoch before it."""
     l, f = s.replica[leader], s.replica[follower]
     require(is_caught_up_to_epoch(l, leader, f, f.end))
     require(f.end < l.end)

@@ -1,7 +1,6 @@
-"""Before KIP-101: a new follower keeps the records that it knows to be committed, and truncates to its high watermark.
-
-This is the first model of the lineage. A follower's high watermark is one fetch old; `kip101` shows the consequences.
-Modelled on hachikuji/kafka-specification, KafkaTruncateToHighWatermark.
+"""Before KIP-101: a new follower truncates to its high watermark, and so keeps only records that it knows to be
+committed. A follower's high watermark is one fetch old; `kip101` shows the consequences. Modelled on
+hachikuji/kafka-specification, KafkaTruncateToHighWatermark.
 """
 
 from fencepost.model.language import Machine, action, require

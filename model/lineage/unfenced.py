@@ -10,7 +10,7 @@ from fencepost.model.lineage.base import C, Replica, ReplicaState, State
 
 
 def is_caught_up(l: ReplicaState, leader: int, f: ReplicaState, end: int) -> bool:
-    """Return whether the follower follows `leader` and both logs reach `end`. Their contents are not compared."""
+    """Return whether the follower follows `leader` and both logs reach `end`. The logs' contents are not compared."""
     return base.is_following(f, leader) and (end == 0 or (base.has_offset(l, end - 1) and base.has_offset(f, end - 1)))
 
 
@@ -37,9 +37,8 @@ def leader_shrink_isr(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Replica)
 def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
-    """The high watermark passes an offset that every ISR member has, whatever its record there is.
-
-    As published, the leader's own log is checked only if the leader is in the ISR; the size of a log is the bound.
+    """The high watermark passes an offset that is in every ISR member's log, whichever record is there. As published,
+    the leader's own log is checked only if the leader is in the ISR.
     """
     l = s.replica[leader]
     require(base.presumes_leadership(l, leader))

@@ -1,4 +1,4 @@
-"""An observer as a broker: it applies committed records to the metadata that it serves. Modelled on MetadataLoader."""
+"""Brokers as observers, which apply committed records to their metadata. Modelled on MetadataLoader."""
 
 from fencepost.model.language import action, require
 from fencepost.model.quorum.constants import Applied, C
@@ -6,7 +6,7 @@ from fencepost.model.quorum.state import Id, State
 
 
 def applicable_end(s: State, c: C, node: int) -> int:
-    """Return how many records a broker may apply: those below its high watermark, as with Kafka's raft client."""
+    """Return how many records a broker may apply: in Kafka, those below its high watermark."""
     n = s.node[node]
     if node < c.voters or n.failed or c.brokers_apply == Applied.NONE:
         return 0
@@ -15,6 +15,6 @@ def applicable_end(s: State, c: C, node: int) -> int:
 
 @action(node=Id)
 def broker_applies_metadata(s: State, c: C, node: int) -> None:
-    """A broker applies the records that its raft client returns, and serves the new metadata from now on."""
+    """A broker applies the records that its raft client returns, and then serves the new metadata."""
     require(s.node[node].applied < applicable_end(s, c, node))
     s.node[node].applied = applicable_end(s, c, node)

@@ -1,4 +1,4 @@
-"""Time as the remainder of every delay, decremented tick by tick. The state does not contain absolute times."""
+"""Time, which is represented by the remaining ticks of every delay. The state does not contain absolute times."""
 
 from fencepost.model.language import NONE, action, require
 from fencepost.model.quorum.broker import applicable_end
@@ -7,14 +7,14 @@ from fencepost.model.quorum.state import State, is_everyone_connected
 
 
 def is_urgent(s: State, c: C, node: int) -> bool:
-    """Return whether a node has a due message, a due timeout or records to apply, which must precede the next tick."""
+    """Return whether a message, a timeout or records to apply are due before the next tick."""
     n = s.node[node]
     return (n.leader != NONE and n.fetch.remaining == 0) or n.applied < applicable_end(s, c, node)
 
 
 @action()
 def time_passes(s: State, c: C) -> None:
-    """One tick passes, unless something is due. NoOp records come at their interval once every node is connected."""
+    """One tick passes, unless an event is due. The interval of NoOp records begins once every node is connected."""
     require(c.clock)
     require(not any(is_urgent(s, c, node) for node in range(c.nodes)))
     require(c.no_op_interval == 0 or s.no_op_due > 0)

@@ -17,7 +17,7 @@ def leave_fetch_behind(s: State, c: C, node: int) -> None:
 
 
 def forget_leadership(s: State, c: C, node: int) -> None:
-    """Resign. Followers are notified, or find out by timeout, and wait for the next leader."""
+    """Clear a leader's state. Its followers are notified or time out, and wait for the next leader."""
     n = s.node[node]
     for f in s.node:
         if f.leader == node:
@@ -95,7 +95,7 @@ def followers_of(s: State, c: C, leader: int) -> int:
 
 
 def is_followed_by_majority(s: State, c: C, leader: int) -> bool:
-    """Return whether a majority of the voters follows the leader, which counts if it votes (checkQuorumTimer)."""
+    """Return whether a majority of the voters, including the leader, follows the leader (checkQuorumTimer)."""
     voters = counted(s, c, leader)
     if voters == bits.only(leader):
         return not c.lone_voter_resigns
@@ -104,18 +104,18 @@ def is_followed_by_majority(s: State, c: C, leader: int) -> bool:
 
 
 def entered_epoch(c: C, n: Node) -> int:
-    """Return the epoch from which a node stands. With pre-votes, a leader that resigned first enters the next epoch."""
+    """Return a candidate's previous epoch. With pre-votes, a leader that resigned first enters the next epoch."""
     return n.epoch + 1 if c.pre_vote and n.role == Role.RESIGNED else n.epoch
 
 
 def trusts_leader(s: State, c: C, node: int) -> bool:
-    """Return whether a node leads, or has fetched from its leader; then it grants no pre-vote in its epoch."""
+    """Return whether a node leads or has fetched from its leader, so that it grants no pre-vote in its epoch."""
     n = s.node[node]
     return leads(s, node) or (n.leader != NONE and (n.fetched or not c.fresh_followers_grant))
 
 
 def grants_pre_vote(s: State, c: C, voter: int, candidate: int) -> bool:
-    """Return whether a voter would vote for the candidate and hears from no leader in the candidate's epoch (KIP-996).
+    """Return whether a voter grants the candidate a pre-vote (KIP-996).
 
     A voter that receives a request from a later epoch forgets its leader.
     """
@@ -126,7 +126,7 @@ def grants_pre_vote(s: State, c: C, voter: int, candidate: int) -> bool:
 
 
 def would_win(s: State, c: C, candidate: int) -> bool:
-    """Return whether a majority of the voters would vote for a candidate that hears from no leader itself."""
+    """Return whether a majority of the voters would grant the candidate a pre-vote."""
     voters = voters_of(s, c, s.node[candidate])
     granting = 0
     for voter in range(c.nodes):
@@ -138,13 +138,13 @@ def would_win(s: State, c: C, candidate: int) -> bool:
 def hears_nothing(s: State, c: C, node: int) -> bool:
     """Return whether a node neither leads nor follows.
 
-    With pre-votes, a node must be in this state before it is elected, or votes in its own epoch.
+    With pre-votes, a node must neither lead nor follow before it is elected or votes in its own epoch.
     """
     return s.node[node].leader == NONE and not leads(s, node)
 
 
 def may_grant_pre_vote(s: State, c: C, elector: int, epoch: int) -> bool:
-    """Return whether an elector may grant a pre-vote in an epoch: a later one, or one in which it trusts no leader."""
+    """Return whether an elector may grant a pre-vote in an epoch: a later one, or one in which it has no leader."""
     return s.node[elector].epoch < epoch or not trusts_leader(s, c, elector)
 
 
@@ -193,7 +193,7 @@ def quorum_elects(s: State, c: C, candidate: int, electors: int) -> None:
 
 @action(node=Id)
 def voter_stands(s: State, c: C, node: int) -> None:
-    """A voter that hears from no leader stands for the next epoch and votes for itself."""
+    """A voter without a leader becomes a candidate in the next epoch and votes for itself."""
     n = s.node[node]
     require(c.real_votes)
     require(bits.contains(voters_of(s, c, n), node))
@@ -213,7 +213,7 @@ def voter_stands(s: State, c: C, node: int) -> None:
 def voter_votes(s: State, c: C, voter: int, candidate: int) -> None:
     """A voter that receives a candidate's request enters its epoch, and votes for it unless its own log is ahead.
 
-    It votes once per epoch. A request from a candidate that no longer stands has no relevant effect.
+    A voter votes once per epoch. A request from a former candidate has no relevant effect.
     """
     v, n = s.node[voter], s.node[candidate]
     epoch = n.epoch
@@ -242,10 +242,10 @@ def candidate_wins(s: State, c: C, candidate: int) -> None:
 
 
 def hears_of(s: State, c: C, node: int, leader: int) -> bool:
-    """Return whether a node hears from a leader: a voter directly, an observer from a node that it asks.
+    """Return whether a node learns of a leader: a voter from the leader, an observer from a node to which it sends a
+    fetch.
 
-    Before KAFKA-19354, an observer whose fetch timeout has passed keeps asking although the responses name the same
-    leader.
+    Before KAFKA-19354, an observer whose fetch timeout has expired ignores responses that name the same leader.
     """
     n = s.node[node]
     heeds = c.observers_return or n.lost == 0 or n.epoch < s.node[leader].epoch
@@ -280,7 +280,7 @@ def voter_hears_nothing(s: State, c: C, node: int) -> None:
 
 @action(node=Id)
 def observer_hears_nothing(s: State, c: C, node: int) -> None:
-    """An observer's fetch timeout expires: it asks its configured nodes for the leader."""
+    """An observer's fetch timeout expires, and it sends fetches to its configured nodes to find the leader."""
     n = s.node[node]
     require(s.budget.fetch_timeouts > 0, bound=C.fetch_timeouts)
     require(n.leader != NONE)
@@ -295,7 +295,7 @@ def observer_hears_nothing(s: State, c: C, node: int) -> None:
 
 @action(leader=Id)
 def leader_resigns(s: State, c: C, leader: int) -> None:
-    """A leader that no majority has followed for too long resigns, and forgets the high watermark (ResignedState)."""
+    """A leader that no majority follows resigns, and no longer knows the high watermark (ResignedState)."""
     require(c.check_quorum)
     require(leads(s, leader))
     require(not is_followed_by_majority(s, c, leader))
@@ -318,7 +318,7 @@ def removed_leader_resigns(s: State, c: C, leader: int) -> None:
 
 
 def restart(s: State, c: C, node: int) -> None:
-    """Restart a node: log, epoch and vote are on disk, the high watermark is not, and a leader counts as resigned."""
+    """Restart a node: it keeps its log, epoch and vote, but not the high watermark; a leader counts as resigned."""
     n = s.node[node]
     resumes = c.resumes_leadership and n.role == Role.LEADER
     has_led = c.check_quorum and n.role in (Role.LEADER, Role.RESIGNED)
@@ -355,7 +355,7 @@ def node_restarts(s: State, c: C, node: int, loses: int) -> None:
 
 @action(node=Id)
 def node_loses_disk(s: State, c: C, node: int) -> None:
-    """A node restarts with an empty disk: no log, no epoch and no vote. Raft does not allow this."""
+    """A node restarts with an empty disk, without log, epoch and vote, which Raft does not allow."""
     n = s.node[node]
     require(s.budget.disk_losses > 0, bound=C.disk_losses)
     require(not n.failed)

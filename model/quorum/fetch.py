@@ -21,7 +21,7 @@ def is_finalized(s: State, c: C, node: int) -> bool:
 
 
 def sends_field(s: State, c: C, follower: int) -> bool:
-    """Return whether the follower's fetch contains its high watermark: both ends support it, and it is finalized.
+    """Return whether the follower's fetch contains HighWatermark: both nodes support its version, which is finalized.
 
     A consumer never sets the field.
     """
@@ -36,7 +36,7 @@ def sends_field(s: State, c: C, follower: int) -> bool:
 
 
 def absent(s: State) -> int:
-    """Return the leader's value for a missing field: greater than any offset, like 2**63 - 1."""
+    """Return the value of a missing field for the leader, which like 2**63 - 1 is greater than any offset."""
     return len(s.ghost_committed) + 1
 
 
@@ -59,5 +59,5 @@ def is_sent(s: State, leader: int, follower: int) -> bool:
 
 
 def arrived(c: C, fetch: Fetch) -> bool:
-    """Return whether a message may be received: its time has come, or there is no clock."""
+    """Return whether a message may be received, because it is due or there is no clock."""
     return not c.clock or c.early_delivery or fetch.remaining == 0

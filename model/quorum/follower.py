@@ -32,7 +32,7 @@ def send_fetch(c: C, n: Node) -> None:
 
 
 def raise_high_watermark(c: C, f: Node, high_watermark: int) -> None:
-    """Adopt the leader's high watermark, at most the follower's log end; ignore an unknown one."""
+    """Adopt the leader's high watermark, at most up to the follower's log end; ignore an unknown high watermark."""
     if high_watermark != NONE:
         f.high_watermark = min(high_watermark, f.end)
         if c.reports == Report.RECEIVED:
@@ -58,20 +58,19 @@ def follower_appends(s: State, c: C, follower: int) -> None:
 
 
 def told_epoch(l: Node, epoch: int, end: int) -> int:
-    """Return the epoch for which a leader reported `end` when asked about `epoch`.
+    """Return the epoch to which a leader's response `end` to a query about `epoch` refers.
 
-    The leader may have truncated its log since then. If its log started after the end of the epoch, the leader reported
-    its log start instead.
+    The leader's log may have changed since the response. If the leader's log started after the end of `epoch`, `end` is
+    its log start.
     """
     return epoch if log.start_above(l, epoch) < end else log.floor_epoch(l, epoch)
 
 
 @action(follower=Id)
 def follower_truncates(s: State, c: C, follower: int) -> None:
-    """A follower truncates its log where it diverges from the leader's; below its own high watermark it stops for good.
+    """A follower truncates its log where the logs diverge; it fails if this is below its high watermark.
 
-    The follower does not yet use the high watermark in such a response (see KAFKA-14704 for the same issue in data
-    replication).
+    The follower does not use the high watermark of a diverging response (compare KAFKA-14704 in data replication).
     """
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)

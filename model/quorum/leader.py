@@ -1,4 +1,4 @@
-"""A leader's steps: it appends records, handles fetches, advances the high watermark, and parks fetches. Modelled on
+"""A leader's actions: appending records, handling and parking fetches, and advancing the high watermark. Modelled on
 KafkaRaftClient and LeaderState.
 """
 
@@ -53,19 +53,19 @@ def comes_back(s: State, c: C, n: Node, end: int) -> bool:
 
 
 def reaches(s: State, c: C, n: Node, node: int) -> bool:
-    """Return whether a node can connect to another one with the endpoints in its log."""
+    """Return whether a node can connect to another node with the endpoints in its log."""
     return not (bits.contains(s.unreached, node) and is_below(n, update(c), n.end))
 
 
 def may_change_voters(s: State, c: C, leader: int) -> bool:
-    """Return whether a leader may change the voters: the high watermark is known and has passed the last change."""
+    """Return whether a leader may change the voters: it knows the high watermark, which has passed the last change."""
     l = s.node[leader]
     is_settled = voters_of(s, c, l) == voters_below(s, c, l, max(l.high_watermark, 0))
     return (l.high_watermark != NONE or not c.changes_after_commit) and (is_settled or not c.one_change_at_a_time)
 
 
 def voters_of(s: State, c: C, n: Node) -> int:
-    """Return the voters according to a node's log. A removal counts once appended."""
+    """Return the voters according to a node's log. A removal takes effect once it is appended."""
     return voters_below(s, c, n, n.end)
 
 
@@ -93,7 +93,7 @@ def majority_end(s: State, c: C, leader: int) -> int:
 
 
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
-    """Advance the high watermark to what a majority has reached, but only beyond the epoch's start (LeaderState).
+    """Advance the high watermark to the log end of a majority, but only above the epoch's start (LeaderState).
 
     KIP-1166 completes parked fetches in the same step, because one thread does both.
     """
@@ -135,7 +135,7 @@ def lacks_log(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def readable_end(s: State, c: C, leader: int, follower: int) -> int:
-    """Return the end of a response's records: replicas get uncommitted records too, but a consumer does not."""
+    """Return the end of a response's records: replicas get uncommitted records too, unlike a consumer."""
     l, f = s.node[leader], s.node[follower]
     end = max(l.high_watermark, f.end) if is_consumer(c, follower) else l.end
     return min(end, f.end + c.records_per_answer)
@@ -154,7 +154,7 @@ def has_records(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def is_behind(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the leader considers the replica's high watermark lower than its own; -1 is unknown (KIP-1166)."""
+    """Return whether the leader considers the replica's high watermark lower than its own (KIP-1166)."""
     l = s.node[leader]
     if not (speaks_version_18(c, leader) and c.compares_high_watermarks):
         return False
@@ -167,7 +167,7 @@ def is_behind(s: State, c: C, leader: int, follower: int) -> bool:
 def may_park(s: State, c: C, leader: int, follower: int) -> bool:
     """Return whether the leader may park a fetch, because the response would contain nothing new to the replica.
 
-    A diverging response always contains something new (KAFKA-15100), and so does one that names a snapshot.
+    Responses that are diverging (KAFKA-15100) or name a snapshot are never parked.
     """
     if lacks_log(s, c, leader, follower):
         return False
@@ -200,7 +200,7 @@ def send_answer(s: State, c: C, leader: int, follower: int) -> None:
 
 
 def complete(s: State, c: C, leader: int, node: int) -> None:
-    """Answer a fetch that the leader has parked. The response is rebuilt, with the current high watermark."""
+    """Answer a parked fetch, with the current high watermark."""
     if s.node[node].leader == leader and s.node[node].fetch.phase == Phase.PARKED:
         fill_answer(s, c, leader, node)
         send_answer(s, c, leader, node)
@@ -218,10 +218,10 @@ def append(s: State, c: C, leader: int, record: int) -> None:
 
 @action(leader=Id)
 def leader_appends(s: State, c: C, leader: int) -> None:
-    """The controller writes the next record. The controller may have been deposed without knowing it.
+    """The controller writes the next record, even if it was deposed without knowing this.
 
-    With a clock, delays are measured from this record. The record is therefore written when every node is connected and
-    at least two NoOp records are still to come, because time ends with the last one.
+    With a clock, delays are measured from this record, so it is written while every node is connected and at least two
+    NoOp records remain, because time ends with the last NoOp record.
     """
     require(leads(s, leader))
     require(s.written < c.max_records, bound=C.max_records)
@@ -233,7 +233,7 @@ def leader_appends(s: State, c: C, leader: int) -> None:
 
 @action(leader=Id)
 def leader_appends_no_op(s: State, c: C, leader: int) -> None:
-    """The controller writes a NoOp record once per interval, whether idle or not (metadata.max.idle.interval.ms)."""
+    """The controller writes a NoOp record once per interval (metadata.max.idle.interval.ms)."""
     require(leads(s, leader))
     require(s.budget.no_ops > 0, bound=C.no_ops)
     require(c.no_op_interval == 0 or s.no_op_due == 0)
@@ -244,7 +244,7 @@ def leader_appends_no_op(s: State, c: C, leader: int) -> None:
 
 @action(leader=Id)
 def leader_removes_itself(s: State, c: C, leader: int) -> None:
-    """The leader appends the record that removes it from the voters, and leads until that is committed (KIP-853)."""
+    """The leader appends the record that removes it from the voters, and leads until this is committed (KIP-853)."""
     require(leads(s, leader))
     require(s.budget.removals > 0, bound=C.removals)
     require(may_change_voters(s, c, leader))
@@ -275,7 +275,7 @@ def leader_adds_voter(s: State, c: C, leader: int, node: int) -> None:
 
 @action(leader=Id, node=Id)
 def leader_updates_voter(s: State, c: C, leader: int, node: int) -> None:
-    """A voter sends its new endpoints, which no other node knows; the leader appends them (UpdateVoterHandler)."""
+    """A voter sends its new endpoints, which no other node can reach; the leader appends them (UpdateVoterHandler)."""
     require(leads(s, leader))
     require(s.budget.updates > 0, bound=C.updates)
     require(bits.contains(voters_of(s, c, s.node[leader]), node))
@@ -290,7 +290,7 @@ def leader_updates_voter(s: State, c: C, leader: int, node: int) -> None:
 def record_fetch(s: State, c: C, leader: int, follower: int, offset: int) -> None:
     """Record the fetch offset as the follower's log end. If the follower votes, try to advance the high watermark.
 
-    Records that were appended before the leader handles a fetch are flushed by then (flushLeaderLog).
+    The leader flushes its log before it handles a fetch (flushLeaderLog).
     """
     l = s.node[leader]
     if c.flush_lags:

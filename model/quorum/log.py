@@ -12,7 +12,7 @@ def append(n: Node, record: int, epoch: int) -> None:
 
 
 def truncate(n: Node, offset: int) -> None:
-    """Remove the records from `offset` on. The high watermark stays, because no record below it may be removed."""
+    """Remove the records from `offset` on. The high watermark does not change: no record below it is removed."""
     for dropped in range(offset, n.end):
         n.log[dropped].record = 0
         n.log[dropped].epoch = 0
@@ -25,7 +25,7 @@ def last_epoch(n: Node) -> int:
 
 
 def start_above(n: Node, epoch: int) -> int:
-    """Return the offset of the first record with a later epoch than `epoch`, or the log end if no record has one."""
+    """Return the offset of the first record with a later epoch than `epoch`, or the log end if there is none."""
     start = n.end
     for offset in range(n.end):
         if start == n.end and n.log[offset].epoch > epoch:
@@ -55,7 +55,7 @@ def end_of_epoch(n: Node, epoch: int) -> int:
 
 
 def departs(n: Node, offset: int, epoch: int) -> bool:
-    """Return whether a log that ends at `offset` with a record of `epoch` diverges from this one."""
+    """Return whether a log that ends at `offset` with a record of `epoch` diverges from a node's log."""
     return offset > 0 and (known_epoch(n, epoch) != epoch or end_of_epoch(n, epoch) < offset)
 
 

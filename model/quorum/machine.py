@@ -18,16 +18,17 @@ _WITHOUT_1166 = {
 VERSIONS = (
     Version("kafka-3.5", "as kafka-3.8, without KAFKA-15345", {**_WITHOUT_1166, "notified": Notified.READ}),
     Version("kafka-3.8", "as kafka-3.9, without KAFKA-17333", {**_WITHOUT_1166, "notified": Notified.RESTARTED}),
-    Version("kafka-3.9", "as kafka-4.0; its comparison with Kafka's classes does not include pre-votes", _WITHOUT_1166),
+    Version("kafka-3.9", "as kafka-4.0, but compared with Kafka's classes without pre-votes", _WITHOUT_1166),
     Version(
         "kafka-4.0",
-        "without KIP-1166: fetches are parked by log end only, and if they time out get the answer computed on arrival",
+        "without KIP-1166: only the log end decides whether a fetch is parked; after a timeout, it gets the answer "
+        "computed on arrival",
         _WITHOUT_1166,
     ),
     Version(
         "kafka-4.1",
-        "with KIP-1166: a fetch is parked only while its high watermark is current, and a change completes every "
-        "parked fetch",
+        "with KIP-1166: a fetch is parked only while its high watermark is current; a new high watermark completes "
+        "every parked fetch",
         _UNTIL_4_1,
     ),
     Version(
@@ -36,7 +37,7 @@ VERSIONS = (
         _TODAY,
         (Version("kafka-4.2.0", "without KAFKA-20247", {"registers_again": 0}),),
     ),
-    Version("kafka-4.4", "as kafka-4.2; endpoints are stored without being tried (KAFKA-20661)", _TODAY),
+    Version("kafka-4.4", "as kafka-4.2, but endpoints are stored without a connection test (KAFKA-20661)", _TODAY),
 )
 
 MACHINE = Machine(

@@ -1,4 +1,4 @@
-"""Messages that the network loses, and messages that no longer have an effect."""
+"""Messages that are lost, and messages that no longer have an effect."""
 
 from fencepost.model.language import NONE, action, require
 from fencepost.model.quorum.constants import C
@@ -35,8 +35,8 @@ def forget_ends_below(l: Node, c: C, least: int) -> None:
 def normalize(s: State, c: C) -> None:
     """Remove differences that cannot be observed.
 
-    Such differences are late fetches that no leader will serve, and log ends that can no longer advance a leader's high
-    watermark, because the high watermark has passed them or because they are not beyond the start of its epoch.
+    The differences are late fetches that no leader will serve, and log ends that can no longer advance a leader's high
+    watermark, because they are below the high watermark or not beyond the epoch's start.
     """
     for l in s.node:
         if l.role == Role.LEADER:

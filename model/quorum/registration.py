@@ -15,7 +15,7 @@ def is_heard(s: State, leader: int) -> bool:
 
 @action(node=Id)
 def controller_asks_to_register(s: State, c: C, node: int) -> None:
-    """A controller that is not registered sends a request, unless it already waits for one."""
+    """An unregistered controller sends a registration request, unless it already awaits a response."""
     n = s.node[node]
     require(c.registration_timeouts > 0)
     require(bits.contains(voters_of(s, c, n), node))
@@ -25,7 +25,7 @@ def controller_asks_to_register(s: State, c: C, node: int) -> None:
 
 @action(leader=Id, node=Id)
 def leader_registers_controller(s: State, c: C, leader: int, node: int) -> None:
-    """The active controller registers another one, or itself."""
+    """The active controller registers itself or another controller."""
     require(is_heard(s, leader))
     require(s.node[node].registration == Registration.SENT)
     s.node[node].registration = Registration.DONE
@@ -33,9 +33,8 @@ def leader_registers_controller(s: State, c: C, leader: int, node: int) -> None:
 
 @action(node=Id)
 def registration_times_out(s: State, c: C, node: int) -> None:
-    """A request expires unsent because no active controller is known.
-
-    Before KAFKA-20247, the sender does not notice this and waits for a response.
+    """A registration request expires unsent because no active controller is known. Before KAFKA-20247, the sender did
+    not notice the expiry and waited for a response.
     """
     n = s.node[node]
     require(s.budget.registration_timeouts > 0, bound=C.registration_timeouts)

@@ -1,5 +1,5 @@
-"""Snapshots (KIP-630): a node takes one and deletes its log up to there; followers that need more fetch the snapshot.
-Modelled on KafkaRaftClient.createSnapshot and handleFetchSnapshotResponse, and on RaftLog.
+"""Snapshots (KIP-630): a node takes a snapshot and deletes its log up to the snapshot's end; lagging followers fetch
+it. Modelled on KafkaRaftClient.createSnapshot and handleFetchSnapshotResponse, and on RaftLog.
 """
 
 from fencepost.model.language import action, require
@@ -13,8 +13,8 @@ from fencepost.model.quorum.state import Entry, Id, Node, Phase, State
 def needs_snapshot(c: C, leader: Node, offset: int, epoch: int) -> bool:
     """Return whether a leader answers a fetch at this offset and epoch with the id of its snapshot.
 
-    RaftLog.validateOffsetAndEpoch: the offset is below the start of the log, or is the start but with another epoch
-    than the snapshot's, or the epoch is older than the snapshot's.
+    RaftLog.validateOffsetAndEpoch: the offset is below the start of the log, or equals the start but the epoch is not
+    the snapshot's, or the epoch is older than the snapshot's.
     """
     own = log.snapshot_epoch(leader)
     differs = epoch < own or (offset == leader.start and epoch != own)
@@ -29,7 +29,7 @@ def erase(entry: Entry) -> None:
 
 @action(node=Id)
 def node_takes_snapshot(s: State, c: C, node: int) -> None:
-    """A node takes a snapshot of its known committed records, and deletes its log up to there.
+    """A node takes a snapshot of the records that it knows to be committed, and deletes them from its log.
 
     RaftLog.createNewSnapshot and deleteBeforeSnapshot. Kafka keeps part of the log below its last snapshot for some
     time, but a fetch from offset 0 gets the snapshot anyway.
@@ -48,11 +48,11 @@ def node_takes_snapshot(s: State, c: C, node: int) -> None:
 
 @action(follower=Id)
 def follower_loads_snapshot(s: State, c: C, follower: int) -> None:
-    """A follower has fetched its leader's snapshot: it drops its whole log and starts at the snapshot's end.
+    """A follower that has fetched its leader's snapshot drops its whole log and starts at the snapshot's end.
 
-    If the leader has taken a later snapshot in the meantime, the requested one no longer exists (SNAPSHOT_NOT_FOUND),
-    and the follower asks again. A snapshot that is not ahead of the follower's log stops the follower
-    (truncateToLatestSnapshot).
+    If the leader has taken a later snapshot in the meantime, the requested snapshot no longer exists
+    (SNAPSHOT_NOT_FOUND), and the follower fetches again. A snapshot that is not ahead of the follower's log stops the
+    follower (truncateToLatestSnapshot).
     """
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)

@@ -4,16 +4,16 @@ The model simplifies Kafka to keep states small:
 
 * A restart is one step: a node that is down behaves like a slow node, which does nothing. Its log, epoch and vote are
   on disk.
-* A follower always has one fetch in flight. Until the leader handles the fetch, its content follows from the follower's
-  state. Fetches from an epoch that the follower has left are kept in `late_fetches` if there is room.
+* A follower always has one fetch in flight. Until the leader handles the fetch, the fetch's content follows from the
+  follower's state. Fetches from an epoch that the follower has left are kept in `late_fetches` if there is room.
 * Records in a response are read from the leader's log when the follower receives the response. A leader only appends
   while it leads, so the records are still there. When a leader gives up its epoch, its responses in flight are lost; a
   follower that receives one later could have received it earlier.
-* An election is one step in which a smallest majority grants its votes, unless `real_votes` is on. Other possible
-  voters learn of the leader later.
-* A node takes a snapshot and deletes its log up to there in one step, and fetches a snapshot in one step. The content
-  of a snapshot stays in `log`.
-* A node that has lost its leader waits for an announcement from the next one.
+* An election is one step in which a smallest majority grants its votes, unless `real_votes` is on. Voters outside this
+  majority learn of the leader later.
+* A node takes a snapshot and deletes its log up to the snapshot's end in one step, and fetches a snapshot in one step.
+  The content of a snapshot stays in `log`.
+* A node that has lost its leader waits for an announcement from the next leader.
 """
 
 from enum import IntEnum
@@ -30,7 +30,7 @@ LEADER_CHANGE = 0
 
 class Role(IntEnum):
     """A node's role in the quorum. Followers and observers alike fetch from `leader`, if they know it. RESIGNED: the
-    node has led in its epoch and no longer leads. Without `check_quorum`, it is a follower without a leader.
+    node has led in its epoch and no longer leads; without `check_quorum`, such a node is a follower without a leader.
     """
 
     FOLLOWER = 0
@@ -64,7 +64,7 @@ Offset = Annotated[int, Range(0, LOG_SIZE)]
 MaybeOffset = Annotated[int, Range(NONE, LOG_SIZE)]
 Epoch = Annotated[int, Range(0, C.max_epoch)]
 Snapshot = Annotated[int, Range(0, 32 * C.snapshots)]
-"""The end of a snapshot, 0 without a snapshot. Logs are shorter than 32."""
+"""The end of a snapshot, 0 without a snapshot."""
 RecordId = Annotated[int, Range(0, C.max_records + 2 + C.additions + C.updates * 2)]
 """0: an epoch's start. Up to `max_records`: the controller's records. Above: NoOp, voter removed, added, updated."""
 Ticks = Annotated[int, Range(0, C.max_wait + C.latency + C.retry)]
@@ -80,9 +80,9 @@ class Entry(Record):
 class Fetch(Record):
     """A follower's fetch. `remaining` counts the ticks until the message arrives, or until a parked fetch times out.
 
-    In a parked or answered fetch, `high_watermark` is the leader's when the response was built, or NONE if it was
-    unknown. In an answered one, `end` is the end of the response's records or, if `diverging`, the offset where the
-    logs diverge. A response without records may name a `snapshot` by its end.
+    In a parked or answered fetch, `high_watermark` is the leader's at the time when the response was built, or NONE if
+    it was unknown. In an answered fetch, `end` is the end of the response's records or, if `diverging`, the offset
+    where the logs diverge. A response without records may name a `snapshot` by its end.
     """
 
     phase: Phase
@@ -96,15 +96,15 @@ class Fetch(Record):
 class Node(Record):
     """A voter or an observer. `high_watermark` is NONE while it is unknown.
 
-    A leader keeps `epoch_start`, the offset of its LeaderChange record; `known_end`, the offset of each node's last
-    fetch; `sent`, the last high watermark sent to each node, if it uses that; and `flushed`, the flushed end of its
-    log, if that lags. A candidate keeps the votes `granted`. `fetched` says whether it has received a response from its
-    leader; it is recorded only if pre-votes depend on it. `lost` means that it is an observer that has heard nothing
-    from its leader for too long, `active` means that its controller was notified that it leads, and `failed` means that
-    it stopped because it had to truncate below its high watermark. `registration` is the progress of its controller's
-    registration. `received` is the last high watermark sent to it, if it reports that. `applied` is the number of log
-    records that a broker has applied to its metadata. `start` is where its log starts: the part of `log` below that is
-    in its snapshot.
+    A leader stores `epoch_start`, the offset of its LeaderChange record; `known_end`, the offset of each node's last
+    fetch; `sent`, the last high watermark sent to each node, if the rules use it; and `flushed`, the flushed end of its
+    log, if flushing may lag. A candidate stores the votes `granted`. `fetched` says whether the node has received a
+    response from its leader; it is recorded only if pre-votes depend on it. `lost` means that the node is an observer
+    whose fetch timeout has expired, `active` means that its controller was notified that the node leads, and `failed`
+    means that the node stopped because it had to truncate below its high watermark. `registration` is the progress of
+    its controller's registration. `received` is the last high watermark sent to the node, if the node reports this
+    value. `applied` is the number of log records that a broker has applied to its metadata. `start` is where the node's
+    log starts: the part of `log` below `start` is in the node's snapshot.
     """
 
     role: Role
@@ -156,12 +156,11 @@ class Budget(Record):
 
 
 class State(Record):
-    """The quorum. `unreached` is the set of voters whose endpoints, after an update, belong to no node.
+    """The quorum. `unreached` is the set of voters that no node can reach after an update of their endpoints.
 
     `removed` is the leader that a removal record in a log removes from the voters; `added` is the new voter.
-    `ghost_committed` contains the records below the highest high watermark that any leader has had, as first seen.
-    `ghost_credit` counts, for each node, the responses without records that it may still get immediately in this leader
-    epoch.
+    `ghost_committed` contains the records that were first below a leader's high watermark, by offset. `ghost_credit`
+    counts, for each node, the responses without records that it may still get immediately in this leader epoch.
     """
 
     node: Annotated[Array[Node], Per(Id)]

@@ -1,7 +1,7 @@
 """Unclean recovery: which replica is elected once ISR and ELR are empty, and which records are lost (KIP-966).
 
 Replication is reduced to its result: a follower copies one record in one step, every broker knows the controller's
-decisions, and a crash is noticed immediately. Only what a recovery rule uses remains: logs that end at different
+decisions, and a crash is noticed immediately. What remains is what a recovery rule uses: logs that end at different
 offsets and epochs, and may have lost their last records.
 """
 
@@ -34,9 +34,9 @@ class Rule(IntEnum):
     """The replica that is elected uncleanly.
 
     ANY: any active replica (unclean.leader.election.enable). LAST_LEADER: the last leader, as since 4.0. LONGEST_LOG:
-    the replica with the longest log. LATEST_EPOCH: the one with the latest epoch in its log. KIP_966: among those with
-    the latest epoch, the one with the longest log, as KIP-966 specifies. KNOWN_FIRST: as KIP_966, but preferring
-    members of the last known ELR.
+    the replica with the longest log. LATEST_EPOCH: the replica with the latest epoch in its log. KIP_966: among
+    replicas with the latest epoch, the replica with the longest log, as KIP-966 specifies. KNOWN_FIRST: like KIP_966,
+    but members of the last known ELR are preferred.
     """
 
     ANY = 0
@@ -48,7 +48,7 @@ class Rule(IntEnum):
 
 
 class Wait(IntEnum):
-    """The brokers whose responses the controller awaits: none (Aggressive), the last known ELR (Balanced), or all."""
+    """The brokers whose responses the controller awaits: none (Aggressive), last known ELR (Balanced), or all."""
 
     NOBODY = 0
     LAST_KNOWN = 1
@@ -58,7 +58,7 @@ class Wait(IntEnum):
 class C(Constants):
     """Constants of a run."""
 
-    brokers = shape(3, low=2, high=5, meaning="brokers, each with a replica of the one partition")
+    brokers = shape(3, low=2, high=5, meaning="brokers, each with a replica of the partition")
     max_records = capacity(2, low=1, high=4, room=3, meaning="records that producers write in total")
     max_leader_epoch = bound(4, low=0, high=12, meaning="last leader epoch; the first is 0")
     min_isr = bound(2, low=1, high=5, meaning="min.insync.replicas")
@@ -69,7 +69,9 @@ class C(Constants):
         meaning="the replica that is elected uncleanly: any, last-leader, longest-log, latest-epoch, kip-966, "
         "known-first",
     )
-    wait = choice(Wait.LAST_KNOWN, meaning="before it is: nobody is waited for, last-known (its ELR), everyone")
+    wait = choice(
+        Wait.LAST_KNOWN, meaning="before an unclean election, responses are awaited from: nobody, last-known, everyone"
+    )
 
 
 Broker = Annotated[int, Index(C.brokers)]
@@ -106,9 +108,9 @@ class Budget(Record):
 class State(Record):
     """The partition. `known` is the last known ELR.
 
-    The members of the last known ELR have left ISR or ELR since the ISR was last large enough, and are in neither.
-    `ghost_committed` contains the records that all members of a large enough ISR had, and that producers and consumers
-    can therefore know.
+    Members of the last known ELR have left the ISR or the ELR since the ISR was last large enough, and are in neither
+    now. `ghost_committed` contains the records that all members of a large enough ISR had, so that consumers could read
+    them.
     """
 
     leader: MaybeBroker
@@ -259,7 +261,7 @@ def broker_is_unfenced(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker, kept=Offset)
 def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
-    """A broker crashes, keeps the first records of its log, and leaves ISR and ELR because of its unclean shutdown."""
+    """A broker crashes, keeps the first records of its log, and leaves ISR and ELR because its shutdown is unclean."""
     require(s.budget.crashes > 0, bound=C.crashes)
     r = s.replica[broker]
     require(not r.down)
@@ -272,7 +274,7 @@ def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
 
 @action(broker=Broker)
 def broker_returns(s: State, c: C, broker: int) -> None:
-    """A crashed broker runs again, with what remains of its log."""
+    """A crashed broker runs again, with the records that remain in its log."""
     require(s.replica[broker].down)
     s.replica[broker].down = False
     s.fenced = bits.without(s.fenced, broker)
@@ -305,7 +307,7 @@ def latest(r: Replica) -> int:
 
 
 def is_better(s: State, c: C, one: int, other: int) -> bool:
-    """Return whether the rule prefers one broker's log to the other's."""
+    """Return whether the recovery rule prefers one broker's log to another's."""
     first, second = s.replica[one], s.replica[other]
     if c.rule == Rule.KNOWN_FIRST and bits.contains(s.known, one) != bits.contains(s.known, other):
         return bits.contains(s.known, one)
@@ -325,10 +327,9 @@ def awaited(s: State, c: C) -> int:
 
 @action(broker=Broker)
 def controller_recovers(s: State, c: C, broker: int) -> None:
-    """The controller elects by the recovery rule, after asking active replicas for their logs.
-
-    ISR and ELR are empty. Among equal logs it may choose any. The elected replica becomes the whole ISR
-    (UncleanRecoveryManager, KAFKA-15580, not implemented as of 4.4).
+    """If ISR and ELR are empty, the controller queries active replicas and elects one by the recovery rule. Among equal
+    logs, the controller may choose any. The elected replica becomes the whole ISR (UncleanRecoveryManager, KAFKA-15580,
+    not implemented as of 4.4).
     """
     candidates = active(s, c)
     require(s.leader == NONE)
@@ -352,7 +353,7 @@ def refuse(c: C) -> str | None:
 
 MACHINE = Machine(
     name="unclean-recovery",
-    sentence="a partition without eligible leaders: which replica is elected, given what is left of the logs (KIP-966)",
+    sentence="a partition without eligible leaders: which replica is elected, and which records are lost (KIP-966)",
     state=State,
     constants=C,
     initial=initial,

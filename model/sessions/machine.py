@@ -1,11 +1,11 @@
-"""A broker's registration, its heartbeats, and its session at the active controller, with time.
+"""A broker's registration, heartbeats, and session at the active controller, with time.
 
 Time is counted in ticks, each an eighth of broker.session.timeout.ms. A heartbeat that reaches an active controller
 takes at most one tick. Modelled on BrokerLifecycleManager, BrokerHeartbeatManager, ClusterControlManager and
 ReplicationControlManager. Simplifications: There is one broker, because each broker has its own session. The quorum is
-reduced to a controller that is active or not, and its writes are committed immediately. A registration includes the
-heartbeat that unfences. A controlled shutdown is one step. The controller looks for expired sessions in every tick, as
-Kafka does eight times per session (maybeFenceStaleBrokerPeriodNs).
+reduced to a controller that is active or not, and whose writes are committed immediately. A registration includes the
+heartbeat that unfences the broker. A controlled shutdown is one step. The controller looks for expired sessions in
+every tick, as Kafka does eight times per session (maybeFenceStaleBrokerPeriodNs).
 """
 
 from enum import IntEnum
@@ -27,8 +27,8 @@ from fencepost.model.language import (
 
 
 class Sessions(IntEnum):
-    """The fenced brokers that have a session. Either none (until 3.9); those that were in contact and, under a new
-    controller, all fenced brokers (4.0); or those that were in contact with this controller (4.1, KAFKA-19130).
+    """The fenced brokers that have a session. None (until 3.9); brokers that were in contact and, under a new
+    controller, all fenced brokers (4.0); or brokers that were in contact with this controller (4.1, KAFKA-19130).
     """
 
     UNFENCED = 0
@@ -41,13 +41,13 @@ class C(Constants):
 
     session = bound(8, low=1, high=16, meaning="broker.session.timeout.ms, in ticks")
     interval = bound(2, low=1, high=8, meaning="broker.heartbeat.interval.ms, in ticks")
-    request_timeout = bound(2, low=1, high=8, meaning="ticks after which a broker gives up a heartbeat (KAFKA-19294)")
+    request_timeout = bound(2, low=1, high=8, meaning="ticks after which a heartbeat times out (KAFKA-19294)")
     longest_backoff = bound(
-        0, low=0, high=16, meaning="maximum number of ticks between failures; 0 means the interval (KAFKA-19294)"
+        0, low=0, high=16, meaning="maximum ticks between failed heartbeats; 0 means the interval (KAFKA-19294)"
     )
-    outage = bound(4, low=0, high=16, meaning="maximum number of ticks without an active controller in a fail-over")
-    overload = bound(8, low=0, high=16, meaning="ticks for which an overloaded controller handles no request in time")
-    freeze = bound(9, low=0, high=16, meaning="ticks for which a broker that freezes sends no heartbeat (KAFKA-19586)")
+    outage = bound(4, low=0, high=16, meaning="maximum number of ticks without an active controller during a failover")
+    overload = bound(8, low=0, high=16, meaning="ticks for which a controller is overloaded")
+    freeze = bound(9, low=0, high=16, meaning="ticks for which a frozen broker sends no heartbeat (KAFKA-19586)")
 
     failovers = bound(1, low=0, high=2, meaning="fail-overs of the active controller")
     overloads = bound(0, low=0, high=2, meaning="times that the controller is overloaded")
@@ -76,8 +76,8 @@ class Broker(Record):
     """A broker's process, and the broker epoch that it knows.
 
     `waiting` means that it has sent a heartbeat, which is `lost` if it was sent to an inactive controller. `remaining`
-    counts the ticks until it gives up that heartbeat or sends the next one. `failures` counts failed heartbeats since
-    the last response, up to the number that matters.
+    counts the ticks until the heartbeat times out or the next one is sent. `failures` counts failed heartbeats since
+    the last response, up to the largest number that affects the backoff.
     """
 
     running: bool
@@ -90,7 +90,7 @@ class Broker(Record):
 
 class Controller(Record):
     """The active controller, and the metadata log: the broker's epoch, and whether it is fenced. `contact` counts the
-    ticks since the broker's last contact, or is NONE without a session; it is not in the log.
+    ticks since the broker's last contact, or is NONE without a session; the log does not contain it.
     """
 
     active: bool
@@ -114,7 +114,7 @@ class Budget(Record):
 
 class State(Record):
     """One broker and the active controller. `ghost_clean` means that the registered process has completed a controlled
-    shutdown, and `ghost_new` that a controller has become active since that shutdown.
+    shutdown; `ghost_new` means that a controller has become active since that shutdown.
     """
 
     broker: Broker
@@ -172,7 +172,7 @@ def end_process(s: State) -> None:
 
 @action()
 def broker_sends_heartbeat(s: State, c: C) -> None:
-    """A heartbeat is due. If no controller is active, it is sent to an inactive one."""
+    """A broker sends its next heartbeat; if no controller is active, the heartbeat goes to an inactive controller."""
     b = s.broker
     require(b.running)
     require(not b.waiting)
@@ -186,8 +186,8 @@ def broker_sends_heartbeat(s: State, c: C) -> None:
 def controller_gets_heartbeat(s: State, c: C) -> None:
     """The active controller records the contact, and unfences the broker if it is fenced; the broker gets a response.
 
-    ReplicationControlManager.processBrokerHeartbeat rejects an old broker epoch. In an overloaded controller's queue
-    the heartbeat expires and fails, but processExpiredBrokerHeartbeat (3.5) still records the contact. Since 4.0 the
+    ReplicationControlManager.processBrokerHeartbeat rejects an old broker epoch. In an overloaded controller's queue,
+    the heartbeat expires and fails, but since 3.5, processExpiredBrokerHeartbeat records the contact. Since 4.0, the
     contact is recorded on arrival (ClusterControlManager.trackBrokerHeartbeat).
     """
     b, k = s.broker, s.controller
@@ -222,7 +222,7 @@ def controller_fences_broker(s: State, c: C) -> None:
 
 @action()
 def controller_fails(s: State, c: C) -> None:
-    """The active controller fails, and its knowledge of contacts is lost; a heartbeat in flight is lost."""
+    """The active controller fails; the times of contacts and a heartbeat in flight are lost."""
     require(s.budget.failovers > 0, bound=C.failovers)
     require(s.controller.active)
     s.budget.failovers -= 1
@@ -236,7 +236,7 @@ def controller_fails(s: State, c: C) -> None:
 def controller_becomes_active(s: State, c: C) -> None:
     """A new controller is active. The controller has seen no heartbeats, and opens a session for each unfenced broker.
 
-    ClusterControlManager.activate. In 4.0 it also opens sessions for fenced brokers (KAFKA-19130).
+    ClusterControlManager.activate. In 4.0, the controller also opens sessions for fenced brokers (KAFKA-19130).
     """
     k = s.controller
     require(not k.active)
@@ -248,7 +248,7 @@ def controller_becomes_active(s: State, c: C) -> None:
 
 @action()
 def controller_is_overloaded(s: State, c: C) -> None:
-    """For some time, each event waits in the active controller's queue longer than a heartbeat's timeout."""
+    """For some time, events wait in the active controller's queue longer than a heartbeat's timeout."""
     require(s.budget.overloads > 0, bound=C.overloads)
     require(handles(s))
     s.budget.overloads -= 1
@@ -296,7 +296,7 @@ def broker_stops(s: State, c: C) -> None:
 def controller_registers_broker(s: State, c: C) -> None:
     """The controller registers a new process in a new broker epoch (ClusterControlManager.registerBroker).
 
-    While the previous process's session lasts, it answers DUPLICATE_BROKER_REGISTRATION, and the broker retries.
+    Until the previous process's session expires, the answer is DUPLICATE_BROKER_REGISTRATION, and the broker retries.
     """
     b, k = s.broker, s.controller
     require(handles(s))
@@ -314,9 +314,8 @@ def controller_registers_broker(s: State, c: C) -> None:
 
 @action()
 def controller_amends_registration(s: State, c: C) -> None:
-    """A process registers again, as it does when its directories become known after an upgrade (KAFKA-16757).
-
-    Until 3.8, this opens a broker epoch, which the process does not know before the response (KAFKA-16952).
+    """A process registers again, for example when its directories become known after an upgrade (KAFKA-16757). Until
+    3.8, the registration starts a new broker epoch, which the process does not know before the response (KAFKA-16952).
     """
     require(s.budget.amendments > 0, bound=C.amendments)
     require(handles(s))
@@ -329,7 +328,7 @@ def controller_amends_registration(s: State, c: C) -> None:
 
 @action()
 def broker_learns_epoch(s: State, c: C) -> None:
-    """A re-registered process receives the response, and uses its broker epoch from now on."""
+    """A re-registered process receives the response, and adopts the broker epoch in it."""
     require(s.broker.running)
     require(s.broker.epoch != s.controller.epoch)
     s.broker.epoch = s.controller.epoch
@@ -337,7 +336,7 @@ def broker_learns_epoch(s: State, c: C) -> None:
 
 @action()
 def time_passes(s: State, c: C) -> None:
-    """A tick passes, unless another event must happen first. A new controller is active within the outage."""
+    """A tick passes, unless another event must happen first, such as the end of an outage."""
     b, k = s.broker, s.controller
     require(not b.running or (b.remaining > 0 and b.epoch == k.epoch))
     require(not b.waiting or b.lost or b.remaining == c.request_timeout)
@@ -362,17 +361,16 @@ VERSIONS = (
     ),
     Version(
         "kafka-4.0",
-        "as 4.0.1; a session outlives a controlled shutdown",
+        "the rules of 4.0.1; a session remains after a controlled shutdown",
         {"fenced_sessions": Sessions.ALL},
         (Version("kafka-4.0.0", "without KAFKA-19294", _WITHOUT_19294),),
     ),
-    Version("kafka-4.1", "4.1 to 4.4, with KAFKA-19130: under a new controller it does not survive", {}),
+    Version("kafka-4.1", "4.1 to 4.4, with KAFKA-19130: a new controller has no session for fenced brokers", {}),
 )
 
 MACHINE = Machine(
     name="broker-sessions",
-    sentence="registrations, heartbeats and sessions of a broker, with time: how long a dead broker stays leader "
-    "(KIP-631)",
+    sentence="registrations, heartbeats and sessions of a broker: how long a crashed broker remains leader (KIP-631)",
     state=State,
     constants=C,
     initial=initial,

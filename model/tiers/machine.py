@@ -1,4 +1,4 @@
-"""Logs whose older segments are in remote storage, called the tier (KIP-405).
+"""Tiered storage: logs whose older segments are in remote storage, here called the tier (KIP-405).
 
 The model covers log start and local log start, copied and deleted segments, leader changes concurrent with tier
 operations, and followers that rebuild their logs from the tier. Simplifications: A follower copies one record per step,
@@ -23,7 +23,7 @@ from fencepost.model.tiers.state import (
 
 
 def parting(r: Replica, f: Replica) -> int:
-    """Return the offset at which a follower's log diverges from the leader's, or its own end if it does not diverge."""
+    """Return the offset at which a follower's log diverges from the leader's, or its end without a divergence."""
     found = min(r.end, f.end)
     for offset in range(f.end):
         if max(r.start, f.start) <= offset < min(found, r.end) and r.log[offset].epoch != f.log[offset].epoch:
@@ -81,8 +81,8 @@ def follower_fetches(s: State, c: C, follower: int) -> None:
 def follower_truncates(s: State, c: C, follower: int) -> None:
     """A follower truncates its log where it diverges from the leader's (UnifiedLog.truncateTo).
 
-    If the logs diverge before the follower's local log, the follower restarts there, without older records. The
-    truncation never changes highestOffsetInRemoteStorage.
+    If the logs diverge below the follower's local log start, the follower's log restarts at that offset, without older
+    records. The truncation never changes highestOffsetInRemoteStorage.
     """
     require(s.leader not in (NONE, follower))
     f = s.replica[follower]
@@ -102,7 +102,7 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_starts_over(s: State, c: C, follower: int) -> None:
-    """If a follower's log ends before the leader's log start, the follower restarts there (fetchOffsetAndTruncate)."""
+    """A follower whose log ends below the leader's log start restarts at that log start (fetchOffsetAndTruncate)."""
     require(s.leader not in (NONE, follower))
     r, f = s.replica[s.leader], s.replica[follower]
     require(f.end < r.start)
@@ -166,9 +166,9 @@ def controller_elects(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def broker_restarts(s: State, c: C, broker: int) -> None:
-    """A broker stops cleanly and restarts: it no longer leads, and its knowledge of the tier is lost.
+    """A broker stops cleanly and restarts: it no longer leads, and its information about the tier is lost.
 
-    LogLoader: before KAFKA-15351, its log starts with its first local segment.
+    LogLoader: before KAFKA-15351, the broker's log then starts with the first local segment.
     """
     r = s.replica[broker]
     require(s.budget.restarts > 0, bound=C.restarts)
@@ -219,7 +219,7 @@ VERSIONS = (
 
 MACHINE = Machine(
     name="tiers",
-    sentence="logs whose older segments are in a tier: what is copied, deleted, and rebuilt from it (KIP-405)",
+    sentence="logs whose older segments are in a tier: copying, deleting, and rebuilding from it (KIP-405)",
     state=State,
     constants=C,
     initial=action()(initial),

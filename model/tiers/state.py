@@ -38,34 +38,34 @@ class C(Constants):
     moves = bound(
         0, low=0, high=2, meaning="moves of the leader's replica to another directory of its broker (KIP-113)"
     )
-    deletions = bound(0, low=0, high=2, meaning="requests of clients to delete records (KIP-107)")
+    deletions = bound(0, low=0, high=2, meaning="DeleteRecords requests of clients (KIP-107)")
 
     copied_within_epoch = switch(
         default=True, meaning="an epoch ends in the tier where it ends in the log (KAFKA-15241)"
     )
     leader_adopts_log_start = switch(
-        default=True, meaning="a new leader's log starts where the tier does (KAFKA-15351)"
+        default=True, meaning="a new leader's log starts where the tier starts (KAFKA-15351)"
     )
     restart_keeps_log_start = switch(
-        default=True, meaning="a log still starts in the tier after a restart (KAFKA-15351)"
+        default=True, meaning="after a restart, a log still starts in the tier (KAFKA-15351)"
     )
     restart_moves_local_start = switch(
-        default=True, meaning="a log that starts over has its local log start there (KAFKA-15695)"
+        default=True, meaning="a log that restarts at an offset has its local log start there (KAFKA-15695)"
     )
-    local_start_moves_first = switch(default=True, meaning="the local log start moves before segments go (KAFKA-16073)")
+    local_start_moves_first = switch(default=True, meaning="the local log start moves before deletions (KAFKA-16073)")
     move_is_noticed = switch(default=True, meaning="what is copied is looked up again after a move (KAFKA-16711)")
     log_start_is_monotonic = switch(
-        default=True, meaning="retention moves the log start to the last end that it deletes (KAFKA-16890)"
+        default=True, meaning="retention moves the log start to the end of the last deleted segment (KAFKA-16890)"
     )
     finished_copies_count = switch(default=True, meaning="only finished copies count for retention (KAFKA-17062)")
 
     expiry_seeds = switch(
-        default=True, meaning="retention looks up what is in the tier if it does not know it (KAFKA-20732)"
+        default=True, meaning="retention looks up what is in the tier if this is unknown (KAFKA-20732)"
     )
     expiry_waits = switch(
-        default=False, meaning="remote retention waits until it is known what is copied (one task until 3.8)"
+        default=False, meaning="remote retention waits until the leader knows what is copied (one task until 3.8)"
     )
-    truncation_lowers_tiered = switch(default=False, meaning="truncating a log updates what it knows to be in the tier")
+    truncation_lowers_tiered = switch(default=False, meaning="truncating a log updates its `tiered` offset")
     size_from_log_start = switch(default=False, meaning="segments below the log start do not count for retention")
 
 
@@ -88,9 +88,9 @@ class Replica(Record):
     """A broker's log: `start` to `end`, of which `first` to `end` is on disk.
 
     `local` is the local log start, from which a leader reads its disk. `tiered` is highestOffsetInRemoteStorage + 1, or
-    0 if nothing is known to be in the tier. `copied` is the offset that a leader copies next, or NONE if it has to look
-    up that offset. `copying` to `copying_end`, in epoch `copying_epoch`, is the segment being copied. `moved` is true
-    if the log has moved to another directory since the copy began.
+    0 if nothing is known to be in the tier. `copied` is the offset that a leader copies next, or NONE if the leader has
+    to look up that offset. `copying` to `copying_end`, in epoch `copying_epoch`, is the segment being copied. `moved`
+    is true if the log has moved to another directory since the copy began.
     """
 
     log: Annotated[Array[Entry], Size(C.log_size)]
@@ -108,8 +108,8 @@ class Replica(Record):
 
 
 class Segment(Record):
-    """The segments of an epoch that begin at an offset: the end of a finished copy, and the end of an abandoned one. 0
-    means that there is no such segment.
+    """The segments of an epoch that begin at an offset: the end of a finished copy and the end of an abandoned copy,
+    each 0 if there is none.
     """
 
     finished: Offset
@@ -140,8 +140,8 @@ class Budget(Record):
 class State(Record):
     """The partition and its tier.
 
-    `ghost_early` means that retention has left less than retention.bytes. `ghost_low` means that after a leader has
-    read the tier's metadata, or deleted from the tier, its log still starts below what remains.
+    `ghost_early` means that retention has left less than retention.bytes. `ghost_low` means that a leader has read the
+    tier's metadata, or deleted from the tier, but its log still starts below the first remaining record.
     """
 
     leader: MaybeBroker
@@ -188,7 +188,7 @@ def end_of_epoch(r: Replica, epoch: int) -> int:
 
 
 def restart_at(r: Replica, c: C, start: int, end: int) -> None:
-    """Remove all records. The log starts at `start` and the disk at `end` (UnifiedLog.truncateFullyAndStartAt)."""
+    """Remove all records. The log then starts at `start`, the local log at `end` (truncateFullyAndStartAt)."""
     for offset in range(r.end):
         if offset < start or offset >= end:
             r.log[offset].epoch = 0
@@ -215,14 +215,14 @@ def stop_copy(r: Replica) -> None:
 
 
 def leave_copy(s: State, r: Replica) -> None:
-    """Abandon the current copy, if any: what was copied stays in the tier."""
+    """Abandon the current copy, if any; the copied part stays in the tier."""
     if r.copying != NONE:
         s.tier[r.copying_epoch].segment[r.copying].begun = r.copying_end
         stop_copy(r)
 
 
 def unfinished_end(s: State, c: C, epoch: int, offset: int) -> int:
-    """Return where an unfinished copy ends that begins at an offset, whether abandoned or not; 0 if there is none."""
+    """Return the end of an unfinished copy that begins at an offset, whether abandoned or not; 0 if there is none."""
     end = s.tier[epoch].segment[offset].begun
     for broker in range(c.brokers):
         if s.replica[broker].copying == offset and s.replica[broker].copying_epoch == epoch:

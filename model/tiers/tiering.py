@@ -1,5 +1,5 @@
-"""Use of the tier by a leader and its followers: segments are copied, and deleted both locally and in the tier.
-Modelled on RemoteLogManager (RLMCopyTask, RLMExpirationTask, RLMFollowerTask), RemoteLogMetadataCache and UnifiedLog.
+"""Use of the tier by a leader and its followers: copying segments, and deleting them locally and in the tier. Modelled
+on RemoteLogManager (RLMCopyTask, RLMExpirationTask, RLMFollowerTask), RemoteLogMetadataCache and UnifiedLog.
 """
 
 from fencepost.model.language import NONE, action, bits, require
@@ -22,8 +22,8 @@ from fencepost.model.tiers.state import (
 def find_tiered(s: State, c: C, r: Replica) -> int:
     """Return the offset up to which the tier contains a log, in the log's latest tiered epoch.
 
-    findHighestRemoteOffset. Before KAFKA-15241, this is where the epoch ends in the tier, although it may end earlier
-    in this log.
+    findHighestRemoteOffset. Before KAFKA-15241, the result was where the epoch ends in the tier, although the epoch may
+    end earlier in this log.
     """
     found = 0
     for epoch in range(c.leader_epochs):
@@ -56,10 +56,9 @@ def first_in_tier(s: State, r: Replica) -> int:
 
 @action(leader=Broker)
 def leader_looks_up_tier(s: State, c: C, leader: int) -> None:
-    """A new leader looks up what is copied and, since KAFKA-15351, where the log starts, before it copies segments.
-
-    After a move to another directory it looks this up again; since KAFKA-16711, even if a copy has ended in the
-    meantime.
+    """Before it copies segments, a new leader looks up what is copied and, since KAFKA-15351, where the log starts.
+    After a move to another directory, the leader looks up both again; since KAFKA-16711, even if a copy has ended in
+    the meantime.
     """
     r = s.replica[leader]
     start = find_log_start(s, c, r) if c.leader_adopts_log_start else r.start
@@ -77,7 +76,7 @@ def leader_looks_up_tier(s: State, c: C, leader: int) -> None:
 
 @action(follower=Broker)
 def follower_looks_up_tier(s: State, c: C, follower: int) -> None:
-    """A follower looks up what is copied, because it may delete that much from its disk."""
+    """A follower looks up which part of its log is copied, because it may delete that part from its disk."""
     r = s.replica[follower]
     require(s.leader != NONE)
     require(not leads(s, follower))
@@ -142,7 +141,7 @@ def broker_fails_copy(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def broker_deletes_segment(s: State, c: C, broker: int) -> None:
-    """A broker deletes the oldest record on its disk by local retention, as far as it knows that the tier contains it.
+    """Local retention deletes the oldest record on a broker's disk, if the broker knows that the tier contains it.
 
     UnifiedLog.deleteSegments: the local log start moves first; before KAFKA-16073, the segment is deleted first.
     """
@@ -158,7 +157,7 @@ def broker_deletes_segment(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def broker_moves_local_start(s: State, c: C, broker: int) -> None:
-    """Before KAFKA-16073, the local log start moves only after the segment was deleted."""
+    """Before KAFKA-16073, the local log start moved only after the segment was deleted."""
     r = s.replica[broker]
     require(not c.local_start_moves_first)
     require(r.local < r.first)
@@ -166,7 +165,7 @@ def broker_moves_local_start(s: State, c: C, broker: int) -> None:
 
 
 def is_valid(r: Replica, epoch: int, start: int, end: int) -> bool:
-    """Return whether a log contains a segment, except for the part of the segment below the log start."""
+    """Return whether a log contains the part of a segment that is not below the log start."""
     valid = end <= r.end and end_of_epoch(r, epoch) >= end
     for offset in range(max(start, r.start), end):
         valid = valid and r.log[offset].epoch == epoch
@@ -179,7 +178,7 @@ def known_tiered(s: State, c: C, r: Replica) -> int:
 
 
 def size_of(s: State, c: C, r: Replica) -> int:
-    """Return the size of a log: the part that is only on disk, and the part in the tier (buildRetentionSizeData)."""
+    """Return the size of a log: the part that is only on disk plus the part in the tier (buildRetentionSizeData)."""
     size = max(r.end - max(r.first, r.start, known_tiered(s, c, r)), 0)
     for epoch in range(c.leader_epochs):
         for start in range(c.log_size):
@@ -194,7 +193,7 @@ def size_of(s: State, c: C, r: Replica) -> int:
 
 
 def is_below(r: Replica, epoch: int, end: int) -> bool:
-    """Return whether a segment ends before the log starts (isSegmentBreachByLogStartOffset)."""
+    """Return whether a segment ends below the log start (isSegmentBreachByLogStartOffset)."""
     return end <= r.start and epoch <= r.log[r.start].epoch
 
 
@@ -206,7 +205,7 @@ def number(c: C, epoch: int, offset: int, begun: int) -> int:
 def expired_segments(s: State, c: C, r: Replica) -> int:
     """Return the set of the numbers of segments that retention deletes.
 
-    Retention deletes the segments below the log start, and then further ones while the remaining log is larger than
+    Retention deletes the segments below the log start, and then further segments while the remaining log is larger than
     allowed.
     """
     excess = size_of(s, c, r) - c.retention
@@ -229,7 +228,7 @@ def expired_segments(s: State, c: C, r: Replica) -> int:
 
 
 def start_after(s: State, c: C, r: Replica, expired: int, monotonic: bool) -> int:  # noqa: FBT001
-    """Return where a log starts after its expired segments: after all of them, or after the last one in their order."""
+    """Return the log start after the expired segments: the highest end, or the end of the last segment in order."""
     start = r.start
     for epoch in range(c.leader_epochs):
         for offset in range(c.log_size):
@@ -241,7 +240,7 @@ def start_after(s: State, c: C, r: Replica, expired: int, monotonic: bool) -> in
 
 
 def has_segments(s: State, c: C, before: int) -> bool:
-    """Return whether the tier contains segments of epochs before one, finished or not."""
+    """Return whether the tier contains segments, finished or not, of epochs before `epoch`."""
     found = False
     for epoch in range(c.leader_epochs):
         for offset in range(c.log_size):
@@ -251,7 +250,7 @@ def has_segments(s: State, c: C, before: int) -> bool:
 
 
 def delete_unfinished(s: State, c: C, epoch: int, offset: int) -> None:
-    """Delete unfinished copies that begin at an offset; one that a broker has not abandoned then fails."""
+    """Delete unfinished copies that begin at an offset; a copy that is in progress then fails."""
     s.tier[epoch].segment[offset].begun = 0
     for broker in range(c.brokers):
         if s.replica[broker].copying == offset and s.replica[broker].copying_epoch == epoch:
@@ -262,8 +261,8 @@ def delete_unfinished(s: State, c: C, epoch: int, offset: int) -> None:
 def leader_expires_segments(s: State, c: C, leader: int) -> None:
     """A leader deletes segments in the tier, and moves its log start to their end.
 
-    RLMExpirationTask.cleanupExpiredRemoteLogSegments: it first deletes those below the log start, then further ones
-    while the log is too large, and then those of epochs before its earliest one.
+    RLMExpirationTask.cleanupExpiredRemoteLogSegments: retention first deletes segments below the log start, then
+    further segments while the log is too large, and then segments of epochs before the log's earliest epoch.
     """
     r = s.replica[leader]
     require(leads(s, leader))

@@ -30,13 +30,13 @@ from fencepost.model.language import (
 class C(Constants):
     """Constants of a run."""
 
-    topics = shape(3, low=2, high=5, meaning="topics with the same name, one after another")
+    topics = shape(3, low=2, high=5, meaning="topics with the same name, which are created one after another")
     clears = bound(1, low=0, high=3, meaning="times that all ELRs are cleared (ClearElrRecord)")
     deleted_stay_deleted = switch(
-        default=True, meaning="clearing ELRs skips topics that the delta deletes (KAFKA-19383)"
+        default=True, meaning="clearing ELRs skips topics that the delta has deleted (KAFKA-19383)"
     )
     deletion_undoes_creation = switch(
-        default=True, meaning="topics deleted in a delta are not created in it (KAFKA-19497)"
+        default=True, meaning="a topic that a delta creates and deletes is not listed as created (KAFKA-19497)"
     )
     assignments_need_topics = switch(default=True, meaning="only topics in the image are assigned (KAFKA-17190)")
 
@@ -49,8 +49,8 @@ Topics = Annotated[int, BitSet(C.topics)]
 class Delta(Record):
     """The changes made by the records since the last image.
 
-    A delta contains the topics that it changes, including new ones; those that it deletes from the image; and the topic
-    that it lists as created under the name. Kafka cannot apply a `broken` delta, so it changes no topic.
+    A delta contains the topics that it changes, including new topics; the topics that it deletes from the image; and
+    the topic that it lists as created under the name. Kafka cannot apply a `broken` delta, so it changes no topic.
     """
 
     changed: Topics
@@ -61,7 +61,7 @@ class Delta(Record):
 
 class State(Record):
     """The topic with the name in the metadata log, and the number of topics so far; the broker's image and delta.
-    `unassigned` contains replicas whose directories the broker has yet to report to the controller.
+    `unassigned` contains replicas whose directories the broker has not yet reported to the controller.
     """
 
     topic: MaybeTopic
@@ -95,8 +95,8 @@ def controller_creates_topic(s: State, c: C) -> None:
 def controller_deletes_topic(s: State, c: C) -> None:
     """The controller deletes the topic (RemoveTopicRecord).
 
-    If the delta has created the topic, the delta no longer contains it; before KAFKA-19497, the topic stays among the
-    created ones.
+    If the delta has created the topic, the delta no longer contains it; before KAFKA-19497, the topic was still listed
+    as created.
     """
     require(s.topic != NONE)
     s.delta.changed = bits.without(s.delta.changed, s.topic)
@@ -110,9 +110,9 @@ def controller_deletes_topic(s: State, c: C) -> None:
 def controller_clears_elrs(s: State, c: C) -> None:
     """The cluster's min ISR changes, which clears all ELRs: the delta changes every topic of its image.
 
-    Before KAFKA-19383, it also changes the topics that it has deleted. Since that fix, it also changes the topics that
-    it lists as created. A created topic that was deleted again has no partitions to change, which causes a
-    NullPointerException, now and when the delta is applied.
+    Before KAFKA-19383, the delta also changed the topics that it had deleted. Since KAFKA-19383, it also changes the
+    topics that it lists as created. A created topic that was deleted again has no partitions to change, which causes a
+    NullPointerException, both immediately and when the delta is applied.
     """
     d = s.delta
     is_gone = d.created != NONE and not bits.contains(d.changed, d.created)
@@ -147,7 +147,7 @@ def broker_publishes(s: State, c: C) -> None:
 def broker_assigns_directory(s: State, c: C, topic: int) -> None:
     """The broker reports the directory of a replica, or drops the replica of a topic that is no longer in its image.
 
-    The controller rejects a report for a topic that does not exist; until 3.8.0, the broker keeps repeating the report.
+    The controller rejects a report for a topic that does not exist; until 3.8.0, the broker repeats the report forever.
     """
     require(bits.contains(s.unassigned, topic))
     require(topic == s.topic or (c.assignments_need_topics and not bits.contains(s.image, topic)))
@@ -173,7 +173,7 @@ VERSIONS = (
 
 MACHINE = Machine(
     name="topic-deltas",
-    sentence="topics that are created, deleted and created again, in one delta of a broker or in several (KIP-516)",
+    sentence="topics that are created, deleted and recreated, in one delta of a broker or in several deltas (KIP-516)",
     state=State,
     constants=C,
     initial=initial,

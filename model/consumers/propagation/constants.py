@@ -1,4 +1,4 @@
-"""Sizes, budgets and readings of the propagation of high watermarks."""
+"""Sizes, budgets and rules of the propagation of high watermarks."""
 
 from enum import IntEnum
 
@@ -21,26 +21,26 @@ class C(Constants):
     another_follower = switch(default=True, meaning="another follower in the ISR also determines what is committed")
     behind = switch(
         default=False,
-        meaning="initially there is a committed record, and the follower does not know its high watermark",
+        meaning="initially, there is a committed record, and the follower does not know that it is committed",
     )
     propagation = choice(
         Propagation.TRACKED,
         meaning=(
             "a fetch without new records is answered: data-only (never), tracked (if the high watermark last sent in "
-            "its session is old), reported (if the one that it reports is old, as in KIP-1166)"
+            "its session is outdated), reported (if the reported one is outdated, as in KIP-1166)"
         ),
     )
     session_is_new = switch(
-        default=True, meaning="the first fetch opens its session; otherwise the partition is new to an old session"
+        default=True, meaning="the first fetch opens its session, instead of adding the partition to a session"
     )
     answers_new_partition = switch(
-        default=True, meaning="the first fetch of a partition in an old session does not wait (Q48)"
+        default=True, meaning="the first fetch of a partition in an existing session is not parked (Q48)"
     )
-    notes_what_it_sends = switch(default=True, meaning="the leader notes the high watermark that it sends")
+    notes_what_it_sends = switch(default=True, meaning="the leader records the high watermark that it has sent")
     follower_trusts_its_log = switch(
         default=False, meaning="a follower treats all of its records as committed, whatever the leader says"
     )
-    loss_opens_session = switch(default=True, meaning="after a lost answer the follower opens a new session")
+    loss_opens_session = switch(default=True, meaning="after a lost answer, the follower opens a new session")
     consumer = switch(default=False, meaning="a consumer reads from the follower")
     completes_consumer_fetches = switch(
         default=True,

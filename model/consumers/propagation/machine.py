@@ -79,7 +79,7 @@ def parked_fetch_is_completed(s: State, c: C) -> None:
 
 @action()
 def parked_fetch_times_out(s: State, c: C) -> None:
-    """A parked fetch is completed after the maximum wait, with whatever is available then."""
+    """A parked fetch is completed after the maximum wait, with the records and the high watermark at that time."""
     require(is_quiet(s, c))
     answer(s, c)
 
@@ -132,7 +132,7 @@ def consumer_fetch_is_completed(s: State, c: C) -> None:
 
 @action()
 def consumer_fetch_times_out(s: State, c: C) -> None:
-    """The consumer's parked fetch is completed after the maximum wait, with whatever is available then."""
+    """The consumer's parked fetch is completed after the maximum wait, with the records readable at that time."""
     require(c.consumer)
     require(is_quiet(s, c))
     s.is_parked = False
@@ -142,8 +142,7 @@ def consumer_fetch_times_out(s: State, c: C) -> None:
 MACHINE = Machine(
     name="watermark-propagation",
     sentence=(
-        "how a follower, and a consumer that reads from it, learns a new high watermark: with records, tracked, or "
-        "reported (KIP-392)"
+        "how a follower and its consumer learn a new high watermark: with records, tracked, or reported (KIP-392)"
     ),
     state=State,
     constants=C,
@@ -163,7 +162,7 @@ MACHINE = Machine(
     versions=(
         Version(
             "data-only",
-            "only records complete a fetch: before KIP-392, and in Kafka today",
+            "only records complete a fetch, as before KIP-392 and in Kafka today",
             {"propagation": Propagation.DATA_ONLY},
         ),
         Version("kip-392", "the leader tracks the high watermark in the fetch session", {}),

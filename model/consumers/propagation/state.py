@@ -1,8 +1,8 @@
 """State of the propagation model, and its initial state.
 
 A leader and a follower are both in the ISR, in one leader epoch. Another follower is reduced to its log end. The
-follower always has one fetch in flight. Messages are counted, not timed: each takes half a round trip. A maximum wait
-is longer than any exchange of messages, so it ends only when nothing else can happen.
+follower always has one fetch in flight. Time is measured in messages, each of which takes half a round trip. A maximum
+wait is longer than any exchange of messages, so it ends only when no message is in flight.
 """
 
 from enum import IntEnum
@@ -26,7 +26,7 @@ MaybeOffset = Annotated[int, Range(NONE, C.records)]
 
 class Fetch(Record):
     """The follower's fetch, or the response with the end of its records and the high watermark. Before the response,
-    `high_watermark` is the one that the follower reports.
+    `high_watermark` is the high watermark that the follower reports.
     """
 
     phase: Phase

@@ -142,7 +142,7 @@ def test_guarantees_say_whether_kafka_keeps_them_and_what_breaks_them_where_it_w
         assert not any(item.is_seen for item in words[name].findings)
     assert words["G-S6b"].text == (
         "violated by observed behaviour of Kafka: HYP-10 (in kafka-4.1 to kafka-4.4; seen on clusters of 4.1.2 and "
-        "4.4.0 and on Kafka's classes of 4.0.2 to 4.4.0; repair: a broker that loses its replica leaves the ELR)"
+        "4.4.0 and on Kafka's classes of 4.0.2 to 4.4.0; repair: a broker whose replica is removed leaves the ELR)"
     )
     assert words["G-S4"].text == "kept by Kafka's code as read"
     assert words["G-S7"].text.startswith(
@@ -175,7 +175,7 @@ def test_text_and_json_of_guarantees_have_where_they_stand() -> None:
         {"id": "HYP-7", "repair": None, "versions": [], "classes": [], "clusters": []}
     ]
     [found] = known["G-S6b"]["findings"]
-    assert (found["id"], found["repair"]) == ("HYP-10", "a broker that loses its replica leaves the ELR")
+    assert (found["id"], found["repair"]) == ("HYP-10", "a broker whose replica is removed leaves the ELR")
     assert found["versions"][0] == "kafka-4.1"
     assert "4.1.2" in found["classes"]
     assert "4.1.2" in found["clusters"]
