@@ -17,6 +17,8 @@ from tests.checks.parts import PARTS, Part, missing
 from tests.checks.quick import KEPT, ROOT, environment, pip
 
 PASSED, FAILED, LEFT_OUT, STOPPED = "passed", "failed", "left out", "stopped"
+LAST = 60
+"""The number of lines of a failed part's log that are printed."""
 
 
 class Outcome(NamedTuple):
@@ -114,6 +116,8 @@ def run(parts: Iterable[Part], *, until: float = float("inf"), named: bool = Fal
             outcomes[part.name] = outcome
             kept.write_text(json.dumps([*{**before, **outcomes}.values()]))
             print(outcome.line, flush=True)  # noqa: T201
+            if outcome.word == FAILED:
+                print(*(folder / f"{part.name}.txt").read_text(errors="replace").splitlines()[-LAST:], sep="\n")  # noqa: T201
     finally:
         summary = [(outcomes.get(part.name) or Outcome(part.name, "not run")).line for part in PARTS]
         (folder / "summary.txt").write_text("\n".join([f"commit {folder.name}", *summary, ""]))
