@@ -216,7 +216,10 @@ def print_report(
         proves = any(item.verdict is Verdict.PROVED for item in proof.findings)
         what = "together with the proved properties" if proves else "on their own, but not enough to prove the property"
         console.print(heading(f"Lemmas that are inductive {what}"))
-        print_lines(console, *report.lemmas, indent=2)
+        shown = report.lemmas[: None if verbose else SHOWN if proves else 1]
+        print_lines(console, *shown, indent=2)
+        if len(shown) < len(report.lemmas):
+            print_lines(console, f"{len(report.lemmas) - len(shown)} more: `-v`", indent=2, style="dim")
     if proof.broken:
         if verbose:
             _print_broken(console, report)

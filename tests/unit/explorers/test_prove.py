@@ -400,8 +400,14 @@ def test_lemmas_are_said_to_be_enough_only_where_something_is_proved(
     machine = shift_register.MACHINE
     constants = machine.set_constants({"puts": 1})
     found = register(name, puts=1, explain=False)
-    print_report(results(), ProveResult(Protocol(machine, ()), constants, (), Settings(), found, lemmas=("a lemma",)))
-    assert heading in capsys.readouterr().out
+    lemmas = tuple(f"lemma {number}" for number in range(9))
+    report = ProveResult(Protocol(machine, ()), constants, (), Settings(), found, lemmas=lemmas)
+    print_report(results(), report, verbose=False)
+    told = capsys.readouterr().out
+    assert heading in told
+    assert ("lemma 5\n  3" if name == "moves-are-bounded" else "lemma 0\n  8") + " more: `-v`\n" in told
+    print_report(results(), report)
+    assert "lemma 8\n" in capsys.readouterr().out
 
 
 def test_candidates_for_lemmas_have_names_of_their_own() -> None:
