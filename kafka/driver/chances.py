@@ -93,6 +93,8 @@ class Ground:
         self.plain = self.search.plain
         self._following = self.space.following()
         self._order = np.argsort(self.space.depths, kind="stable")
+        self._rests: dict[tuple[Guard, ...], Interpreter] = {}
+        """Interpreters without the other guards of a variant."""
 
     def chances(self, variant: Variant, most: int) -> list[Chance]:
         """Return the nearest steps on which the variant and the model disagree, from different actions if possible."""
@@ -229,9 +231,11 @@ class Ground:
                         waiting.append(((*history, self.plain.apply(at, step)), model, theirs))
 
     def _refuses(self, variant: Variant, at: Key, step: Step) -> bool:
-        rest = without_all(self.machine, variant.others)
-        mine = Step(rest.action(step.action.name), step.args)
-        return after(Interpreter(rest, self.constants, normalize=False), at, mine) is None
+        if variant.others not in self._rests:
+            changed = without_all(self.machine, variant.others)
+            self._rests[variant.others] = Interpreter(changed, self.constants, normalize=False)
+        rest = self._rests[variant.others]
+        return after(rest, at, Step(rest.machine.action(step.action.name), step.args)) is None
 
     def _history(self, state: int) -> tuple[Transition, ...]:
         path = path_to(self.space, state)
@@ -282,14 +286,14 @@ def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial 
     if chance.step.action.name in execution.leaving and taken is not None:
         execution.lose_late(taken)
     nothing = ablation.refused(chance.at, chance.step)
-    like_model, answer = _as_the_model(execution, chance, nothing, same, [item.after for item in others])
+    like_model, answer = _as_the_model(execution, chance, nothing, same, others)
     theirs = nothing if chance.variant is None else (chance.variant,)
     like_variant = any(_fits(execution, item) for item in theirs)
     return trial(did, why, why or answer, like_model=like_model, like_variant=like_variant)
 
 
 def _as_the_model(
-    execution: Execution, chance: Chance, nothing: tuple[Key, ...], same: list[Key], others: list[Key]
+    execution: Execution, chance: Chance, nothing: tuple[Key, ...], same: list[Key], others: list[Transition]
 ) -> tuple[bool, str]:
     """Return whether Kafka did something that the model allows, and what Kafka did. If the model does not allow the
     step, Kafka may do nothing, give the event a different outcome, or execute another step.
@@ -300,7 +304,13 @@ def _as_the_model(
         return True, "another outcome"
     if any(_fits(execution, item) for item in nothing):
         return True, "no effect"
-    return any(_fits(execution, item) for item in others), "another step"
+    return any(_fits_step(execution, item) for item in others), "another step"
+
+
+def _fits_step(execution: Execution, transition: Transition) -> bool:
+    if not _fits(execution, transition.after) and transition.step.action.name in execution.leaving:
+        execution.lose_late(transition.after)
+    return _fits(execution, transition.after)
 
 
 def _fits(execution: Execution, expected: Key) -> bool:

@@ -342,6 +342,9 @@ GROUNDS = read_sizes(
     "directory_failures=1 directory_removals=1 disk_replacements=1 max_leader_epoch=4",
     "brokers=2 initial_leader=1 initial_isr=1 max_records=0 metadata_lag=3 crashes=0 fences=0 shrinks=0 directories=1 "
     "directory_failures=1 max_leader_epoch=1",
+    "brokers=2 loss=0 metadata_lag=4 crashes=1 fences=0 shrinks=1 deletions=1 max_leader_epoch=2",
+    "brokers=2 elr=0 unclean_election=1 initial_isr=1 metadata_lag=6 alter_partitions=4 loss=0 crashes=1 fences=1 "
+    "shrinks=0 deletions=1 max_leader_epoch=4",
 )
 
 

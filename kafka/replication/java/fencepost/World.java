@@ -311,7 +311,11 @@ final class World {
         if (offline.isEmpty() && failed[broker] == null) {
             throw new Untried("no directory of broker " + broker + " has failed");
         }
-        controller.markOffline(broker, offline.isEmpty() ? List.of(Broker.directoryId(broker, failed[broker])) : offline);
+        List<Uuid> gone = offline.isEmpty() ? List.of(Broker.directoryId(broker, failed[broker])) : offline;
+        if (!gone.contains(controller.partition(topic).directory(broker))) {
+            throw new Untried("the controller assigns another directory of broker " + broker + " to the partition");
+        }
+        controller.markOffline(broker, gone);
         note();
     }
 
@@ -432,9 +436,10 @@ final class World {
 
     void beginShutdown(int broker) throws Exception {
         Broker b = running(broker);
+        BrokerRegistration known = controller.registration(broker);
         boolean lonely = !controller.leadsAnything(broker);
         Uuid another = null;
-        if (lonely && !controller.registration(broker).fenced()) {  // else the controller lets it go at once
+        if (lonely && !known.fenced() && !known.inControlledShutdown()) {  // else the controller lets it go at once
             List<Integer> replicas = new ArrayList<>(List.of(broker));
             for (int other = 0; other < brokers; other++) {
                 if (other != broker) {
