@@ -1,1 +1,1 @@
-"""Apache Kafka: its own classes, real clients, real clusters, and the metadata logs of clusters."""
+"""Code that uses Apache Kafka itself: its classes, clients and clusters, and the metadata logs of clusters."""

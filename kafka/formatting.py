@@ -1,4 +1,4 @@
-"""Brokers, times, durations and counts in the form of reports."""
+"""Formatting of brokers, times, durations and counts in reports."""
 
 from datetime import UTC, datetime
 from functools import lru_cache

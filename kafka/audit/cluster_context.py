@@ -1,5 +1,5 @@
-"""Cluster-wide facts that partitions depend on, by offset: broker states, settings, topics and features. There are far
-fewer such records than partition records, so they are collected once and sent to every task.
+"""Cluster-wide facts on which partitions depend, by offset: broker states, settings, topics and features. Records about
+the cluster are far fewer than records about partitions, so they are collected once and sent to every task.
 """
 
 import json
@@ -17,7 +17,7 @@ from fencepost.model.cluster.machine import MACHINE
 MIN_ISR, UNCLEAN, CLEANUP = "min.insync.replicas", "unclean.leader.election.enable", "cleanup.policy"
 ELR_FEATURE, METADATA_FEATURE = "eligible.leader.replicas.version", "metadata.version"
 SHRINK_OPENS_BEFORE = 12
-"""From this metadata.version level on, a shrinking ISR does not start a new leader epoch: 3.6-IV0 (KAFKA-15021)."""
+"""The metadata.version level 3.6-IV0, from which on an ISR shrink does not start a new leader epoch (KAFKA-15021)."""
 LEVELS = (
     (12, "kafka-3.5"),
     (20, "kafka-3.7"),
@@ -27,7 +27,7 @@ LEVELS = (
     (30, "kafka-4.2"),
     (31, "kafka-4.3"),
 )
-"""(level, version): the version of the model for metadata.version below that level."""
+"""(level, version): the version of the model for a metadata.version below this level."""
 NEWEST = MACHINE.versions[-1].name
 TOPIC, BROKER = 2, 4
 FOREVER = 1 << 62
@@ -37,7 +37,7 @@ TOGETHER = 1000
 
 
 class LogRecord(NamedTuple):
-    """A record from the log. A record from a snapshot gets the last offset that the snapshot covers."""
+    """A record of the log. A record of a snapshot gets the last offset that the snapshot covers."""
 
     offset: int
     snapshot: bool
@@ -91,8 +91,8 @@ class Presence:
         self._offsets = [offset for offset, _ in self.registered]
 
     def why_away(self, offset: int, time: int) -> str:
-        """Return why the broker is away when a partition changes, or an empty string if it is not away. The partition's
-        record may come shortly before the broker's.
+        """Return why the broker is fenced or shutting down when a partition changes; empty if it is active. The
+        partition's record may come shortly before the broker's record.
         """
         at = bisect_right(self.standings, offset, key=lambda item: item.offset)
         known = self.standings[at - 1] if at else Standing(-1, 0, False, False, 0)
@@ -121,9 +121,7 @@ class Presence:
 
 
 class Moment(NamedTuple):
-    """A topic's settings from an offset on. `clears` marks a ClearElrRecord, and `removed` marks a deletion of the
-    topic.
-    """
+    """A topic's settings from an offset on. `clears` marks a ClearElrRecord, and `removed` marks a topic's deletion."""
 
     offset: int
     time: int

@@ -1,5 +1,5 @@
-"""A partition's recorded history as the controller in `replication` sees it, in the model's numbers. Only the
-controller's state is recorded; `reconstruction` searches for the brokers' steps.
+"""A partition's recorded history as states of the controller in the model `replication`. The log records only the
+controller's state; `reconstruction` searches for the brokers' steps.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,13 +20,13 @@ from fencepost.model.language.errors import UsageError
 NAME = "replication"
 MOST = 5
 ABSENT = -2
-"""A broker that exists only in the model, because the model needs at least two. One of them may have no replica."""
+"""A broker that exists only in the model, which needs at least two brokers, of which one may have no replica."""
 ENDS = ("deleted", "unjudged")
 """Kinds of rows after which the partition's state is unknown."""
 
 
 class ControllerState(NamedTuple):
-    """The controller's state of a partition and its brokers. Brokers are numbered; sets of brokers are bit masks."""
+    """The controller's state of a partition and its brokers. Brokers are numbers; sets of brokers are bit masks."""
 
     leader: int
     leader_epoch: int
@@ -44,12 +44,12 @@ class ControllerState(NamedTuple):
 
     @property
     def assignment(self) -> tuple[int, int, int]:
-        """The replicas being added, the replicas being removed, and the brokers without a replica, as bit masks."""
+        """Bit masks of the replicas being added, the replicas being removed, and the brokers without a replica."""
         return (self.adding, self.removing, self.missing)
 
 
 class Point(NamedTuple):
-    """The controller's state from a record on. All records of a batch have the same time."""
+    """The controller's state after a record. All records of a batch have the same time."""
 
     offset: int
     time: int
@@ -65,7 +65,7 @@ class ControllerHistory:
     values: dict[str, int]
     version: str
     left_out: str = ""
-    """Why the history starts late; empty if it starts when the partition is created."""
+    """The reason why the history starts after the partition's creation; empty if it starts there."""
 
     def describe(self, last: int) -> str:
         return f"{self.topic}-{self.partition}, offsets {self.points[0].offset} to {self.points[last].offset}"
@@ -84,7 +84,7 @@ def controller_state(s: Any, c: Any) -> ControllerState:
 
 
 class _Item(NamedTuple):
-    """An event in log order: a `change` of the partition, new `settings`, or the new `standing` of a `broker`."""
+    """An event of the log: a `change` of the partition, new `settings`, or the new state of a `broker`."""
 
     offset: int
     time: int
@@ -102,8 +102,8 @@ def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, u
     )
     if not piece:
         raise UsageError(
-            "no file contains the creation of the partition or a snapshot of it: name another partition, or a later "
-            "end as `until=`."
+            "no file contains the partition's creation or a snapshot of the partition: name another partition, or a "
+            "later end as `until=`."
         )
     why = ""
     for start, row in enumerate(piece):
@@ -112,20 +112,19 @@ def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, u
             return replace(made, left_out=why)
         why = why or f"from offset {row['offset']} on, {made}"
     raise UsageError(
-        f"the model cannot follow {piece[0]['topic']}-{piece[0]['partition']}: {why}, and starting later does not "
-        "help. Name an earlier end as `until=`, or another partition."
+        f"the model cannot represent the history of {piece[0]['topic']}-{piece[0]['partition']}: {why}, even from a "
+        "later start. Name an earlier end as `until=`, or another partition."
     )
 
 
 def _end(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | None) -> int:
-    """Return the last offset to use. The topic's deletion is excluded, because it also deletes the topic's settings."""
     topic = around.topics.get(rows[0]["topic_id"])
     return min(around.end if until is None else until, topic.removed - 1 if topic else around.end)
 
 
 def _last_piece(rows: list[dict[str, Any]], end: int) -> tuple[list[dict[str, Any]], int]:
-    """Return the rows from the partition's creation, or from the last row that gives its whole state, and their last
-    offset. If the partition is deleted, the rows end there.
+    """Return the rows from the partition's creation, or from the last row with its whole state, and the last offset. If
+    the partition is deleted, the rows end at the deletion.
     """
     found: list[dict[str, Any]] = []
     until = end
@@ -144,7 +143,7 @@ def _from(rows: list[dict[str, Any]], around: ClusterContext, end: int) -> Contr
     if len(everybody) > MOST:
         return f"{len(everybody)} brokers have replicas, but the model supports at most {MOST}"
     if any(first[name] for name in ("adding", "removing", "elr", "last_known")) or first["leader"] not in first["isr"]:
-        return "a reassignment is in progress, or there is no leader, or brokers outside the ISR are eligible"
+        return "a reassignment is in progress, there is no leader, or brokers outside the ISR are eligible"
     order, movable = _numbering([tuple(row["replicas"]) for row in rows], _targets(rows), everybody)
     points = list(_points(_items(rows, around, order, end), first, order))
     begun = points[0].state
@@ -169,8 +168,8 @@ def _targets(rows: list[dict[str, Any]]) -> list[Brokers]:
 
 
 def _numbering(lists: list[Brokers], targets: list[Brokers], everybody: set[int]) -> tuple[Brokers, int]:
-    """Return an order of the brokers that agrees with most replica lists, and the number of brokers that are moved. As
-    in the model, moved brokers come first, and the moved brokers without an initial replica follow the others.
+    """Return an order of the brokers that agrees with most replica lists, and the number of brokers whose replicas are
+    moved. As in the model, moved brokers come first; moved brokers without an initial replica are last among them.
     """
     begun = lists[0]
     moved = {broker for broker in everybody if any(broker not in one for one in (*lists, *targets))}
@@ -223,7 +222,7 @@ def _points(items: Iterator[_Item], first: dict[str, Any], order: Brokers) -> It
 
 
 def _after(now: ControllerState, item: _Item, names: Names, everyone: int, epoch: int) -> Iterator[ControllerState]:
-    """Yield the controller's states after an event. As in the model, min ISR changes in steps of one."""
+    """Yield the controller's states after an event; as in the model, min ISR changes by one per state."""
     if item.kind == "change":
         row = item.what
         last = row["last_known"]
@@ -268,7 +267,7 @@ def _values(points: list[Point], movable: int, *, unclean: bool) -> dict[str, in
         counted["registrations"] += other.registered != one.registered
         counted["fences"] += other.fenced & ~one.fenced != 0
         if other.elr_on and not one.elr_on:
-            return "eligible leader replicas were turned on later, but in the model they are always on or always off"
+            return "eligible leader replicas were turned on later, but the model cannot turn them on"
     room = {"raises": 2, "lowers": 2, "reassignments": 4, "elr_disables": 1, "registrations": 8, "fences": 10}
     for name, most in room.items():
         if counted[name] > most:

@@ -17,7 +17,7 @@ TIME = re.compile(r"(?:CreateTime|LogAppendTime): (-?\d{1,18}) ", re.ASCII)
 PAYLOAD = "payload:"
 MOST = 5
 OTHERS = {
-    "damaged": "batches that the tool calls invalid",
+    "damaged": "batches that the tool reports as invalid",
     "refused": "records that do not belong to the metadata log",
     "strange": "lines in an unknown format",
 }
@@ -25,15 +25,15 @@ LONGEST = 1 << 24
 
 
 def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], after: int = -1) -> Iterator[bytes]:
-    """Yield a line for each record after an offset. Ranges of offsets are appended to `runs`, and notes about invalid
-    text to `notes`.
+    """Yield a line for each record after an offset; append ranges of offsets to `runs`, and notes about invalid text to
+    `notes`.
     """
     last, epoch, control = -1, -1, False
     with path.open(encoding="utf-8", errors="replace") as opened:
         for at, line in enumerate(iter(partial(opened.readline, LONGEST), ""), 1):
             if len(line) == LONGEST and not line.endswith("\n"):
                 text = (
-                    f"{path}, line {at}: the line has more than {LONGEST:,} characters, which no valid record has; "
+                    f"{path}, line {at}: the line has more than {LONGEST:,} characters, more than any valid record; "
                     "the rest was not read"
                 )
                 notes.append(Note("damaged", text))
@@ -51,7 +51,9 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], aft
                 offset, time, payload = record
                 found = _payload(payload)
                 if found is None:
-                    _note(notes, "refused", path, at, f"not a record of the metadata log: {payload[:60]!r}")
+                    _note(
+                        notes, "refused", path, at, f"the record does not belong to the metadata log: {payload[:60]!r}"
+                    )
                     continue
                 kind, version, about, fields = found
                 add_run(runs, offset, offset)
@@ -59,7 +61,7 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], aft
                     columns = (number, offset, max(last, offset), epoch, time, kind, version, about, fields)
                     yield ("\t".join(map(str, columns)) + "\n").encode()
             elif not (record or line.startswith(("Dumping ", "Log starting ", "Snapshot end", "|"))) and line.strip():
-                _note(notes, "strange", path, at, f"not a line of kafka-dump-log.sh: {line.strip()[:60]!r}")
+                _note(notes, "strange", path, at, f"the line is not output of kafka-dump-log.sh: {line.strip()[:60]!r}")
 
 
 def _batch(line: str) -> tuple[int, int, int, bool] | None:
@@ -92,7 +94,6 @@ def _payload(text: str) -> tuple[str, int, str, str] | None:
 
 
 def _note(notes: list[Note], what: str, path: Path, at: int, said: str) -> None:
-    """Add a note about a line. If there are many notes of a kind, the last one counts the others."""
     same = [note for note in notes if note.what == what]
     if len(same) < MOST - 1:
         notes.append(Note(what, f"{path}, line {at}: {said}"))
@@ -126,7 +127,7 @@ def _or_none(shape: Shape) -> Shape:
 
 _INT8, _INT16, _INT32, _INT64 = (_number(-(1 << bits - 1), 1 << bits - 1) for bits in (8, 16, 32, 64))
 _EPOCH = _number(-1, 1 << 30)
-"""Upper limits of epochs: epochs increase one by one and never reach these values."""
+"""Upper limits of epochs, which increase by one and never reach these values."""
 _text, _flag = _of(str), _of(bool)
 _brokers, _objects = _each(_number(0, 1 << 31)), _each(_of(dict))
 _SOME = _or_none(_brokers)

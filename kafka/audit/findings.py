@@ -13,7 +13,7 @@ VIOLATION, EXPOSURE = True, False
 
 @dataclass(frozen=True)
 class Sort:
-    """A kind of finding. A violation breaks an invariant of the controller; an exposure is a state in which records may
+    """A kind of finding: the violation of an invariant of the controller, or an exposure, a state in which records may
     be lost.
     """
 
@@ -25,9 +25,10 @@ class Sort:
     sentence: str
     look: str
     of_copies: bool = False
-    """Whether the finding can be seen only in copies of broker logs."""
+    """Whether the finding is detected only in copies of brokers' logs."""
     before: tuple[str, str] = ("", "")
-    """(release, earlier rule). A 3.x release is compared with metadata.version, a later one with the controllers'."""
+    """(release, earlier rule). 3.x releases are compared with metadata.version, later ones with controllers' releases.
+    """
 
     @property
     def page(self) -> str:
@@ -49,7 +50,7 @@ class Sort:
 
 
 class Found(NamedTuple):
-    """A finding about a partition and some of its brokers. `lasted` is in milliseconds; -1 means a single moment."""
+    """A finding about a partition and some of its brokers. `lasted` is its duration in ms, -1 if momentary."""
 
     sort: str
     severity: Severity
@@ -62,13 +63,13 @@ class Found(NamedTuple):
 
 
 COMPARE = (
-    "Compare the logs of the replicas. Run `kafka-dump-log.sh` on the last segments around the start of the leader "
-    "epoch, and search the followers' logs for 'Truncating partition'. Consumers can no longer read records that only "
-    "a deposed leader has."
+    "Compare the logs of the replicas. Run `kafka-dump-log.sh` on the segments around the start of the leader epoch, "
+    "and search the followers' log files for 'Truncating partition'. Consumers can no longer read records that are "
+    "only on a deposed leader."
 )
 STATE = (
-    "Check whether the metadata was changed manually or the controllers ran different versions. If neither is true, "
-    "report a bug: Kafka's controller should never do this."
+    "Check whether the metadata was changed manually or the controllers ran different versions. Otherwise, report a "
+    "bug: Kafka's controller should never write such a record."
 )
 
 
@@ -79,10 +80,11 @@ ALL = (
          "The leader, ISR, ELR and replicas contradict each other.",
          STATE),
     Sort("inactive-member", VIOLATION, "high", "G-S6",
-         "A broker that is fenced or shutting down leaves the ISR. If ELR is off, the last member stays.",
+         "A broker that is fenced or shutting down leaves the ISR. If ELR is off, the last ISR member stays in the "
+         "ISR.",
          "A broker that is fenced or shutting down is the leader or is still in the ISR.",
-         "Search the broker's log for 'fenced' and check its heartbeats. Records acknowledged during this time may be "
-         "on fewer brokers than the ISR suggests."),
+         "Search the broker's log for 'fenced' and check its heartbeats. Records that were acknowledged during this "
+         "time may be on fewer brokers than the ISR indicates."),
     Sort("elr-without-replica", VIOLATION, "high", "G-S6b",
          "Every member of the ELR is a replica.",
          "A reassignment removed a replica, but its broker stayed in the ELR, the list of brokers that can become "
@@ -90,13 +92,13 @@ ALL = (
          "Do not assign the partition to this broker again until the ISR has min.insync.replicas members, which "
          "empties the ELR. `kafka-topics.sh --describe` shows the ELR as `Elr`."),
     Sort("stale-member", VIOLATION, "high", "G-S7",
-         "A broker that re-registers leaves the ISR. If ELR is off, the last member stays.",
+         "A broker that re-registers leaves the ISR. If ELR is off, the last ISR member stays in the ISR.",
          "A broker re-registered but stayed in the ISR (KIP-903, HYP-2).",
          f"The broker's log may have become shorter during the restart. {COMPARE}",
-         before=("4.0", "A broker that re-registers leaves the ISR, unless it is the last member (KAFKA-18106).")),
+         before=("4.0", "A broker that re-registers leaves the ISR, unless it is the last ISR member (KAFKA-18106).")),
     Sort("elr-not-by-rule", VIOLATION, "high", "G-S6",
-         "If a broker leaves an ISR that is then smaller than min ISR, it stays eligible until it re-registers after "
-         "a crash (KIP-966). Otherwise, the ELR is empty.",
+         "A broker that leaves the ISR while the ISR is below min ISR stays in the ELR until it re-registers after a "
+         "crash (KIP-966). While the ISR has at least min ISR members, the ELR is empty.",
          "The ELR does not follow the rules of KIP-966.",
          STATE),
     Sort("not-electable", VIOLATION, "critical", "G-S1b",
@@ -128,30 +130,31 @@ ALL = (
          STATE),
     Sort("removed-replica-elected", EXPOSURE, "critical", "HYP-10",
          "A broker elected from the ELR has kept its replica since entering the ELR.",
-         "The elected broker had deleted its log. A reassignment had removed its replica but left it in the ELR, the "
-         "list of brokers that can become leader without losing records.",
+         "The elected broker had deleted its log. A reassignment had removed its replica but left the broker in the "
+         "ELR, the list of brokers that can become leader without losing records.",
          "Assume that acknowledged records are lost until you have compared the logs. The previous leader still has "
-         "them until it follows the new leader, so keep it down and copy the partition's directory from its disk. If "
-         "it is already running again, 'Truncating partition' in its log shows the offset from which records were "
-         "removed; resend those from the producers or from the copy. Until the ISR has min.insync.replicas members, "
-         "do not cancel a reassignment, and do not assign the partition to a broker whose replica was just removed."),
+         "the lost records until it follows the new leader, so keep that broker down and copy the partition's "
+         "directory from its disk. If that broker is already running again, 'Truncating partition' in its log shows "
+         "the offset from which records were removed; resend those from the producers or from the copy. Until the "
+         "ISR has min.insync.replicas members, do not cancel a reassignment, and do not assign the partition to a "
+         "broker whose replica was just removed."),
     Sort("emptied-elr-elected", EXPOSURE, "critical", "HYP-17",
          "The last known leader is elected only if the ELR was already empty before a broker assigned a directory.",
          "The last known leader was elected after a directory assignment had emptied the ELR. No other broker was "
          "eligible, although others may have had more records.",
          "If the elected broker's disk was new or empty, assume that acknowledged records are lost on this broker "
-         "and on every replica that has followed it since. A replica that is still down has the records: keep it "
-         "down, and copy the partition's directory from its disk. If it is already running again, 'Truncating "
-         "partition' in its log shows the offset from which records were removed; resend those from the producers or "
-         "from the copy."),
+         "and on every replica that has followed it since. A replica that is still down has the records: keep its "
+         "broker down, and copy the partition's directory from its disk. If the broker is already running again, "
+         "'Truncating partition' in its log shows the offset from which records were removed; resend those from the "
+         "producers or from the copy."),
     Sort("elr-emptied", EXPOSURE, "high", "HYP-17",
          "Assigning a replica to a directory does not change the ELR.",
-         "A broker assigned a replica to a directory. This emptied the ELR, the list of brokers that can become "
+         "A broker's assignment of a replica to a directory emptied the ELR, the list of brokers that can become "
          "leader without losing records.",
-         "Until there is a leader, only the last known leader can be elected, even if its disk is empty. If its disk "
-         "is new, stop that broker and run an unclean election of a broker that has all records. Start brokers with "
-         "new disks only while every partition has a leader.",
-         before=("4.3", "Assigning a directory should not change the ELR, but it empties the ELR before Kafka 4.3.")),
+         "Until there is a leader, only the last known leader can be elected, even if its disk is empty. If the last "
+         "known leader's disk is new, stop that broker and run an unclean election of a broker that has all records. "
+         "Start brokers with new disks only while every partition has a leader.",
+         before=("4.3", "Before Kafka 4.3, assigning a replica to a directory wrongly empties the ELR.")),
     Sort("late-min-isr-elected", EXPOSURE, "critical", "HYP-11",
          "No elected broker entered the ELR shortly after min ISR was raised.",
          "The elected broker had entered the ELR shortly after min ISR was raised.",
@@ -169,36 +172,37 @@ ALL = (
          "--under-min-isr-partitions` lists such partitions."),
     Sort("cleared-while-leaderless", EXPOSURE, "high", "HYP-12",
          "Min ISR is changed only while the partition has a leader.",
-         "Min ISR was changed while there was no leader. This cleared the ELR, so the controller no longer knows "
-         "which brokers have all records.",
+         "A change of min ISR cleared the ELR while there was no leader, so the controller no longer knows which "
+         "brokers have all records.",
          "A clean election is no longer possible. Find the replica with the longest log, and make it the leader by an "
          "unclean election."),
     Sort("stale-elr-elected", EXPOSURE, "critical", "HYP-14",
-         "If an ELR remains after ELR has been turned off, a broker elected from it has not re-registered since then.",
-         "A broker was elected from an ELR that remained after ELR had been turned off, although the broker had "
+         "A broker that is elected from an ELR that remains after ELR was turned off has not re-registered since then.",
+         "A broker was elected from an ELR that remained after ELR was turned off, although the broker had "
          "re-registered since then.",
-         "With ELR off, a broker that crashes stays in such an ELR, so the elected broker may have lost records. "
+         "With ELR off, a broker that crashes stays in a remaining ELR, so the elected broker may have lost records. "
          f"{COMPARE}"),
     Sort("elr-left-behind", EXPOSURE, "high", "HYP-14",
          "ELR is turned off only while no partition has ELR members.",
-         "ELR was turned off while the partition had ELR members. They can still be elected, even if their logs have "
-         "lost records.",
-         "Bring the ISR back to min ISR before any of these brokers restarts: the next change of the partition then "
-         "empties the ELR. Before you turn ELR off again, empty every ELR: wait until every partition has a leader, "
-         "then change the cluster's min ISR and change it back."),
+         "ELR was turned off while the partition had ELR members, which can still be elected, even if their logs "
+         "have lost records.",
+         "Before any ELR member restarts, make sure that the ISR has at least min ISR members: the next change of "
+         "the partition then empties the ELR. Before you turn ELR off again, empty every ELR: wait until every "
+         "partition has a leader, then change the cluster's min ISR and change it back."),
     Sort("cleared-then-deleted", EXPOSURE, "high", "HYP-13",
          "After an ELR has been cleared, the topic is deleted only once all brokers of that ELR are back in the ISR.",
-         "A topic was deleted after a change of min ISR had cleared its ELR. Brokers of that ELR can neither "
-         "register after a crash nor be unregistered.",
-         "Whenever such a broker tries to register, the active controller resigns ('existed in isrMembers, but not "
-         "in the topics map'). Always shut that broker down cleanly, because it can register then. According to the "
-         "code, a controller that restarts from a later snapshot is not affected, but we have not tested this."),
+         "A topic was deleted after a change of min ISR had cleared its ELR. Until the controller restarts, brokers "
+         "of that ELR can neither register after a crash nor be unregistered.",
+         "Whenever a broker of that ELR tries to register after a crash, the active controller resigns ('existed in "
+         "isrMembers, but not in the topics map'). Shut these brokers down only cleanly, because they can register "
+         "then. According to the code, a controller that restarts from a later snapshot is not affected, but we have "
+         "not tested this."),
     Sort("regained-leadership", EXPOSURE, "medium", "HYP-1",
          "A broker that loses leadership does not regain it shortly afterwards, unless it restarts.",
          "A broker regained leadership shortly after losing it, without a restart in between.",
          "If the broker received metadata late, it may have counted followers that had already truncated their logs. "
-         "Search the followers' logs for 'Truncating partition' between the two times, and compare the high "
-         "watermarks."),
+         "Search the followers' log files for 'Truncating partition' between the loss and the return of leadership, "
+         "and compare the high watermarks."),
     Sort("unclean-election", EXPOSURE, "critical", "G-S1",
          "Every leader is elected from the ISR or the ELR.",
          "The elected leader was in neither the ISR nor the ELR, so the election was unclean.",
@@ -208,29 +212,29 @@ ALL = (
     Sort("last-known-leader-elected", EXPOSURE, "high", "G-S2",
          "Every leader is elected from the ISR or the ELR, not as the last known leader.",
          "The last known leader was elected although it may have lost records.",
-         "This broker had shut down uncleanly. Search its log for 'Recovering unflushed segment' and for a log end "
-         "below the previous high watermark."),
+         "The elected broker had shut down uncleanly. Search its log files for 'Recovering unflushed segment' and "
+         "for a log end below the previous high watermark."),
     Sort("last-replica-down", EXPOSURE, "high", "G-S2b",
          "The partition does not lose its leader when the last ISR member goes down.",
          "The last in-sync replica went down, and the partition was left without a leader.",
-         "Only this replica's disk is certain to have the last acknowledged records. Start its broker before any "
-         "other replica is elected."),
+         "Only the last in-sync replica's disk is certain to have the last acknowledged records. Start that broker "
+         "before any other replica is elected."),
     Sort("last-replica", EXPOSURE, "medium", "G-S2b",
          "More than one replica is in sync.",
          "Only one replica was in sync.",
          "With min ISR 1, all records acknowledged during this time were on a single disk. With a larger min ISR, "
-         "writes with acks=all were rejected, so only records written with acks=0 or acks=1 are at risk. If that "
-         "broker crashed before other replicas had caught up, compare the logs."),
+         "writes with acks=all were rejected, so only records written with acks=0 or acks=1 are at risk. If the "
+         "broker in the ISR crashed before other replicas had caught up, compare the logs."),
     Sort("offline", EXPOSURE, "medium", "G-L6",
          "The partition has a leader.",
          "The partition had no leader: producers and consumers could not use it.",
-         "Find out why the last brokers went down (the table shows the reason if the log contains it) and which "
-         "broker the election was waiting for. To keep a leader, place three replicas on separate racks and restart "
-         "one broker at a time."),
+         "Find out why the last brokers went down, and which broker the election was waiting for; the table shows "
+         "reasons that the log contains. To prevent this, place three replicas on separate racks and restart one "
+         "broker at a time."),
     Sort("epoch-without-reason", EXPOSURE, "medium", "G-S5",
          "A new leader epoch starts only if the leader changes or a replica is removed.",
          "A new leader epoch started, although the leader did not change and no replica was removed.",
-         "Clients and followers refresh their metadata needlessly. Look at the active controller's log around this "
+         "Clients and followers refresh their metadata needlessly. Check the active controller's log around this "
          "offset.",
          before=("3.6", "A leader epoch starts only if the leader changes, a replica is removed or the ISR shrinks.")),
     Sort("under-min-isr", EXPOSURE, "low", "G-S4",
@@ -241,18 +245,19 @@ ALL = (
     Sort("records-lost", EXPOSURE, "critical", "G-S1",
          "The leader's log contains every acknowledged record.",
          "The leader's log lacks acknowledged records.",
-         "The copies listed here contain the records. Do not start a broker on such a disk: it would truncate them. "
-         "Read the records from the copy (`kafka-dump-log.sh --print-data-log --files SEGMENT`), and resend.", True),
+         "The listed copies contain the records. Do not start a broker on such a disk, because it would truncate the "
+         "records. Read the records from the copy (`kafka-dump-log.sh --print-data-log --files SEGMENT`), and "
+         "resend.", True),
     Sort("records-may-be-lost", EXPOSURE, "high", "G-S1",
          "The leader's log contains every record that may have been acknowledged.",
          "The leader's log lacks records that may have been acknowledged.",
-         "The copies listed here contain the records. Keep these disks, check whether producers received "
+         "The listed copies contain the records. Keep these disks, check whether producers received "
          "acknowledgements at the given times, and resend missing records.", True),
     Sort("log-below-high-watermark", EXPOSURE, "critical", "G-S1",
          "After a clean shutdown, a broker's log extends at least to its high watermark.",
          "A log ends below the high watermark that the broker stored.",
-         "This disk has lost acknowledged records. Compare it with other brokers' copies and with backups, and do not "
-         "let this broker become the leader.", True),
+         "The broker's disk has lost acknowledged records. Compare the log with other brokers' copies and with "
+         "backups, and do not let this broker become the leader.", True),
     Sort("copies-differ", VIOLATION, "critical", "G-S5",
          "Records with the same offset and epoch are identical on all brokers.",
          "Brokers have different records at the same offset and epoch.",
@@ -265,7 +270,8 @@ ALL = (
     Sort("epochs-differ", EXPOSURE, "high", "G-S1",
          "leader-epoch-checkpoint agrees with the epochs of the batches.",
          "leader-epoch-checkpoint disagrees with the epochs in the segments.",
-         "The broker uses this file to find the offset to truncate to, so it will truncate at a wrong offset. Stop "
-         "the broker, delete the file, and start the broker again: Kafka rebuilds the file from the segments.", True),
+         "The broker finds its truncation offset in leader-epoch-checkpoint, so it may truncate at a wrong offset. "
+         "Stop the broker, delete leader-epoch-checkpoint, and start the broker again: Kafka rebuilds the file from "
+         "the segments.", True),
 )  # fmt: skip
 SORTS: dict[str, Sort] = {item.name: item for item in ALL}

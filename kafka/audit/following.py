@@ -1,4 +1,4 @@
-"""Replay of a single partition's records: its history, violated invariants, and states in which records may be lost."""
+"""Replay of a partition's records, which finds violated invariants and states in which records may be lost."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -25,16 +25,16 @@ from fencepost.kafka.audit.judging import (
 from fencepost.kafka.formatting import show_brokers, when
 
 SETTLES = 1000
-"""Maximum time in milliseconds between the batches of one change that affects many partitions."""
+"""Maximum time, in milliseconds, between the batches of one change that affects many partitions."""
 
 OF_A_CHANGE = ("elr-not-by-rule", "not-electable")
-"""Findings that concern a change rather than the resulting partition. They are reported for every such change."""
+"""Findings about a change rather than a partition's state, which are reported for every change."""
 OF_BROKERS = ("inactive-member", "stale-member", "nobody-elected")
 """Findings about broker states between two records of a partition."""
 
 
 class Row(NamedTuple):
-    """A partition after a record. `election` says how a new leader was elected; `why` says why brokers left."""
+    """A partition after a record. `election` says how a new leader was elected; `why` says why brokers left the ISR."""
 
     topic_id: str
     topic: str
@@ -60,8 +60,8 @@ class Row(NamedTuple):
 
 
 class Follower:
-    """The state of one partition's replay. A change is suspicious if it follows an increase of min ISR or a loss of
-    leadership within `within` milliseconds.
+    """The state of one partition's replay. A change is suspicious at most `within` milliseconds after an increase of
+    min ISR or a loss of leadership.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Follower:
         self._cleared: dict[int, int] = {}
         """Brokers that remained in the controller's ELR index when the ELR was cleared, and the offset (HYP-13)."""
         self._emptied: tuple[int, Brokers] | None = None
-        """Offset at which a directory assignment emptied the ELR, and the previous ELR members (HYP-17)."""
+        """Offset at which a directory assignment emptied the ELR, and the ELR members before it (HYP-17)."""
         self._turned_off = -1
         self._lost: dict[int, tuple[int, int]] = {}
         self._raised: tuple[int, int, int] | None = None
@@ -92,7 +92,7 @@ class Follower:
         """Reported findings that still apply, with their brokers."""
 
     def take(self, offset: int, time: int, epoch: int, text: str, *, creates: bool, snapshot: bool) -> Iterator[Row]:
-        """Yield a row for this record, after the rows for earlier events."""
+        """Yield the rows for pending events, then a row for this record."""
         yield from self._pass(offset, time)
         self._epoch = epoch
         if creates:
@@ -177,7 +177,7 @@ class Follower:
         if self._core.leader == NO_LEADER:
             who = tuple(dict.fromkeys((*self._core.elr, *self._core.last_known)))
             able = f"there was no leader, but {show_brokers(who)} could have been elected"
-            text = f"{able}; now only an unclean election is possible"
+            text = f"{able}; now, only an unclean election is possible"
             self._say("cleared-while-leaderless", moment.offset, moment.time, who, text)
         cleared = dict.fromkeys(self._core.elr, moment.offset)
         made = judge_change(self._core, CLEARED, moment.rules)
@@ -242,7 +242,7 @@ class Follower:
                 text = f"the snapshot after offset {offset} differs in: {', '.join(names)}"
                 self._say("snapshot-differs", offset, time, (), text)
         elif self._core is not None:
-            self._say("created-twice", offset, time, (), "a PartitionRecord for a partition that already exists")
+            self._say("created-twice", offset, time, (), "a PartitionRecord creates a partition that already exists")
         broken = standing(core, self._now.rules)
         self._core, self._leader_epoch, self._partition_epoch = core, leader_epoch, partition_epoch
         self._deleted = False
@@ -298,7 +298,7 @@ class Follower:
             if broker not in after.replicas:
                 told = "it is no longer a replica"
             elif not told and after.leader in before.isr and after.leader == before.leader:
-                told = "it was active but lagged, according to the leader"
+                told = "it was active, but lagged according to the leader"
             reasons[told] = (*reasons.get(told, ()), broker)
         return "; ".join(f"{show_brokers(who)[1:-1]}: {told}" for told, who in reasons.items() if told)
 
@@ -358,7 +358,6 @@ class Follower:
         )
 
     def _is_doubtful(self, leader: int, offset: int) -> bool:
-        """Return whether this broker may lack records; after ELR is turned off, only if it has re-registered."""
         presence = self._around.brokers.get(leader)
         stale = self._tainted[leader] == "stale-elr-elected"
         return not stale or (presence is not None and bool(presence.registered_within(self._turned_off, offset)))
@@ -420,8 +419,8 @@ def _last(core: Core) -> str:
 
 
 def follow(around: ClusterContext, within: int, rows: Iterator[tuple[Any, ...]]) -> Iterator[Row]:
-    """Replay records, grouped by partition and in log order within each partition, and yield rows. A record is (topic
-    id, partition, offset, time, epoch, creates, snapshot, fields).
+    """Replay records that are grouped by partition and in log order within a partition, and yield rows. A record is
+    (topic id, partition, offset, time, epoch, creates, snapshot, fields).
     """
     key: tuple[str, int] | None = None
     follower: Follower | None = None

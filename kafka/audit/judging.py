@@ -1,8 +1,8 @@
-"""Partitions rebuilt from records as Kafka's PartitionRegistration does it, and changes judged by the model's rules.
+"""Partitions rebuilt from records like Kafka's PartitionRegistration, and changes judged by the model's rules.
 
 The predicates of `invariants.replication` and the rules of `model.cluster.partition_change` read the attributes of a
-state, so they get an object with the controller's attributes. Brokers are numbered by their position in the replica
-list, which is also the order in which the controller prefers them as leaders.
+state, so they get an object with the controller's attributes. A broker's number is its position in the replica list,
+which is also the order in which the controller prefers leaders.
 """
 
 import json
@@ -39,7 +39,7 @@ class Core(NamedTuple):
 
 
 class PartitionChange(NamedTuple):
-    """Changed fields of Core; unchanged fields are None."""
+    """A change of a partition; None means unchanged."""
 
     replicas: Brokers | None
     isr: Brokers | None
@@ -50,7 +50,7 @@ class PartitionChange(NamedTuple):
     elr: Brokers | None
     last_known: Brokers | None
     assigns: bool = False
-    """Whether the record lists directories because a broker has assigned its replica to one of them."""
+    """Whether the record lists directories because a broker has assigned its replica to a directory."""
 
 
 CLEARED = PartitionChange(None, None, None, None, SAME_LEADER, None, (), ())
@@ -67,7 +67,7 @@ FIELDS = (
 
 
 DEFAULTS = {"leader": -2, "leaderRecoveryState": -1}
-"""Values in a PartitionChangeRecord that, like null, mean "unchanged"."""
+"""Field values of a PartitionChangeRecord that mean "unchanged", as null does."""
 NOTHING = Core((), (), (), (), NO_LEADER, 0, (), ())
 
 
@@ -89,12 +89,12 @@ def read_partition(text: str) -> tuple[Core, int, int]:
 
 
 def merge_change(core: Core, change: PartitionChange) -> Core:
-    """Return the partition after a change (PartitionRegistration.merge). A change with a leader starts an epoch."""
+    """Return the partition after a change (PartitionRegistration.merge); a leader in it starts a leader epoch."""
     return Core._make(was if now is None else now for was, now in zip(core, change, strict=False))
 
 
 LONG = 60_000
-"""Time below min ISR, in milliseconds, that is too long to be due to a restart."""
+"""Time, in milliseconds, after which a partition below min ISR is reported, because restarts are shorter."""
 
 
 class Condition(NamedTuple):
@@ -105,7 +105,7 @@ class Condition(NamedTuple):
 
 
 class Conditions:
-    """Conditions that are true of a partition. If it has no leader, the others are not reported."""
+    """Conditions of a partition to report. For a partition without a leader, no other condition is reported."""
 
     def __init__(self) -> None:
         self._open: dict[str, Condition] = {}
@@ -150,12 +150,12 @@ def _told(sort: str, spell: Condition, lasted: str) -> str:
         )
     told = f"only {show_brokers(spell.isr)} was in sync for {lasted}; min ISR {spell.min_isr}"
     if spell.min_isr > 1:
-        return f"{told}, so acks=all was refused, and records written with acks=0 or 1 are only on its disk"
-    return f"{told}: records acknowledged during that time, even with acks=all, are only on its disk"
+        return f"{told}, so acks=all was refused, and records written with acks=0 or 1 are only on that broker's disk"
+    return f"{told}: records acknowledged during that time, even with acks=all, are only on that broker's disk"
 
 
 class Rules(NamedTuple):
-    """Rules that apply to a record: min ISR, whether ELR is on, and whether an ISR shrink starts a leader epoch."""
+    """Rules at a record: min ISR, whether ELR is on, and whether an ISR shrink starts a leader epoch."""
 
     min_isr: int
     elr: bool
@@ -163,7 +163,7 @@ class Rules(NamedTuple):
 
 
 class Names:
-    """Numbers of brokers in the model: first the replicas in the list's order, then the other brokers."""
+    """The model's numbers for brokers: first the replicas in the order of their list, then the other brokers."""
 
     def __init__(self, first: Brokers, *others: Iterable[int]) -> None:
         order = dict.fromkeys(
@@ -190,14 +190,14 @@ def _constants() -> dict[str, int]:
 
 @lru_cache(maxsize=4096)
 def constants(brokers: int, rules: Rules, within: bool = False) -> C:  # noqa: FBT001, FBT002 (keys of a cache)
-    """Return the constants for judging a recorded change, which may exceed the limits of a search."""
+    """Return the constants for judging a recorded change, which may exceed a search's limits."""
     more = {"brokers": brokers, "min_isr": rules.min_isr, "elr": int(rules.elr)}
     more |= {"bump_leader_epoch_on_shrink": int(rules.opens_on_shrink), "elr_within_replicas": int(within)}
     return cast("C", SimpleNamespace(**{**_constants(), **more}))
 
 
 def model_state(core: Core, names: Names, fenced: Brokers = (), stale: Brokers = ()) -> State:
-    """Return an object with the attributes that the controller has in a model state, for the model's functions."""
+    """Return an object with the controller's attributes of a model state, as required by the model's functions."""
     last = names.number(core.last_known[0]) if len(core.last_known) == 1 else NONE
     missing = bits.everyone(len(names.order)) & ~names.mask(core.replicas)
     image = SimpleNamespace(leader=names.number(core.leader), isr=names.mask(core.isr), missing=missing)
@@ -228,7 +228,7 @@ def standing(core: Core, rules: Rules) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def with_inactive(core: Core, rules: Rules, fenced: Brokers) -> bool:
-    """Return whether the brokers in `fenced`, all fenced or shutting down, may stay in the ISR or lead."""
+    """Return whether brokers that are fenced or shutting down may stay in the ISR or lead."""
     names = _names(core, fenced)
     c = constants(len(names.order), _effective(core, rules))
     return isr_is_sane(model_state(core, names, fenced), c) or not isr_is_sane(model_state(core, names), c)
@@ -236,7 +236,7 @@ def with_inactive(core: Core, rules: Rules, fenced: Brokers) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def with_stale(core: Core, rules: Rules, broker: int) -> bool:
-    """Return whether this ISR member may stay in the ISR although it has re-registered."""
+    """Return whether an ISR member that has re-registered may stay in the ISR."""
     exempt = len(core.isr) == 1 and not rules.elr
     names = _names(core)
     c = constants(len(names.order), rules)
@@ -245,7 +245,7 @@ def with_stale(core: Core, rules: Rules, broker: int) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def electable(core: Core, rules: Rules, active: Brokers) -> int:
-    """Return the broker that a clean election would choose from the active ones, or NO_LEADER."""
+    """Return the broker that a clean election would choose from the active brokers, or NO_LEADER."""
     names = _names(core, active)
     state = model_state(core, names)
     c = constants(len(names.order), _effective(core, rules))
@@ -257,7 +257,7 @@ def electable(core: Core, rules: Rules, active: Brokers) -> int:
 
 
 class JudgedChange(NamedTuple):
-    """A judged change: the partition after it, whether a leader epoch starts, the election, and violated rules."""
+    """The verdict on a change: the new partition, whether a leader epoch starts, the election, and violated rules."""
 
     core: Core
     opens: int
@@ -267,7 +267,7 @@ class JudgedChange(NamedTuple):
 
 @lru_cache(maxsize=1 << 17)
 def judge_change(core: Core, change: PartitionChange, rules: Rules, unclean: Brokers = ()) -> JudgedChange:
-    """Judge a recorded change. Brokers in `unclean` registered together with it and may have lost records."""
+    """Judge a recorded change. Brokers in `unclean` registered at the same time and may have lost records."""
     after = merge_change(core, change)
     opens = 0 if change.leader == SAME_LEADER else 1
     election = _election(core, after, rules)

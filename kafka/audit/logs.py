@@ -1,5 +1,5 @@
-"""Files of a metadata log, with how far each was read, and copies of brokers' logs. The brokers' checkpoints tell where
-copies end; Kafka's own classes find where copies diverge.
+"""Files of a metadata log, of which each may have been read in part, and copies of brokers' logs. Checkpoints show high
+watermarks and epochs of copies; Kafka's own classes find where copies diverge.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ CLUSTER = re.compile(r"^cluster\.id=(\S+)", re.MULTILINE)
 ARCHIVES = (b"\x1f\x8b", b"PK\x03\x04", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd")
 TEXT = frozenset(range(32, 127)) | {9, 10, 13}
 HEADER = 61
-"""Size of a batch header. The first header of a file contains a checksum, so it identifies the log."""
+"""Size of a batch header in bytes. A file's first batch header contains a checksum, so it identifies the log."""
 Kind = Literal["segment", "snapshot", "dump"]
 
 
 @dataclass
 class Note:
-    """A one-line description of a problem with a file. `unread` means that part of the log could not be read."""
+    """A one-line description of a problem with a file. `unread` means that the problem left part of the log unread."""
 
     what: str
     text: str
@@ -47,7 +47,7 @@ class Note:
 
 @dataclass
 class File:
-    """A file of the log. `runs` lists ranges of offsets, both ends inclusive; `end` is a snapshot's end offset."""
+    """A file of the log. `runs` lists inclusive ranges of offsets; `end` is a snapshot's end offset."""
 
     number: int
     path: str
@@ -128,7 +128,7 @@ def look_for_one_cluster(files: Sequence[Path]) -> None:
         (one, here), (other, there), *_ = known.items()
         raise UsageError(
             f"{here} belongs to cluster {one} but {there} to {other}, according to their meta.properties. An audit "
-            "covers one cluster: audit each one separately."
+            "covers one cluster: audit each cluster separately."
         )
 
 
@@ -140,7 +140,8 @@ def _look_inside(path: Path, *, named: bool) -> None:
         raise UsageError(f"{path} is an archive: unpack it, and name the directory {TOPIC} in it.")
     if named and head and all(byte in TEXT for byte in head):
         raise UsageError(
-            f"{path} contains text, not a log. If it is output of kafka-dump-log.sh, give it a name that ends in .txt."
+            f"{path} contains text, not a log. If the text is output of kafka-dump-log.sh, rename the file so that "
+            "its name ends in .txt."
         )
     if not named and b"\0" in head:
         raise UsageError(
@@ -158,7 +159,6 @@ def _file(path: Path) -> tuple[Path, Kind, int]:
 
 
 def identity(path: Path) -> str:
-    """Return a digest of a file's first batch header, which distinguishes files with the same name."""
     with path.open("rb") as opened:
         head = opened.read(HEADER)
     return hashlib.sha256(head).hexdigest()[:16] if len(head) == HEADER else ""
@@ -173,10 +173,10 @@ def add_run(runs: list[list[int]], first: int, last: int) -> None:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Offsets of a log that are present, missing or duplicated. The ends of ranges are inclusive."""
+    """Offsets of a log that are present, missing or duplicated, as inclusive ranges."""
 
     chosen: list[tuple[int, int, int]]
-    """(file number, first offset, last offset): the file from which each offset is taken."""
+    """(file number, first offset, last offset): the file from which these offsets are taken."""
     overlaps: list[tuple[int, int]]
     gaps: list[tuple[int, int]]
     """Offset ranges that no file contains, including the offsets before the first one."""
@@ -216,29 +216,29 @@ TASKS = 2
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy of a broker's log of a partition. Unknown values are -1 or empty."""
+    """A copy of a partition's log on a broker. Unknown values are -1 or empty."""
 
     path: str
     broker: int
     topic: str
     partition: int
     mark: str
-    """Suffix of the directory if Kafka has renamed it because the replica is deleted, stray or a future replica."""
+    """Suffix of the directory's name if Kafka has renamed it for a replica that is deleted, stray or future."""
     topic_id: str
     high_watermark: int
     start: int
-    """First offset. Earlier records were deleted by retention or by a DeleteRecords request."""
+    """First offset. Records below it were deleted by retention or by a DeleteRecords request."""
     stopped: bool
     epochs: tuple[tuple[int, int], ...]
-    """Leader epochs and their start offsets, from the checkpoint."""
+    """Leader epochs and their start offsets, from the leader epoch checkpoint."""
     segments: tuple[str, ...]
     bytes: int
     notes: tuple[str, ...]
 
 
 class Run(NamedTuple):
-    """A range of offsets in which the same copies agree throughout. For each copy, `epochs` is its epoch in this range,
-    and `same` is the first copy with the same batches; both are -1 if the copy has no batch here.
+    """A range of offsets throughout which the same copies agree. `epochs` contains each copy's epoch in the range, and
+    `same` the first copy with the same batches; both are -1 for a copy without batches in the range.
     """
 
     first: int
@@ -255,12 +255,12 @@ class Compared:
     compacted: bool
     runs: list[Run] = field(default_factory=list)
     notes: list[dict[str, Any]] = field(default_factory=list)
-    """Bytes that belong to no batch: the copy, the position, and whether they are at the end of the log."""
+    """Bytes that belong to no batch: the copy, the position, and whether the bytes are at the end of the log."""
     whole: bool = True
 
 
 def copies_in(paths: Sequence[Path], others: Iterable[Path] = ()) -> list[Copy]:
-    """Return all partition logs of brokers below some directories. They must belong to the same cluster as `others`."""
+    """Return all copies of brokers' logs below some directories, which must belong to the same cluster as `others`."""
     folders = [
         folder
         for path in paths
@@ -292,7 +292,9 @@ def _copy(folder: Path, read: Callable[[Path], tuple[dict[tuple[str, str], int],
         notes.append(f"the epochs in {folder / EPOCHS} are out of order")
     node = value_in(disk / "meta.properties", NODE)
     if not node:
-        notes.append(f"the broker of {folder} is unknown: copy meta.properties from its disk to the directory above")
+        notes.append(
+            f"the broker of {folder} is unknown: copy meta.properties from the broker's disk to the parent directory"
+        )
     topic_id, stopped = value_in(folder / "partition.metadata", TOPIC_ID), (disk / STOPPED).is_file()
     files, size = tuple(map(str, segments)), sum(item.stat().st_size for item in segments)
     about = topic, number, mark, topic_id, known, start, stopped, epochs
@@ -315,14 +317,13 @@ def _entries(path: Path, width: int, notes: list[str]) -> list[list[str]]:
 
 
 def topic_of(copy: Copy, around: ClusterContext) -> tuple[str, tuple[str, bool]]:
-    """Return the topic id of a copy. If the topic does not exist, add a note and return an empty id."""
     named = [topic_id for topic_id, topic in around.topics.items() if topic.name == copy.topic]
     topic_id = copy.topic_id or (named[-1] if named else "(none)")
     topic = around.topics.get(topic_id)
     now = topic is not None and topic.removed == FOREVER
     if now and (topic_id in named or copy.mark):  # the name of a renamed folder may be truncated
         return topic_id, ("", False)
-    why = f"of topic id {topic_id}, but topic {copy.topic} now has another id: it is not compared"
+    why = f"not compared, because its topic id is {topic_id}, but topic {copy.topic} now has another id"
     return "", (f"{copy.path} is {why}", now or topic is None)
 
 
@@ -344,7 +345,7 @@ def _compare(command: list[str], wanted: Iterable[Compared]) -> Iterator[Compare
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if line and not line.startswith(("SLF4J", "\tat"))]
         raise UsageError(
-            f"Kafka's classes could not read the copies: {said[0] if said else 'they ended without a message'}."
+            f"Kafka's classes could not read the copies: {said[0] if said else 'the process ended without a message'}."
         )
     for line in done.stdout.splitlines():
         made = json.loads(line)

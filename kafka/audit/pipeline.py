@@ -1,4 +1,4 @@
-"""Steps of an audit: records become one history per partition, which is judged as it is built, here or on Spark."""
+"""Steps of an audit, in this process or on Spark: records are grouped into one history per partition and judged."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 HISTORIES, FINDINGS, JUDGED = "histories", "findings", "judged.json"
 JUDGEMENT = 4
-"""Version of the judging rules and the output format. Output of other versions is not reused."""
+"""Version of the rules and of the output format. The output of other versions is not reused."""
 ROWS_OF_A_TASK = 250_000
 BATCH = 20_000
 LED = 400
-"""Maximum number of a partition's changes in a trace, counted from the end; the model can hold even fewer."""
+"""Maximum number of a partition's changes in a trace, counted from the end; the model's capacity may be lower."""
 CREATES, CHANGES = "PARTITION_RECORD", "PARTITION_CHANGE_RECORD"
 PLACE = "topic_id string, topic string, partition int"
 FOUND = f"{PLACE}, {FINDING}"
@@ -64,7 +64,7 @@ def batches(
 
 @dataclass(frozen=True)
 class Selection:
-    """Records to judge. Duplicates count once, and a snapshot's records have the last offset that it covers."""
+    """Records to judge, without duplicates. A snapshot's records have the last offset that the snapshot covers."""
 
     chosen: dict[int, Ranges]
     ends: dict[int, int]
@@ -114,16 +114,16 @@ class Judged:
     differ: dict[str, int]
     records: list[dict[str, Any]]
     notes: list[tuple[str, bool]]
-    """Open questions about the copies, and whether each one leaves the verdict incomplete."""
+    """Open questions about the copies; each flag says whether the question leaves the verdict incomplete."""
 
 
 @dataclass
 class MetadataLog:
-    """A metadata log that has been read, and the settings for judging it."""
+    """A metadata log and the settings for judging it."""
 
     reading: Reading
     within: int = 60_000
-    """A change is suspicious if it follows another one within this many milliseconds."""
+    """Maximum time, in milliseconds, between two changes that together are suspicious."""
     min_isr: int = 1
     """The broker setting min.insync.replicas, used if the log contains no value."""
     copies: tuple[Copy, ...] = ()
@@ -184,10 +184,8 @@ def disagreements(log: MetadataLog) -> dict[str, int]:
 
 
 def _write_histories(log: MetadataLog, sql: SparkSession | None) -> None:
-    """Write the history of every partition, including its findings.
-
-    On Spark, each partition's records are sent to one task and sorted there. The task reads them as a stream and keeps
-    only the latest in memory, so partitions may have any number of records.
+    """Write the history of every partition, including its findings. On Spark, each partition's records are sorted in
+    one task, which reads them as a stream, so a partition may have any number of records.
     """
     import pyarrow as pa
 
@@ -271,7 +269,7 @@ def _findings(folder: Path) -> Iterator[pa.RecordBatch]:
 
 
 def judge(log: MetadataLog, start: Callable[[], SparkSession | None] = lambda: None) -> Judged:
-    """Write histories and findings next to the records, unless they already exist for the same records and settings.
+    """Write histories and findings next to the records, unless they exist already for these records and settings.
     `start`, if given, starts Spark.
     """
     folder = log.reading.folder
@@ -292,8 +290,8 @@ def judge(log: MetadataLog, start: Callable[[], SparkSession | None] = lambda: N
 
 
 def _judge_copies(log: MetadataLog, start: Callable[[], SparkSession | None]) -> tuple[Any, Any, Any]:
-    """Compare copies of brokers' logs. Return findings, the content of each partition's copies, and notes about copies
-    that were not compared.
+    """Compare copies of brokers' logs; return findings, the contents of the copies, and notes about copies that were
+    not compared.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -321,7 +319,7 @@ def _judge_copies(log: MetadataLog, start: Callable[[], SparkSession | None]) ->
         notes += one.notes()
         if one.reference < 0 and one.now["leader"] != NO_LEADER:
             unled.append(f"{topic}-{place[1]} from broker {one.now['leader']}")
-    notes += _some(unled, "not judged, because no copy of the leader's log was made after its election: ")
+    notes += _some(unled, "not judged, because no copy of the leader's log was made after the leader's election: ")
     schema = arrow_schema(FOUND)
     batch = pa.RecordBatch.from_pylist([dict(zip(schema.names, row, strict=True)) for row in found], schema)
     return [batch], sorted(records, key=lambda item: not item["lost"])[:RECORDS], notes
@@ -343,7 +341,7 @@ def history_of(log: MetadataLog, name: str, until: int | None) -> ControllerHist
     topic, _, number = name.rpartition("-")
     if not topic or not number.isdecimal():
         raise UsageError(
-            f"`partition=` was given {name!r}, which is not a partition: write TOPIC-NUMBER, such as orders-3."
+            f"`partition=` was given {name!r}, which does not name a partition: write TOPIC-NUMBER, such as orders-3."
         )
     last = log.context.end if until is None else until
     own = [("topic", "==", topic), ("partition", "==", int(number)), ("offset", "<=", last)]

@@ -1,4 +1,4 @@
-"""Conversion of a metadata log to Parquet. Kafka's own classes decode the records, and later runs append to it."""
+"""Conversion of a metadata log to Parquet. Kafka's own classes decode the records; later runs append new records."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RECORDS = "records"
 PART = re.compile(r"part-\d{5,}\.parquet", re.ASCII)
 SOURCES = Path(__file__).parent / "java"
 NEWEST = list(RELEASES)[-1]
-"""Default release for decoding. Every release can read what earlier releases wrote."""
+"""Default release for decoding. Every release can read the logs of earlier releases."""
 COLUMNS = """file int, offset bigint, batch_end bigint, epoch int, time bigint, type string, version smallint,
 topic_id string, partition int, fields string"""
 FINDING = """sort string, severity string, offset bigint, time bigint, end bigint, lasted bigint, brokers brokers,
@@ -84,7 +84,7 @@ class Reading:
 
 def earlier(folder: Path) -> Reading:
     refused = UsageError(
-        f"{folder} has no readable {MANIFEST} of an audit: leave out `resume=True` and name another directory."
+        f"{folder} contains no readable {MANIFEST} of an audit: leave out `resume=True` and name another directory."
     )
     try:
         data = sealed.read_sealed(read_file(folder / MANIFEST), folder / MANIFEST, FORMAT)
@@ -97,7 +97,6 @@ def earlier(folder: Path) -> Reading:
 
 
 def _parts_in(folder: Path) -> list[Path]:
-    """Return an audit's Parquet files, which may be deleted; raise UsageError if the folder contains any other file."""
     records = folder / RECORDS
     try:
         if not records.is_symlink():
@@ -139,7 +138,7 @@ def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | No
 
 
 def _take_dump(reading: Reading, item: File) -> None:
-    """Append the new records of a dump. The whole text is parsed again, and previous notes about it are replaced."""
+    """Append the new records of a dump. The whole dump is parsed again, and earlier notes about it are replaced."""
     path, before = Path(item.path), reading.added
     after = max((last for _, last in item.runs), default=-1)
     item.notes, item.runs = [], []
@@ -157,7 +156,7 @@ def _has_more(item: File, reading: Reading) -> bool:
         return False
     if (item.identity and now != item.identity) or size < item.position:
         raise UsageError(
-            f"{path} is not the file that was read into {reading.folder}: leave out `resume=True` and name another "
+            f"{path} is not the file from which {reading.folder} was read: leave out `resume=True` and name another "
             "directory."
         )
     item.identity = now
@@ -165,7 +164,7 @@ def _has_more(item: File, reading: Reading) -> bool:
 
 
 def _take(reading: Reading, rows: io.RawIOBase) -> None:
-    """Write rows to a Parquet file, which becomes valid only when the manifest lists it."""
+    """Write rows to a Parquet file, which is valid once the manifest lists it."""
     from pyarrow.parquet import ParquetWriter
 
     name = f"part-{len(reading.parts):05}.parquet"
@@ -274,7 +273,7 @@ class _Decoder(io.RawIOBase):
             self._said.seek(0)
             said = [line for line in self._said.read().splitlines() if line and not line.startswith(("SLF4J", "\tat"))]
             raise UsageError(
-                f"Kafka's classes could not read the log: {said[0] if said else 'they ended without a message'}."
+                f"Kafka's classes could not read the log: {said[0] if said else 'the process ended without a message'}."
             )
         take_notes({item.number: item for item in self._items}, map(json.loads, self._notes))
 
@@ -298,7 +297,7 @@ def take_notes(files: dict[int, File], notes: Iterable[dict[str, Any]]) -> None:
             )
             item.notes.append(Note("damaged", f"{text}, after offset {note['offset'] - 1}"))
         elif kind == "refused":
-            text = f"{name}: {note['count']:,} records of {note['what']}, which this Kafka release does not know"
+            text = f"{name}: {note['count']:,} records of {note['what']}, whose type this Kafka release does not know"
             item.notes.append(Note("unknown", f"{text}; the first is at offset {note['offset']}", note["count"]))
         else:
             _read_to(item, note, begun)
@@ -314,13 +313,13 @@ def _read_to(item: File, note: dict[str, Any], begun: dict[int, int]) -> None:
         item.notes.append(Note("unreadable", f"{item.path} cannot be read: {note['failed']}"))
     elif grown > 0 and note["size"] > 0:  # an incomplete batch may be complete by now
         text = (
-            f"{item.path} grew by {grown:,} bytes while it was read: to read on from position {note['position']:,}, "
+            f"{item.path} grew by {grown:,} bytes while it was read: to continue from position {note['position']:,}, "
             "write `resume=True`"
         )
         item.notes.append(Note("grew", text, unread=False))
     elif left > 0:
         text = (
-            f"{item.path}: the last {left:,} bytes, from position {note['position']:,}, do not form a complete batch: "
-            "they are truncated or damaged"
+            f"{item.path}: the last {left:,} bytes, from position {note['position']:,}, are an incomplete or damaged "
+            "batch"
         )
         item.notes.append(Note("truncated", text))

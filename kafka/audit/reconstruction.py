@@ -1,9 +1,7 @@
-"""Search for the brokers' steps: a path through `replication` on which the controller makes the recorded changes.
-
-Each step of the model either keeps the controller's state or reaches a later recorded state, possibly skipping some
-that were written in the same batch. The search prefers states that have reached more records and in which the brokers
-have applied all metadata, as they usually do. If such a state leads nowhere, the search backtracks. The search may miss
-a path that exists.
+"""Search for the brokers' steps: a path through the model `replication` on which the controller makes the recorded
+changes. Each step either keeps the controller's state or reaches a later recorded state, possibly skipping states of
+the same batch. The search prefers states that have reached more records and in which the brokers have applied all
+metadata, as is usual. From a dead end, the search backtracks. The search is incomplete: it may miss an existing path.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,10 +23,10 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import Key
 
 MOST_STATES = 4_000
-"""Maximum number of states examined per version of the rules. Real logs with 19 recorded states needed up to 406."""
+"""Maximum number of states examined per version of the rules. Real logs with 19 recorded states required up to 406."""
 HIDDEN = 14
 LATE = 4
-"""Penalty, in steps, for each broker that has not applied the latest record."""
+"""Penalty, in steps, for each broker that has not applied all metadata."""
 PROMPT = (
     *("broker_applies_metadata", "broker_applies_configs", "leader_learns_change_applied"),
     "leader_learns_change_refused",
@@ -39,13 +37,13 @@ OF_BROKERS = (
     *("leader_gives_up_waiting", "leader_handles_fetch", "leader_reports_divergence", "leader_tells_epoch_end"),
     *("leader_requests_expansion", "follower_appends", "follower_truncates"),
 )
-"""Actions that are tried before a record is reached, if they involve the record's brokers."""
+"""Actions that are tried before the next record is reached, if they involve the record's brokers."""
 FIRST = (("leader_appends",), *((("leader_handles_fetch",), ("follower_appends",), ("leader_handles_fetch",)) * 4))
-"""Initial actions: a record is written and acknowledged, so that a loss becomes visible."""
+"""Initial actions, which write and acknowledge a record, so that its loss can be detected."""
 
 
 class Node(NamedTuple):
-    """A state of the model whose controller matches the recorded state `place`, and the step that led to it."""
+    """A state of the model whose controller matches the recorded state number `place`, and the step that led to it."""
 
     key: Key
     place: int
@@ -73,8 +71,8 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """A path through the model: its trace, the recorded state reached by each step, and the number of states examined.
-    If the search did not reach the last recorded state, the trace ends at the last state that was reached.
+    """A path through the model: its trace, the recorded state that each step reaches, and the number of states
+    examined. If the search failed, the trace ends at the last recorded state that was reached.
     """
 
     recorded: ControllerHistory
@@ -88,7 +86,7 @@ class Reconstruction:
 
     @cached_property
     def broken(self) -> list[tuple[Property, int]]:
-        """Violated properties, each with the number of the first step that violates it; 0 means the initial state."""
+        """Violated properties, each with the number of the first step that violates it; 0 is the initial state."""
         plain = self.replay.trace.interpreter()
         found = []
         for prop in self.replay.trace.protocol.properties:
@@ -129,7 +127,7 @@ class Reconstruction:
 
 
 def reconstruct(history: ControllerHistory, most: int = MOST_STATES) -> Reconstruction:
-    """Return a path through the model that matches a recorded history; otherwise, return the longest partial path.
+    """Return a path through the model that matches a recorded history or, if none is found, the longest partial path.
     `most` is the maximum number of states examined with the rules of one version.
     """
     versions = protocol(NAME).machine.versions
@@ -199,7 +197,7 @@ class _Search:
             heappush(self.waiting, (-node.place, node.hidden + late, -next(self.order), number))
 
     def chain(self, number: int, rounds: Iterable[tuple[str, ...]]) -> list[int]:
-        """Repeatedly take the first enabled action until the recorded state would change; return the nodes."""
+        """Take the first enabled action repeatedly until the recorded state would change; return the nodes."""
         found, place = [number], self.nodes[number].place
         for names in rounds:
             node = self.nodes[found[-1]]
@@ -314,7 +312,7 @@ def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Int
         if one.place != other.place
     ]
     names = ", ".join(
-        f"{number} is broker {broker}" if broker >= 0 else f"{number} takes no part"
+        f"{number} is broker {broker}" if broker >= 0 else f"{number} is unused"
         for number, broker in enumerate(history.order)
     )
     return Trace(
@@ -327,8 +325,8 @@ def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Int
         recorded=told,
         why=(
             f"In the model {names}. The metadata log recorded these steps, each with its offset: "
-            f"{', '.join(offsets) or 'none'}. The other steps are not recorded: the search found them as one possible "
-            "explanation. The first record is written only to show whether it survives."
+            f"{', '.join(offsets) or 'none'}. The search found the other steps as one possible explanation. The "
+            "first record is written only to show whether it is lost."
         ),
     )
 

@@ -1,9 +1,8 @@
-"""Fate of records: which records in copies of a partition's log were acknowledged, and which the leader lacks.
-
-A record may be lost if a copy contains it but the leader's log has a later epoch at its offset. The record was
-acknowledged if its offset is below the high watermark of a copy that contains it. Otherwise, a leader without the
-record shows that it was not acknowledged, provided that every later leader was elected from the ISR or the ELR and that
-nothing contradicts this.
+"""Lost records: which records in copies of a partition's log were acknowledged, and which the leader lacks. A record
+may be lost if a copy contains it but the leader's log has a later epoch at the record's offset. The record was
+acknowledged if its offset is below the high watermark of a copy that contains it. Otherwise, if every leader since then
+was elected from the ISR or the ELR, a leader without the record shows that the record was not acknowledged, unless
+another finding contradicts this.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,14 +24,14 @@ DOUBTS = frozenset(
     | {REGAINED, "unclean-election", "not-electable", "isr-not-sane", "inactive-member", "stale-member"}
     | {"elr-without-replica", "created-twice", "snapshot-differs", "epoch-not-opened"}
 )
-"""Findings that mean that even a leader from the ISR or the ELR may lack acknowledged records."""
+"""Kinds of findings because of which even a leader from the ISR or the ELR may lack acknowledged records."""
 PARTS = 100
 UNKNOWN = "the metadata log does not show how later leaders were elected"
 
 
 class Lost(NamedTuple):
-    """Offsets of one epoch that the leader lacks, and the copies that have these records. `why` is empty if nothing was
-    lost.
+    """Offsets of one epoch that the leader lacks, and the copies that have these records. `why` is empty if no record
+    was lost.
     """
 
     epoch: int
@@ -46,7 +45,7 @@ class Lost(NamedTuple):
 
     @property
     def reported(self) -> bool:
-        """Whether the evidence says that the records were acknowledged or may have been."""
+        """Whether the records were or may have been acknowledged."""
         return self.acknowledged or self.why not in ("", UNKNOWN)
 
 
@@ -76,14 +75,14 @@ class Partition:
         ]
 
     def batches(self, number: int) -> Iterator[tuple[int, int, int]]:
-        """Yield the first offset, last offset and epoch of each run of batches in this copy."""
+        """Yield the first offset, last offset and epoch of each range of batches in a copy."""
         for run in self.compared.runs:
             if run.same[number] >= 0:
                 yield run.first, run.last, run.epochs[number]
 
     def epochs(self, number: int) -> list[tuple[int, int]]:
-        """Return where epochs start in a copy: according to its batches or, if it has none, to its checkpoint.
-        Compaction may have removed all records of an epoch, so the checkpoint takes precedence for a compacted log.
+        """Return where epochs start in a copy, according to its batches or, if it has none, to its checkpoint. For a
+        compacted log, the checkpoint takes precedence, because compaction may have removed all records of an epoch.
         """
         entries = self.copies[number].epochs
         known = dict(entries) if self.compared.compacted else {}
@@ -94,10 +93,8 @@ class Partition:
 
     @cached_property
     def reference(self) -> int:
-        """The number of the copy with which the others are compared, or -1.
-
-        This is a copy of the leader's log made after the leader's election. If there is no leader, it is a copy from
-        the broker that is most likely to be elected.
+        """The number of the copy with which others are compared, or -1: a copy of the leader's log made after the
+        leader's election or, without a leader, a copy from the broker that is most likely to be elected.
         """
         now = self.now
         led = now["leader"] != NO_LEADER
@@ -113,7 +110,7 @@ class Partition:
     # What the leader lacks
 
     def lost(self) -> list[Lost]:
-        """Return the ranges that the reference lacks; adjacent ranges of an epoch are merged if one copy has both."""
+        """Return the ranges that the reference copy lacks, merging adjacent ranges of an epoch if a copy has both."""
         made: list[Lost] = []
         for one in (one for run in self.compared.runs if self.reference >= 0 for one in self._lacks(run)):
             last = made[-1] if made else one
@@ -141,19 +138,19 @@ class Partition:
                 one = one._replace(why=self._doubt(epoch, min(it for it, _ in epochs if it > epoch), have))
             known = max(self._committed(number) for number in have)
             if known > first:
-                why = f"they were acknowledged, since a high watermark was {known:,}"
+                why = f"they were acknowledged, because a high watermark was {known:,}"
                 yield one._replace(last=min(run.last, known - 1), acknowledged=True, why=why)
             if known <= run.last:
                 yield one._replace(first=max(first, known))
 
     def _committed(self, number: int) -> int:
-        """Return a copy's high watermark, or 0 if its log may have been truncated since it was stored."""
+        """Return a copy's high watermark, or 0 if the log may have been truncated since it was stored."""
         copy = self.copies[number]
         cut = copy.high_watermark > self.ends[number] or any(row["election"] in BAD for row in self.history)
         return copy.high_watermark if copy.stopped or not cut else 0
 
     def _doubt(self, epoch: int, by: int, have: list[int]) -> str:
-        """Return why records of an epoch may have been acknowledged although the leader of epoch `by` lacks them."""
+        """Return why records of an epoch that the leader of epoch `by` lacks may have been acknowledged."""
         if not all(one in self.elections for one in range(epoch, by + 1)):
             return UNKNOWN
         opened, leads = self.elections[epoch]["offset"], self.elections[by]
@@ -171,7 +168,7 @@ class Partition:
                 return f"{item['sort']} at offset {item['offset']:,}"
         between = {row["leader"] for row in self.history if epoch < row["leader_epoch"] < by} - {NO_LEADER, leader}
         if between <= owners and leader in {self.elections[epoch]["leader"], *owners}:
-            return f"broker {leader} had them, and every leader in between had them too"
+            return f"broker {leader} and every leader before it had them"
         return ""
 
     # texts
@@ -232,7 +229,6 @@ class Partition:
             expected = last + 1
 
     def _epoch_fault(self, number: int) -> str:
-        """Return where a copy's epoch checkpoint contradicts its batches; empty if it agrees or is outdated."""
         entries = self.copies[number].epochs
         for first, last, epoch in self.batches(number):
             if not entries or epoch > entries[-1][0] or self.compared.compacted:
@@ -246,14 +242,12 @@ class Partition:
     def notes(self) -> list[tuple[str, bool]]:
         made = [(note, "cannot be read" in note) for copy in self.copies for note in copy.notes]
         if not self.compared.whole:
-            made.append(("the copies differ in so many places that they were not read to the end", True))
+            made.append(("the copies differ in too many places to be read to their ends", True))
         for note in self.compared.notes:
             if not note["bytes"]:
                 made.append((f"{note['path']} is {note['what']}", True))
             elif note["at_end"] and not self.copies[note["copy"]].stopped:
-                made.append(
-                    (f"{note['path']}: the last {many(note['bytes'], 'byte')} do not form a complete batch", False)
-                )
+                made.append((f"{note['path']}: the last {many(note['bytes'], 'byte')} are an incomplete batch", False))
         for number, copy in enumerate(self.copies):
             epoch = max((epoch for _, _, epoch in self.batches(number)), default=-1)
             if copy.epochs and epoch > copy.epochs[-1][0]:
@@ -261,7 +255,10 @@ class Partition:
             if not copy.stopped and copy.high_watermark > self.ends[number]:
                 cut = f"{copy.path} ends at {self.ends[number]:,}, below its high watermark {copy.high_watermark:,}"
                 made.append(
-                    (f"{cut}: its end is missing, or its files were copied while the broker wrote to them", False)
+                    (
+                        f"{cut}: the log's end is missing, or its files were copied while the broker wrote to them",
+                        False,
+                    )
                 )
         made += [
             (f"{span(one.first, one.last)} of epoch {one.epoch}: {UNKNOWN}", True)

@@ -1,4 +1,4 @@
-"""Report of an audit: how much of the log was judged, the worst findings, and the histories that led to them."""
+"""Report of an audit: the judged part of the log, the worst findings, and the histories that led to them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 SHOWN = 1000
-"""Maximum number of findings in the report, worst first. `omitted` counts the others; the Parquet files contain all of
-them.
+"""Maximum number of findings in the report, worst first. `omitted` counts the other findings; the Parquet files contain
+all.
 """
 TOLD = 5
 GAPS = 3
 SEEMS = 10
-"""Logs from the same cluster differ only in a few offsets at their ends. If more than one in this many offsets differs,
-the logs come from different clusters.
+"""Logs are considered to be from different clusters if more than one in this many offsets differs, because logs from
+the same cluster differ only in a few offsets at their ends.
 """
 TOP = 10
 DAY = 86_400_000
@@ -224,12 +224,12 @@ def warnings_of(
     differ: dict[str, int],
     common: int,
 ) -> list[str]:
-    """Return warnings about parts that were not judged; raise UsageError if the logs come from different clusters."""
+    """Return warnings about parts of the log that were not judged; raise UsageError for logs of different clusters."""
     found = []
     if differ["count"] * SEEMS > common:
         raise UsageError(
             f"these logs seem to come from different clusters: they differ in {differ['count']:,} of the {common:,} "
-            "offsets that they share. Audit each one separately."
+            "offsets that they share. Audit each log separately."
         )
     unread = [note for note in notes if note["unread"]]
     if unread or counts["unjudged"]:
@@ -253,17 +253,15 @@ def warnings_of(
 
 STEP = "offset time leader leader_epoch replicas isr elr adding removing min_isr election why"
 BEFORE, AFTER = 8, 20
-"""Number of changes shown: the last ones up to the worst finding, then those that follow it. The latest change is
-always shown.
-"""
+"""Numbers of changes shown up to and after the worst finding. The latest change is always shown."""
 LOSING = ("removed-replica-elected", "late-min-isr-elected", "stale-elr-elected", "unclean-election")
-"""Kinds of elections after which some records may exist only on the previous leader."""
+"""Kinds of elections after which only the previous leader may have some records."""
 Told = dict[str, Any]
 
 
 def partition_story(steps: list[Told], found: list[Told], gaps: list[tuple[int, int]], end: tuple[int, int]) -> Told:
-    """Return a partition's history for the report. `steps` are its changes in order; `end` is the offset and time at
-    which the log ends.
+    """Return a partition's history for the report. `steps` are its changes in order; `end` is the offset and time of
+    the log's end.
     """
     advice = [one for item in found if item["sort"] in LOSING and (one := _advice(item, steps, end))]
     return {
@@ -286,24 +284,26 @@ def _advice(item: Told, steps: list[Told], end: tuple[int, int]) -> str:
         return ""
     who = f"Broker {former} was the leader before the election at offset {at:,} ({began})."
     if after and after[-1]["election"] == "deleted":
-        return f"{who} The topic was deleted at offset {after[-1]['offset']:,}, so there is nothing left to compare."
+        return f"{who} The topic was deleted at offset {after[-1]['offset']:,}, so there are no logs to compare."
     back = next((step for step in known if former in step["isr"]), None)
     if back is not None:
         return (
-            f"{who} It rejoined the ISR at offset {back['offset']:,} ({clock(back['time'])}), so its log is now that "
-            "of the new leader, and records that only it had are gone. Search its log for 'Truncating partition "
-            f"{name}' between {began} and {clock(back['time'])}, which gives the offset from which they are gone. "
-            "Resend those records from the producers, or from an earlier copy of its disk."
+            f"{who} That broker rejoined the ISR at offset {back['offset']:,} ({clock(back['time'])}), so it has "
+            f"truncated records that only it had. Search its log for 'Truncating partition {name}' between {began} "
+            f"and {clock(back['time'])}, which gives the offset from which records were removed. Resend those "
+            "records from the producers, or from an earlier copy of the broker's disk."
         )
     if known and former not in known[-1]["replicas"]:
         return (
-            f"{who} It has not been a replica since offset {_since(known, former):,}. Stop it before it deletes the "
-            f"directory (after a minute by default), or look for a directory {name}.*-delete on its disk, and copy it."
+            f"{who} It has not been a replica since offset {_since(known, former):,}. Stop the broker before "
+            f"it deletes the directory (after a minute by default), or look for a directory {name}.*-delete on its "
+            "disk, and copy that directory."
         )
     return (
-        f"{who} It has not rejoined the ISR by the end of the log (offset {end[0]:,}, {clock(end[1])}). If it is "
-        f"down, keep it down, and copy the directory {name} from its disk before it starts: it may have the only copy "
-        f"of the records. If it is running, search its log for 'Truncating partition {name}' since {began}."
+        f"{who} It has not rejoined the ISR by the end of the log (offset {end[0]:,}, {clock(end[1])}). If "
+        f"the broker is down, keep it down, and copy the directory {name} from its disk, which may have the only "
+        f"copy of the records. If the broker is running, search its log for 'Truncating partition {name}' since "
+        f"{began}."
     )
 
 

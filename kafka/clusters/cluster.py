@@ -1,5 +1,5 @@
 """A cluster on this machine: a controller and brokers, one process each, on 127.0.0.1 and in one directory. Each
-process has its own process group, and all of them end when this process ends.
+process has its own process group, and all processes end when Fencepost ends.
 """
 
 import json
@@ -24,10 +24,9 @@ from fencepost.model.language.errors import UsageError
 
 
 class Process:
-    """A process in its own group.
-
-    Ctrl-C then reaches only Fencepost, which can end the whole group. The process's standard input is a pipe that
-    Fencepost holds open: if Fencepost ends, even by SIGKILL, the pipe closes, and our programs end.
+    """A process in its own process group, so that Ctrl-C reaches only Fencepost, which can end the whole group. The
+    process's standard input is a pipe from Fencepost. If Fencepost ends, even by SIGKILL, the pipe closes, and the
+    process ends.
     """
 
     def __init__(self, command: Sequence[str], log: Path, *, answers: bool = False) -> None:
@@ -87,7 +86,7 @@ class Process:
 CONTROLLER = 100
 CLUSTER_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 ADVERTISED = 50
-"""Difference between a node's own port and its advertised port, on which the proxy listens."""
+"""Difference between a node's port and its advertised port, on which the proxy listens."""
 BEYOND = 1 << 16
 START_SECONDS = 90
 FORMAT_SECONDS = 60
@@ -112,7 +111,7 @@ class ClusterError(UsageError):
 
 @dataclass(frozen=True)
 class Shape:
-    """A cluster's brokers, its non-default settings, and whether messages go through the proxy."""
+    """A cluster's brokers and settings, and whether messages go through the proxy."""
 
     brokers: tuple[int, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -207,7 +206,7 @@ class Cluster:
         return None
 
     def fail_disk(self, node: int) -> None:
-        """Delete the node's disk on which new logs are created first, including all its contents."""
+        """Delete the node's disk on which new logs are created first."""
         shutil.rmtree(self._disks[node][0], ignore_errors=True)
 
     def replace_disk(self, node: int) -> None:
@@ -247,7 +246,7 @@ class Cluster:
             except OSError as error:
                 raise UsageError(
                     f"port {port} of 127.0.0.1 is used by another program. The cluster needs ports {min(ports)} to "
-                    f"{max(ports)}: write as `port=` the first of that many free ports."
+                    f"{max(ports)}: write the first of a range of free ports as `port=`."
                 ) from error
 
     def _format(self, *nodes: int) -> None:
@@ -278,8 +277,8 @@ class Cluster:
         self._file(node).write_text(text + more, encoding="utf-8")
 
     def _folders(self, node: int) -> list[Path]:
-        """Return the directories that serve as a node's disks. The last one contains the metadata log. A new log goes
-        to the directory with the fewest logs, the first one if several have equally few.
+        """Return a node's log directories. The last directory contains the metadata log. A new log is created in the
+        directory with the fewest logs or, if several have equally few, in the first of these.
         """
         names = (f"disk-{node}", f"data-{node}") if node in self.shape.disks else (f"data-{node}",)
         return [self.folder / name for name in names]
@@ -298,11 +297,11 @@ class Cluster:
 
 
 PATIENCE = 40.0
-"""Seconds after which the scenario stops waiting for an answer. The clients' own timeouts are shorter."""
+"""Timeout, in seconds, for an answer of the client process. The timeouts of Kafka's clients are shorter."""
 
 
 class Client:
-    """An admin client, producers and a consumer in one process, controlled by lines of JSON."""
+    """An admin client, producers and a consumer in one process, which is controlled by lines of JSON."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         self.topic = topic
@@ -331,7 +330,7 @@ class Client:
             self._process.asked.write(line.encode("ascii") + b"\n")
             self._process.asked.flush()
         except OSError as error:
-            raise ClusterError(f"the client process has ended with status {self._process.status}.") from error
+            raise ClusterError(f"the client process ended with status {self._process.status}.") from error
         with self._change:
             self._change.wait_for(
                 lambda: number in self._answers or self._garbage or not self._process.running, PATIENCE

@@ -1,4 +1,4 @@
-"""Everything that a cluster of one release needs: Kafka's jars and tools, our small programs, and fixes."""
+"""Everything that a cluster of one release needs: Kafka's jars and tools, Fencepost's client program, and fixes."""
 
 import os
 from collections.abc import Sequence
@@ -24,12 +24,12 @@ EDITS = Path(__file__).parent / "edits"
 LOGGING = SOURCES / "log4j2.xml"
 REPAIRS = Path(__file__).parent / "repairs"
 JAVASSIST = "3.30.2-GA"
-"""The library with which fixes edit class files, in the version that kafka-tools uses."""
+"""The library with which fixes edit class files, in the version of kafka-tools."""
 TOOLS_OF = {"4.4.0": "4.3.1"}
 """Releases for which Maven Central has no kafka-tools, with the release whose tools are used instead."""
 OLDEST = (3, 9)
 LOG4J = "2.25.3"
-"""Logging libraries that releases before 4.1 do not contain. They are needed only for compilation."""
+"""Version of the logging libraries, which the dependencies of releases before 4.1 do not include."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m")
 """Java options for a small heap and a fast start, because a scenario takes only about a minute."""
 
@@ -37,7 +37,7 @@ JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData
 @dataclass(frozen=True)
 class Kit:
     """A Kafka release with everything that its cluster needs. `first` is a directory with fixed classes, which take
-    precedence over Kafka's own.
+    precedence over Kafka's classes.
     """
 
     version: str
@@ -62,12 +62,12 @@ class Kit:
         return [tool("java"), *JAVA_OPTIONS, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", path, main, *words]
 
     def repaired(self, findings: Sequence[str], folder: Path) -> "Kit":
-        """Return this kit with fixes for these findings. The fixed classes are written to `folder`."""
+        """Return a kit with fixes for these findings. The fixed classes are written to `folder`."""
         done = run(self.java("fencepost.clusters.Repair", str(folder), *findings), 60, "the repair")
         if done.returncode != 0:
             said = "\n".join(done.stderr.splitlines()[:6])
             raise UsageError(
-                f"the fix for {' and '.join(findings)} does not fit Kafka {self.version}, in which the class is "
+                f"the fix for {' and '.join(findings)} does not fit Kafka {self.version}, whose class is "
                 f"different:\n{said}"
             )
         return replace(self, first=folder)
@@ -81,7 +81,6 @@ def kit(version: str | None, jars: Path | None = None) -> Kit:
 
 
 def _more(version: str, jars: Path) -> Path:
-    """Return a directory with the libraries for fixes and for logging; without the latter, Kafka logs nothing."""
     wanted = [("org.javassist", "javassist", JAVASSIST)]
     cores = sorted(jars.glob("log4j-core-*.jar"))
     number = cores[0].stem.removeprefix("log4j-core-") if cores else LOG4J

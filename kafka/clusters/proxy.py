@@ -1,4 +1,4 @@
-"""A TCP proxy that holds selected requests or answers until they are released, and changes nothing else.
+"""A TCP proxy that forwards messages unchanged, but holds selected requests or answers until they are released.
 
 Each message of Kafka's protocol starts with its length. In a request, the API key, the version, a correlation id and
 the client id follow. A server answers the requests on a connection in order.
@@ -15,12 +15,12 @@ from typing import Literal
 
 PRODUCE, FETCH, ALTER_PARTITION, HEARTBEAT, ASSIGN = 0, 1, 56, 63, 73
 MOST = 1 << 27
-"""A length that no Kafka message reaches. If a message is longer, the peer uses another protocol."""
+"""Maximum length of a message in bytes. The peer of a longer message does not use Kafka's protocol."""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """Requests for one API to `server`, from clients whose ids start with `client`, or the answers to such requests."""
+    """Requests for one API to `server` from clients whose ids start with `client`, or the answers to these requests."""
 
     server: int
     client: str
@@ -34,7 +34,7 @@ class Flow:
 
 @dataclass
 class Link:
-    """A connection, with the client id once it is known, and the APIs of unanswered requests."""
+    """A connection: the client's id, once it is known, and the APIs of unanswered requests."""
 
     server: int
     client: str = ""
@@ -42,7 +42,7 @@ class Link:
 
 
 class Proxy:
-    """A proxy that listens in place of servers, with one thread for each direction of a connection."""
+    """A proxy that listens instead of servers, with a thread for each direction of a connection."""
 
     def __init__(self) -> None:
         self._change = threading.Condition()

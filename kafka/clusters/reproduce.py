@@ -25,12 +25,12 @@ SCENARIOS: tuple[Scenario, ...] = tuple(
     )
 )
 PORT = 19200
-"""Default first port, below the range of ephemeral ports."""
+"""Default first port, which is below the range of ephemeral ports."""
 SECONDS = 170.0
-"""Time limit of a run, in seconds. On an idle machine, every run takes less than half of it."""
+"""Time limit of a run, in seconds. On an idle machine, every run takes less than half of this time."""
 TOPIC = "t"
 FIRST_ELR = (4, 0)
-"""The first release that supports eligible leader replicas. They are off by default there."""
+"""The first release that supports eligible leader replicas, which are off by default in it."""
 
 
 @dataclass(frozen=True)
@@ -92,14 +92,13 @@ class Report:
 
 
 def choose_repairs(scenario: Scenario, kit: Kit, some: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the fixes to apply: the named ones, or all fixes of the scenario. Raises UsageError for an unknown name,
-    or if the release already contains all fixes.
+    """Return the named fixes or, by default, all fixes of the scenario. Raise UsageError for an unknown name, or if the
+    release already contains all fixes.
     """
     offered = scenario.repairs(kit.number)
     if not offered:
         raise UsageError(
-            f"{scenario.name} has nothing to fix on Kafka {kit.version}, which already contains the fix. Use an older "
-            "release."
+            f"{scenario.name} needs no fix on Kafka {kit.version}, which already contains it. Use an older release."
         )
     for name in some:
         if name not in offered:
@@ -166,7 +165,7 @@ def _ending(report: Report) -> str:
     if report.out:
         return f"Broker {report.out[0]} cannot rejoin the cluster."
     if not report.acknowledged:
-        return "Every broker has rejoined the cluster; no records were written."
+        return "Every broker has rejoined the cluster; the scenario writes no records."
     counts = f"{len(report.acknowledged):,} acknowledged, {len(report.readable):,} readable"
     if not report.lost:
         late = " The partition had no leader although a complete replica was available." if report.leaderless else ""

@@ -13,7 +13,7 @@ Number = tuple[int, int]
 
 @dataclass(frozen=True)
 class Cause:
-    """A bug that can cause the harm, in releases from `since` to just before `repaired_in`."""
+    """A bug that can cause the harm, in releases from `since` until the one before `repaired_in`."""
 
     repair: str
     since: Number = (4, 0)
@@ -22,9 +22,8 @@ class Cause:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A finding on a cluster. `play` executes the steps; each of the `causes` is sufficient for the harm.
-
-    The harm is that an acknowledged record is lost, a broker cannot rejoin the cluster, or a partition has no leader
+    """The reproduction of a finding on a cluster. `play` executes the steps; each of the `causes` is sufficient for the
+    harm: either an acknowledged record is lost, a broker cannot rejoin the cluster, or a partition has no leader
     although a complete replica is available.
     """
 

@@ -1,4 +1,4 @@
-"""Steps of scenarios: operator actions, network delays, and observations. Each step is reported immediately."""
+"""Steps of scenarios: operators' actions, network delays, and observations, which are reported immediately."""
 
 import json
 import signal
@@ -17,7 +17,7 @@ def fetches(follower: int, of: int) -> Flow:
 
 
 def metadata(broker: int, way: Literal["requests", "answers"] = "requests") -> Flow:
-    """Return the fetches with which a broker gets the metadata log from the controller, without heartbeats."""
+    """Return the flow of fetches with which a broker reads the metadata log from the controller."""
     return Flow(CONTROLLER, f"raft-client-{broker}", FETCH, way)
 
 
@@ -42,7 +42,7 @@ class Line:
 
 @dataclass
 class Story:
-    """Lines so far. Each new line is passed to `hear` immediately."""
+    """The report's lines so far. Each new line is passed to `hear` immediately."""
 
     hear: Callable[[Line], None]
     lines: list[Line] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Story:
 
 
 WAIT = 60.0
-"""Seconds within which events must happen in any working cluster."""
+"""Timeout, in seconds, for events of a working cluster."""
 TOOL_SECONDS = 60
 STEP = 0.1
 OLD = tuple(f"old-{number}" for number in range(100))
@@ -71,7 +71,7 @@ class NotReached(Exception):  # noqa: N818 (no error: the verdict says that the 
 
 @dataclass(frozen=True)
 class Seen:
-    """A partition as an operator sees it. `leader` is -1 if the partition has no leader."""
+    """A partition as Kafka's tools describe it. `leader` is -1 if the partition has no leader."""
 
     leader: int
     replicas: list[int]
@@ -87,7 +87,7 @@ class Seen:
 
 
 class Stage:
-    """A cluster with one topic, and the actions on it. Every action is reported."""
+    """A cluster with one topic, and actions on them, each of which is reported."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class Stage:
         self, replicas: Sequence[int], min_isr: int | None, isr: Sequence[int] | None = None, **settings: str
     ) -> None:
         """Create or recreate the topic. The first replica is the leader; `min_isr` defaults to the cluster's setting.
-        `isr` lists the running replicas. It is given only if some replicas are down.
+        `isr` lists the running replicas, and is given only if some replicas are down.
         """
         given = {name.replace("_", "."): value for name, value in settings.items()}
         given |= {"min.insync.replicas": str(min_isr)} if min_isr else {}
@@ -146,7 +146,7 @@ class Stage:
         self._ask("configure", settings=named)
 
     def delete(self) -> None:
-        """Delete the topic. Records sent from now on belong to the next topic."""
+        """Delete the topic. Records that are sent later belong to the next topic."""
         self.story.tell(f"delete topic {self.client.topic}", "operator")
         self._ask("delete")
         self.client.sent.clear()
@@ -188,8 +188,8 @@ class Stage:
         self.wait_stopped(broker)
 
     def fail_disk(self, broker: int) -> None:
-        """Delete a broker's disk that contains the topic. The broker continues with its other disk; if it has only one,
-        it stops.
+        """Delete a broker's disk that contains the topic. The broker continues with its other disk, or stops if it has
+        only one.
         """
         self.story.tell(f"the disk of broker {broker} that contains the topic fails", "seen")
         self.cluster.fail_disk(broker)
@@ -235,7 +235,7 @@ class Stage:
     # The network
 
     def hold(self, flow: Flow) -> None:
-        """Hold a flow, and wait until a message is held, so that no earlier message is still in transit."""
+        """Hold a flow, and wait until a message is held; then no earlier message is in transit."""
         self.hold_next(flow)
         self.wait_held(flow)
 
@@ -292,7 +292,7 @@ class Stage:
         self.show_log(node, log, pattern, 1)
 
     def wait_copied(self, follower: int, leader: int) -> None:
-        """Wait until a follower has copied the leader's whole log and confirmed this with another fetch."""
+        """Wait until a follower has copied the leader's whole log and has sent another fetch."""
         topic = self.client.topic
 
         def same() -> bool:
@@ -326,7 +326,7 @@ class Stage:
 
     def finish(self, isr: Sequence[int]) -> None:
         """Release all flows, start the brokers that are down, and wait for this ISR and for all pending records."""
-        self.tell("All delays end, and all brokers run again.")
+        self.tell("All delays end, and all brokers are started.")
         self.cluster.proxy.release_all()
         if self._down:
             self.start(*sorted(self._down))

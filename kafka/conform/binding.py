@@ -22,12 +22,12 @@ from fencepost.model.language.machine import Machine
 
 FORMAT = 1
 PROTOCOL = "replication"
-"""The protocol whose changes can be compared and whose findings can be settled."""
+"""The protocol whose partition changes can be compared and whose findings can be decided."""
 
 
 @dataclass(frozen=True)
 class Binding:
-    """How a protocol runs on Kafka's classes: the driver, the execution of histories, and the mapping of states."""
+    """A protocol's binding to Kafka's classes: the driver, the execution of histories, and the mapping of states."""
 
     protocol: str
     harness: Harness
@@ -40,7 +40,7 @@ class Binding:
     not_driven: Mapping[str, str]
     limits: tuple[str, ...]
     ablation: Ablation
-    """How the guards are classified, and the rules to vary."""
+    """The classification of guards, and the rules to vary."""
 
     @property
     def machine(self) -> Machine:
@@ -50,12 +50,12 @@ class Binding:
         why = self.refuse(constants, version)
         if why:
             raise UsageError(
-                f"Kafka cannot be compared with these constants: {why}. Kafka's rules are fixed, so leave these "
-                "constants as the version sets them."
+                f"Kafka cannot be compared with these constants: {why}. Kafka's rules are fixed, so do not change "
+                "the constants that the version sets."
             )
 
     def as_built(self, version: str, constants: Constants) -> Constants:
-        """Return a trace's constants with the rules of this version; sizes and budgets stay the same."""
+        """Return a trace's constants with the rules of this version, but with the trace's sizes and budgets."""
         values = {name: int(value) for name, value in constants.values.items()}
         return self.machine.set_constants({**values, **self.rules(version)})
 

@@ -1,7 +1,7 @@
 """Comparison of two builds of Kafka: which methods differ, and the first history that ends differently.
 
-A history that executes no differing method cannot reveal a difference, so it is skipped. A difference is confirmed by
-running both builds side by side, and then shortened.
+A history that executes no differing method cannot reveal a difference, and is skipped. A difference is confirmed on
+both builds side by side, and its history is then shortened.
 """
 
 import json
@@ -38,10 +38,10 @@ COMPARE_SECONDS = 120
 FIGURE = "builds"
 WAYS = {"+": "always jumps", "-": "never jumps"}
 DID = "did"
-"""In a driver's answer, the key that says whether the command succeeded or why it failed."""
+"""The key of a driver's answer that says whether the command succeeded or why it failed."""
 RAFT = "org.apache.kafka.raft."
 PROFILE = "mixed"
-"""Limits for random histories: brokers, partitions and steps."""
+"""Limits for random histories: number of brokers, partitions and steps."""
 WRITTEN = 0.2
 """Seconds between two reports of executed methods from the agent."""
 
@@ -58,9 +58,9 @@ class ChangedMethod:
     only_a: tuple[str, ...] = ()
     only_b: tuple[str, ...] = ()
     code: bool = False
-    """Whether there is code to execute; abstract methods and fields have none."""
+    """Whether the member has code to execute; abstract methods and fields do not."""
     before: str = ""
-    """Key of the method in A, where a lambda may have another number; empty if A lacks the method."""
+    """Key of the method in build A, where a lambda may have another number; empty if A lacks the method."""
 
     @property
     def key(self) -> str:
@@ -98,7 +98,7 @@ class DepartsError(Exception):
 
 
 class Pair:
-    """Two drivers that receive the same commands. A is the first one."""
+    """Two drivers that receive the same commands; the first is build A."""
 
     def __init__(self, a: Driver, b: Driver) -> None:
         self.drivers = a, b
@@ -122,11 +122,9 @@ class Pair:
 
 @dataclass(frozen=True)
 class Departure:
-    """The first answer that differs between two builds.
-
-    It answers the last of `steps`, which the model may reject. `rows` lists the differences, each as part of the state,
-    value in A, and value in B. `model` says which side agrees with the model, `moved` lists guarantees that only one
-    side violates, and `lines` lists the driver's commands.
+    """The first answer that differs between two builds: the answer to the last of `steps`, which the model may reject.
+    `rows` lists the differences, each as part of the state, value in A, and value in B. `model` says which side agrees
+    with the model, `moved` lists guarantees that only one side violates, and `lines` lists the driver's commands.
     """
 
     constants: Any
@@ -182,7 +180,7 @@ class Side:
         return None
 
     def by_lines(self, history: History) -> Departure | None:
-        """Execute a history's recorded commands on both builds, which works even if A differs from the model."""
+        """Execute a history's recorded commands on both builds, even if A differs from the model."""
         self.pair.lines.clear()
         steps = tuple(map(self.step, history.steps))
         try:
@@ -265,9 +263,9 @@ class BuildsReport:
     executed: set[str] = field(default_factory=set)
     lines: set[str] = field(default_factory=set)
     unseen: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """If the builds agree: by executed method, the lines that differ and that no history executes."""
+    """If the builds agree: by executed method, the differing lines that no history executes."""
     one_way: list[dict[str, Any]] = field(default_factory=list)
-    """If the builds agree: conditional jumps that always took the same branch, in lines that differ."""
+    """If the builds agree: conditional jumps in differing lines that always took the same branch."""
     driven: set[str] = field(default_factory=set)
     """Classes with at least one method that a history executes."""
     histories: int = 0
@@ -295,7 +293,7 @@ class BuildsReport:
 
     @property
     def verdict(self) -> str:
-        """`differs` if a difference is confirmed, otherwise `not-exercised` if changed code never ran, or `same`."""
+        """`differs` if a difference is confirmed, `not-exercised` if changed code never ran, otherwise `same`."""
         if self.departure is not None or self.drawn.get("differs"):
             return "differs"
         missing = self.missed or self.unseen or self.one_way or self.unconfirmed
@@ -337,11 +335,11 @@ class BuildsReport:
         for item in first[:SHOWN]:
             yield f"  {item.shown}"
         if len(first) > SHOWN:
-            yield f"  and {len(first) - SHOWN:,} more that histories execute"
+            yield f"  and {len(first) - SHOWN:,} more methods that histories execute"
         if self.methods:
             yield (
-                f"{self.relevant:,} of {count_histories(self.histories)} execute one of them; {self.played:,} were "
-                f"executed on B in {seconds(round(1000 * self.seconds))}"
+                f"{self.relevant:,} of {count_histories(self.histories)} execute a method that differs; "
+                f"{self.played:,} were executed on B in {seconds(round(1000 * self.seconds))}"
             )
         if self.departure is not None:
             yield from self._departed(self.departure)
@@ -375,14 +373,19 @@ class BuildsReport:
                 f"reports {named} as not exercised"
             )
         elif self.methods:
-            yield ("this comparison has not been measured on planted changes, so finding no difference proves little")
+            yield (
+                "this comparison has not been measured on planted changes, so a result without differences proves "
+                "little"
+            )
         if self.unconfirmed:
             yield (
                 f"{count_histories(self.unconfirmed)} ended differently on B, but not when both builds executed them "
                 "side by side: neither confirmed nor refuted"
             )
         if not self.complete:
-            yield "time ran out before all histories were created and executed: run this again to continue"
+            yield (
+                "the time limit ended the run before all histories were created and executed: run it again to continue"
+            )
 
     def _departed(self, found: Departure) -> Iterator[str]:
         last = "the model refuses the last step" if found.refused else "the builds differ after the last step"
@@ -397,9 +400,9 @@ class BuildsReport:
 
 
 def _drawn_lines(drawn: dict[str, Any]) -> Iterator[str]:
-    yield f"{count_histories(drawn['histories'])} drawn at random (profile {drawn['profile']})"
+    yield f"{count_histories(drawn['histories'])} were drawn at random (profile {drawn['profile']})"
     if drawn.get("differs"):
-        yield f"  the builds differ in the one with seed {drawn['seed']}, after {many(len(drawn['steps']), 'step')}"
+        yield f"  the builds differ in the history with seed {drawn['seed']}, after {many(len(drawn['steps']), 'step')}"
         for number, step in enumerate(drawn["steps"], 1):
             yield f"  {number}  {step}"
         for side in "ab":
@@ -443,7 +446,7 @@ def compare_builds(
 
 class Drawer(Fuzzer):
     def drawn(self, seed: int) -> tuple[str, ...]:
-        """Choose a random history; return its digest and its last state."""
+        """Execute a random history; return its digest and its last state."""
         try:
             found = list(self.histories(PROFILE, seed, 1))
         except FailedError as error:
@@ -452,7 +455,7 @@ class Drawer(Fuzzer):
         return *kinds, next(item.digest for item in reversed(found) if not isinstance(item, Alarm))
 
     def told(self, script: Script) -> list[tuple[str, str]]:
-        """Replay a script; return each step with the state after it, and how the history ends."""
+        """Replay a script; return each step with the state after it, and the end of the history."""
         try:
             found = self._answered(f"replay {script.line()}")
         except FailedError as error:
@@ -523,9 +526,6 @@ def _lines_of(methods: list[ChangedMethod], side: str) -> dict[str, str]:
 def _look_at_lines(
     report: BuildsReport, histories: list[History], order: list[int], end: float | None, conditions: set[str]
 ) -> None:
-    """Execute histories on A until all its differing lines, and both branches of their conditions, have run. Add to the
-    report the lines that never ran and the conditions that took only one branch; `conditions` are B's conditions.
-    """
     lines = {f"{item.before}:{line}" for item in report.methods if item.key in report.executed for line in item.lines_a}
     seen: set[str] = set()
     with Player(report.a, _lines_of(report.methods, "a").values(), report.a) as player:
@@ -546,8 +546,8 @@ def _look_at_lines(
 
 
 def _one_way(report: BuildsReport, sides: dict[str, tuple[set[str], set[str]]]) -> Iterator[dict[str, Any]]:
-    """Yield the conditions that took at most one branch on both sides. Conditions on lines that never ran are omitted,
-    because those lines are reported.
+    """Yield the conditions that took at most one branch on both builds, except on lines that are reported as never
+    executed.
     """
     keys = {item.before: item.key for item in report.methods}
     found: dict[tuple[str, str, str], list[str]] = {}
@@ -572,7 +572,7 @@ def _place_in_code(condition: str) -> tuple[str, int, int]:
 
 
 def _play(report: BuildsReport, histories: list[History], done: Executed, order: list[int], end: float | None) -> None:
-    """Execute histories on B until one ends differently than on A; confirm the difference on both, and shorten it."""
+    """Execute histories on B until one ends differently than on A; confirm and shorten the difference."""
     keys = {item.key for item in report.methods}
     with Player(report.b, _lines_of(report.methods, "b").values(), report.a) as player, ExitStack() as stack:
         pair: Pair | None = None
@@ -594,7 +594,7 @@ def _play(report: BuildsReport, histories: list[History], done: Executed, order:
 
 
 def alike(release: Release) -> Release:
-    """Return a release whose driver iterates over maps in the same order in every process, as the histories require."""
+    """Return a release whose driver iterates over maps in a fixed order, as the histories require."""
     return replace(release, options=(*release.options, *FLAGS))
 
 
@@ -606,7 +606,7 @@ def confirm(bound: Binding, a: Release, pair: Pair, history: History) -> Departu
 
 
 def write_trace(report: BuildsReport, folder: Path) -> None:
-    """Write the history after which two builds differ as a trace; omit a last step that the model does not allow."""
+    """Write the history after which two builds differ as a trace, without a last step that the model rejects."""
     found = report.departure
     if found is None:
         return

@@ -1,10 +1,8 @@
-"""Changes of a partition, computed both by the model and by PartitionChangeBuilder on every reachable image.
-
-The images are those of a whole state graph; epochs do not distinguish images. Every change that a controller could make
-is applied to each image: a broker is fenced, is unfenced, or registers after a crash; the leader requests any ISR of
-active members; the preferred leader is elected; an operator requests any set of replicas, or cancels. The results must
-agree on the leader, ISR, ELR, last known leader, replicas, and both lists of the reassignment, and on how much the two
-epochs increase.
+"""Changes of a partition, computed both by the model and by PartitionChangeBuilder on every image of a state graph.
+Images that differ only in epochs count once. Every change that a controller could make is applied to each image: a
+broker is fenced, is unfenced, or registers after a crash; the leader requests any ISR of active members; the preferred
+leader is elected; an operator requests any set of replicas, or cancels a reassignment. The results must agree on the
+leader, ISR, ELR, last known leader, replicas, and both lists of the reassignment, and on the increase of both epochs.
 """
 
 import time
@@ -36,12 +34,12 @@ SIZES = read_sizes(
     "brokers=3 movable=3 reassignments=1 cancels=1 fences=2 crashes=1 shrinks=0 min_isr=2 "
     "unclean_election=1 max_records=0 metadata_lag=1",
 )
-"""Constants for images to compare: one set with operators and fencing, one with crashes and unclean elections."""
+"""Two sets of constants whose images are compared: operators and fencing, and crashes and unclean elections."""
 ELR_TURNED_OFF = read_sizes(
     "brokers=3 movable=3 elr_disables=1 reassignments=1 cancels=1 fences=2 crashes=0 shrinks=0 min_isr=2 "
     "max_records=0 metadata_lag=1"
 )
-"""Constants for images in which ELR is off but was not cleared. Only some versions allow this."""
+"""Constants for images in which ELR is off but was not cleared, as some versions allow."""
 MOST_STATES = 2_000_000
 BATCH = 500
 KEPT = 20
@@ -56,7 +54,7 @@ class ChangeKind(IntEnum):
 
 
 class Partition(NamedTuple):
-    """The controller's view of a partition. Sets of brokers are bit masks; epochs are relative to the current ones."""
+    """The controller's state of a partition. Sets of brokers are bit masks; epochs are relative to current epochs."""
 
     leader: int
     leader_epoch: int
@@ -90,7 +88,7 @@ class RequestedChange(NamedTuple):
 
 @dataclass(frozen=True)
 class ChangeDifference:
-    """A change with different results. The result of a rejected change is None."""
+    """A change with different results. A rejected change has no result (None)."""
 
     image: Image
     change: RequestedChange
@@ -105,7 +103,7 @@ class ImagesCompared:
     images: int
     changes: int = 0
     idle: int = 0
-    """Number of reassignments to the current replicas. The model does not include such reassignments."""
+    """Number of reassignments to the current replicas, which the model does not include."""
     departures: list[ChangeDifference] = field(default_factory=list)
     different: int = 0
 
@@ -131,7 +129,10 @@ class ChangesReport:
                 f"{item.different:,} differ"
             )
             if item.idle:
-                yield f"{item.idle:,} of them request the current replicas, which the model does not include"
+                yield (
+                    f"{item.idle:,} of the differing changes request the current replicas, which the model does not "
+                    "include"
+                )
             for one in item.departures[:PRINTED]:
                 yield f"  {one.change.what.name.lower()} of {one.image}, {one.change}"
                 yield f"    {one.model} in the model, {one.kafka} in Kafka"
@@ -301,6 +302,6 @@ def _compare(driver: Driver, model: ChangeModel, states: int, reached: list[Imag
 
 
 def _is_idle(image: Image, change: RequestedChange, model: Partition | None, kafka: Partition | None) -> bool:
-    """Return whether an operator requests the current replicas, for which `mapping.LIMITS` explains the difference."""
+    """Return whether an operator requests the current replicas, a limit of the model (see `mapping.LIMITS`)."""
     idle = change.what is ChangeKind.REASSIGN and model is None
     return idle and kafka is not None and kafka.replicas == image.partition.replicas

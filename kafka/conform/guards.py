@@ -1,12 +1,13 @@
-"""Tests of the comparison: variants of the model with a check removed or a rule changed, and forbidden steps.
+"""Tests of the comparison with Kafka: variants of the model with a check removed or a rule changed, and forbidden
+steps.
 
 A variant without a check allows a step that Kafka rejects; in a variant with another rule, a step ends in another
-state. Kafka is brought to the nearest state in which variant and model differ, and executes the step. The result must
-be the model's, not the variant's.
+state. Kafka is brought to the nearest state in which both differ, and executes the step; the result must be the
+model's.
 
 Forbidden steps are tried in states of the model without `normalize`, which would answer requests before they are
-handled. Only steps that are blocked by Kafka's checks alone are tried: no attempt is possible if a process is down, a
-message does not exist, or a budget is spent.
+handled. Only steps that are blocked by Kafka's checks alone are tried, not steps of a stopped process, without their
+message, or beyond a budget.
 """
 
 import random
@@ -29,7 +30,7 @@ from fencepost.model.language.constants import Constants
 
 MOST_STATES = 150_000
 SHOWN = 8
-"""Maximum number of forbidden steps in the summary. The JSON contains all of them."""
+"""Maximum number of forbidden steps in the summary. The JSON output contains all of them."""
 MOST_TRIES = 4
 
 
@@ -49,7 +50,7 @@ class Sight(StrEnum):
 
 @dataclass
 class VariantRow:
-    """A variant and the attempts to detect it. `where` names the location of the check in Kafka, or the rule."""
+    """A variant and the attempts to detect it. `where` is the location of the check in Kafka, or the rule."""
 
     variant: Variant
     where: str
@@ -72,7 +73,7 @@ class VariantRow:
 
     @property
     def is_well(self) -> bool:
-        """Whether the variant was detected, or the stated reason why it cannot be detected is true."""
+        """Whether the variant was detected, or cannot be detected for the stated reason."""
         return self.is_noticed or (self.sight is Sight.NOWHERE and bool(self.why))
 
     def data(self) -> dict[str, Any]:
@@ -126,7 +127,7 @@ def _show_value(value: object) -> str:
 
 
 class VariantTrials:
-    """Attempts to detect variants on one release, with one set of constants after another."""
+    """Attempts to detect variants on a release, with several sets of constants."""
 
     def __init__(
         self, bound: Binding, release: Release, base: Constants, tell: Callable[[str], None] = lambda _: None
@@ -205,7 +206,7 @@ def _counted(found: Counter[tuple[str, str]], name: str) -> list[dict[str, Any]]
 
 
 def groups(bound: Binding) -> list[Variant]:
-    """For each action, return the model without Kafka's checks for that action."""
+    """Return, for each action, the model without Kafka's checks for that action."""
     found: dict[str, Variant] = {}
     for guard in guards(bound.machine):
         if not guard.part and bound.ablation.whose(guard) is Whose.KAFKA:
@@ -225,7 +226,7 @@ def try_refusals(
     tell: Callable[[str], None] = lambda _: None,
     grounds: Iterable[Sizes] | None = None,
 ) -> Refusals:
-    """Try about `number` forbidden steps per set of constants, chosen at random and evenly among the actions."""
+    """Try about `number` random forbidden steps per set of constants, distributed evenly over the actions."""
     found = Refusals()
     variants = groups(bound)
     chance = random.Random(seed)  # noqa: S311 (no secret)
@@ -293,7 +294,7 @@ class GuardsReport:
             if row.shown is not None and not row.is_well:
                 yield f"    {row.shown.answer}, after {' / '.join(row.shown.steps)}"
         if self.refusals is not None:
-            yield f"{self.refusals.tries:,} steps that the model refuses were tried"
+            yield f"{self.refusals.tries:,} steps that the model rejects were tried"
             for (action, answer), times in sorted(self.refusals.answers.items()):
                 yield f"  {action}: {answer} ({times:,})"
             for item in self.refusals.forbidden[:SHOWN]:

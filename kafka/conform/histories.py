@@ -1,4 +1,4 @@
-"""Histories from the state graph, random walks and traces, executed in parallel on Kafka's classes and compared."""
+"""Comparison of Kafka with the model by histories: walks of the state graph, random walks, and traces."""
 
 import tempfile
 import threading
@@ -29,14 +29,14 @@ from fencepost.model.language.records import Key
 
 Found = TypeVar("Found")
 MOST_STATES = 50_000
-"""Maximum number of states in a state graph. The plain semantics explores it."""
+"""Maximum number of states in a state graph that is explored by the interpreter."""
 SHOWN = 8
 DEPTH = 40
 
 
 @dataclass(frozen=True)
 class HistoriesPlan:
-    """Histories to execute for at most `seconds`: a path cover of the state graph, or `walks` random walks."""
+    """Histories to execute for at most `seconds`: walks that cover the state graph, or `walks` random walks."""
 
     constants: Constants
     walks: int = 0
@@ -88,15 +88,15 @@ def conform_trace(bound: Binding, release: Release, path: Path) -> "HistoriesRep
     if trace.removed is not None or not trace.normalize:
         raise UsageError(
             f"{path} is a history of a modified model (without a guard, or without `normalize`): use a trace of the "
-            "unmodified one."
+            "unmodified model."
         )
     plain = Interpreter(trace.protocol.machine, constants)
     initial = plain.initial_states()[0]
     history = transitions(plain, initial, trace.steps)
     if history is None:
         raise UsageError(
-            f"{path} contains a step that the model refuses under Kafka's rules, so Kafka should refuse it too. Use a "
-            "trace that was found with the constants of a version."
+            f"{path} contains a step that the model rejects under Kafka's rules, so Kafka should reject it too. Use "
+            "a trace that was found with the constants of a version."
         )
     outcome = Run(bound, release, constants, 1).execute([history])
     prop, states = trace.prop, [initial, *(item.after for item in history)]
@@ -135,10 +135,9 @@ MOST_KINDS = 20
 
 @dataclass
 class HistoriesOutcome:
-    """The outcome of a run. `taken` contains 64-bit hashes of the (state, step) pairs that were executed and compared.
-
-    In a million pairs, the probability of a collision is below one in ten million. Only numbers are hashed, so hashes
-    from several runs can be combined.
+    """The outcome of a run. `taken` contains 64-bit hashes of the pairs of state and step that were executed and
+    compared. With a million pairs, the probability of a collision is below one in ten million. Only numbers are hashed,
+    so hashes from several runs can be combined.
     """
 
     tally: Tally = field(default_factory=Tally)
@@ -155,8 +154,8 @@ class HistoriesOutcome:
 
 
 class Run:
-    """Histories of one protocol with the same constants, executed by several drivers in parallel. Each driver is a
-    process with its own cluster. A thread of this process sends it commands.
+    """Histories of a protocol with one set of constants, executed by several drivers in parallel. Each driver is a
+    process with its own cluster; a thread of this process sends commands to it.
     """
 
     def __init__(
@@ -243,7 +242,7 @@ class Run:
 
 
 def fewest(found: Found, steps_of: Callable[[Found], Sequence[Any]], attempt: Callable[[Any], Found | None]) -> Found:
-    """Return the finding without unneeded steps; the last step is kept. `attempt` executes steps and returns the
+    """Return the finding without unnecessary steps; the last step is kept. `attempt` executes steps and returns the
     finding, or None if the result differs.
     """
     place, kept = 0, 0
@@ -275,7 +274,7 @@ def transitions(plain: Interpreter, initial: Key, steps: Iterable[Step]) -> list
 
 @dataclass
 class HistoriesReport:
-    """The result of a run. `transitions` is the number of transitions in the state graph, or 0 without one."""
+    """The result of a run. `transitions` is the number of transitions in the state graph, or 0 for random walks."""
 
     bound: Binding
     release: Release

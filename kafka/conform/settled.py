@@ -1,4 +1,4 @@
-"""Verdicts on findings for a release: the history of each archived trace is executed on Kafka's classes."""
+"""Verdicts on findings for a release, from the execution of archived traces on Kafka's classes."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,13 +20,13 @@ ELECTS = "controller_elects_preferred"
 
 class TraceVerdict(StrEnum):
     CONFIRMED = "confirmed"
-    """Every step on Kafka had the model's result, and the property is violated at the end."""
+    """Every step on Kafka had the model's result, and the property is violated after the last step."""
     REFUTED = "refuted"
-    """Kafka executed a step differently, or the property holds at the end of the history."""
+    """Kafka executed a step differently, or the property holds after the last step."""
     NOT_DRIVEN = "not driven"
-    """The history needs something that the driver or the release does not have."""
+    """The history needs a feature that the driver or the release does not have."""
     DEPARTS = "departs"
-    """Kafka and the model differ before the end."""
+    """Kafka and the model differ before the last step."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def _not_driven(driver: Driver, trace: Trace) -> str:
     if trace.constants.values["any_preferred"] and any(
         step.action.name == ELECTS and step.args[0] != 0 for step in trace.steps
     ):
-        return "an operator reorders the replicas, but the driver always prefers broker 0"
+        return "an operator changes the preferred replica, but the driver always prefers broker 0"
     missing = [step.action.name for step in trace.steps if step.action.name not in ACTIONS]
     return f"{missing[0].replace('_', '-')}: {NOT_DRIVEN[missing[0]]}" if missing else ""
 
@@ -77,12 +77,12 @@ def _refused(execution: Execution, history: list[Transition], at: Key, step: Ste
     plain = execution.plain
     told = f"step {len(history) + 1}, {step.action.label}"
     if not can_be_tried(REPLICATION.ablation, plain, at, step):
-        return Settled(TraceVerdict.REFUTED, f"{told}: something that it needs does not exist at this point")
+        return Settled(TraceVerdict.REFUTED, f"{told}: a message or process that the step needs does not exist")
     found = try_step(REPLICATION.ablation, execution, Chance(tuple(history), at, step, None, None))
     if found is None:
         return Settled(TraceVerdict.NOT_DRIVEN, execution.why)
     if found.did == "untried":
-        return Settled(TraceVerdict.REFUTED, f"{told}: something that it needs does not exist at this point")
+        return Settled(TraceVerdict.REFUTED, f"{told}: a message or process that the step needs does not exist")
     return Settled(TraceVerdict.REFUTED if found.like_model else TraceVerdict.DEPARTS, f"{told}: {found.answer}")
 
 

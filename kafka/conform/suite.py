@@ -1,10 +1,9 @@
-"""Histories for comparing builds of Kafka, created once per release line, and their execution on a build.
-
-They consist of walks that cover every transition of a small state graph; random walks with each set of constants for
-ablation, which together use every budget of the model; longer walks with the budgets of brokers, messages and operators
-combined; and steps that Kafka's checks reject: the nearest ones for each check and rule, and random ones. Histories are
-stored as the driver's commands, so builds execute them without the model. Each reply is a digest, and an agent records
-which methods of Kafka were executed.
+"""Histories for comparing builds of Kafka, created once per release line, and their execution on a build. There are
+walks that cover every transition of a small state graph; random walks with each set of constants for ablation, which
+together use every budget of the model; longer walks with the budgets of brokers, messages and operators combined; and
+steps that Kafka's checks reject, which are either the nearest for a check or rule, or random. Histories are stored as
+the driver's commands, so builds execute them without the model. Each reply is a digest, and a Java agent records which
+methods of Kafka were executed.
 """
 
 import gzip
@@ -53,17 +52,17 @@ WIDE = read_sizes(
     "brokers=3 elr=0 unclean_election=1 max_records=2 metadata_lag=5 crashes=2 clean_stops=1 fences=2 shrinks=1 "
     "lags=1 elections=1 max_leader_epoch=6",
 )
-"""Constants of the longer walks. Late answers and log directories occur only in ablation's walks."""
+"""Constants of the longer walks. Late answers and log directories occur only in the walks for ablation."""
 WIDE_WALKS = 250
 MOST = 20_000
-"""Number of states per set of constants that are searched for steps that Kafka rejects."""
+"""Maximum number of states per set of constants to search for steps that Kafka rejects."""
 PART = 1_000
 TRIES = 3
 REFUSALS = 5
 
 
 class History(NamedTuple):
-    """Steps of the model by name, and the driver's commands. With `tries`, the model does not allow the last step."""
+    """The names of a history's steps, and the driver's commands. If `tries`, the model rejects the last step."""
 
     ground: int
     tries: bool
@@ -91,8 +90,8 @@ def grounds(bound: Binding, model: str) -> list[Constants]:
 
 
 def suite(bound: Binding, release: Release, tell: Callable[[str], None], until: float | None = None) -> list[History]:
-    """Return the histories of a release line, which are cached. On first use, this release executes them. After the
-    time `until`, the remaining sets of constants are left for the next call.
+    """Return the histories of a release line from the cache, to which they are added on first use by executing this
+    release. After the time `until`, the remaining sets of constants are left for the next call.
     """
     known = (EDITION, release.model, release.classes.name, *texts(bound.machine, ()), *ends(bound.machine, ()))
     stem = f"suite-{hashlib.sha256(repr(known).encode()).hexdigest()[:16]}"
@@ -100,7 +99,7 @@ def suite(bound: Binding, release: Release, tell: Callable[[str], None], until: 
     paths = [cache_folder() / "kafka" / release.version / f"{stem}-{place}.json.gz" for place in range(len(every))]
     missing = [place for place, path in enumerate(paths) if not path.is_file()]
     if missing:
-        tell(f"creating the histories for {release.model}, which takes some minutes and happens only once")
+        tell(f"creating the histories for {release.model}, once, in some minutes")
         with Driver(release) as driver:
             for place in missing:
                 if place and until is not None and time.monotonic() > until:
@@ -137,7 +136,7 @@ def _tuples(item: Any) -> Any:
 def _made(
     bound: Binding, driver: Driver, constants: Constants, place: int, found: Counter[str], *, wide: bool
 ) -> Iterator[History]:
-    """Yield the histories for one set of constants; `found` counts those for each check and rule."""
+    """Yield the histories for one set of constants; `found` counts histories per check and rule."""
     plain = Interpreter(bound.machine, constants)
     graph = state_graph(plain, MOST) if place == 0 else None
     drawn = walks(plain, WIDE_WALKS if wide else WALKS, DEPTH, 1)
@@ -152,7 +151,7 @@ def _made(
 def _tried(
     bound: Binding, ground: Ground, place: int, found: Counter[str]
 ) -> Iterator[tuple[tuple[Transition, ...], Step]]:
-    """Yield the steps on which the model and a variant disagree, each with a history that leads to it."""
+    """Yield the steps on which the model and a variant disagree, each as the end of a history."""
     for row in variant_rows(bound, ground.constants):
         if found[row.variant.name] < TRIES:
             for variant in {replace(row.variant, others=()), row.variant}:
@@ -191,10 +190,9 @@ class Executed:
 
 
 class Player(Driver):
-    """A build that executes histories and records which of its methods run: all, or only the `chosen` ones.
-
-    A chosen method may be followed by a tab and the lines to record. `conditions` names both branches of each
-    conditional jump in those lines, for the methods that were loaded.
+    """A build that executes histories and records which of its methods run, limited to `chosen` methods if given. A
+    chosen method may be followed by a tab and the lines to record. `conditions` names both branches of each conditional
+    jump in these lines, for methods of loaded classes.
     """
 
     def __init__(self, release: Release, chosen: Iterable[str] | None = None, compiled: Release | None = None) -> None:
@@ -232,7 +230,7 @@ def javassist() -> Path:
 
 
 def tools(release: Release) -> tuple[Path, Path]:
-    """Return the directories of our programs for inspecting classes, and of the library that these programs need."""
+    """Return the directories of the programs that inspect classes, and of the library that these programs need."""
     library = javassist()
     return compile_driver(release.version, release.jars, (HERE / "loop", SOURCES), library), library
 
@@ -240,7 +238,7 @@ def tools(release: Release) -> tuple[Path, Path]:
 def seen_by_agent(
     release: Release, folder: Path, chosen: Iterable[str] | None, compiled: Release | None = None
 ) -> dict[str, Any]:
-    """Return a release whose methods report their execution, using programs `compiled` for another release."""
+    """Return a release whose methods report their execution to an agent `compiled` for another release."""
     ours, library = tools(compiled or release)
     with zipfile.ZipFile(folder / "agent.jar", "w") as jar:
         jar.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\nPremain-Class: fencepost.conform.Agent\n")
@@ -273,7 +271,7 @@ def executed(release: Release, histories: list[History], tell: Callable[[str], N
     done = _executed(tuple(paths))
     if not any(done.methods.values()):
         raise UsageError(
-            f"no method of Kafka {release.version} in {release.jars} was executed: are these Kafka's jars?"
+            f"no method of Kafka {release.version} in {release.jars} was executed: check that these are Kafka's jars."
         )
     return done
 

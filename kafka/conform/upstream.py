@@ -1,11 +1,11 @@
 """Conversion of a trace to a test for Kafka's own test suite.
 
-A leader's steps become calls of `Partition` in the style of PartitionTest, or the controller's steps become calls of
-its managers in the style of ReplicationControlManagerTest. If the history follows the rules of another protocol or a
-variant, the test checks the first step for which Kafka's rules give another result, and expects Kafka's result: it
-passes on a release and fails with the change. If the history follows Kafka's rules, the test expects the first result
-that a fix changes: it fails on a release and passes with the fix. If no fix changes anything, the test expects the
-result of a release.
+A leader's steps become calls of `Partition`, as in PartitionTest, or the controller's steps become calls of its
+managers, as in ReplicationControlManagerTest. If the history follows the rules of another protocol or a variant, the
+test checks the first step for which Kafka's rules give another result, and expects Kafka's result: the test passes on a
+release and fails with the change. If the history follows Kafka's rules, the test expects the first result that a fix
+changes: the test fails on a release and passes with the fix. If no fix changes a result, the test expects a release's
+result.
 """
 
 import re
@@ -39,11 +39,11 @@ REPAIRS: dict[str, tuple[str, int]] = {
     "hyp-14": ("stale_elr_elects", 0),
 }
 BEYOND = ("leader_handles_late_fetch", "leader_learns_change_refused")
-"""Steps of a current or former leader for which the template has no call."""
+"""Actions of a current or former leader for which the template has no call."""
 DIRECTORIES = ("log_directory", "disk_is", "controller_marks_directory", "controller_assigns_directory")
 """Prefixes of the actions on log directories, which no template can call."""
 GRANTS = "controller_applies_alter_partition"
-"""A step whose rejection is always visible, because a granted request increases the partition epoch."""
+"""An action whose rejection is always visible, because a granted request increases the partition epoch."""
 BROKER_EPOCH = 100
 """The broker epoch that represents the model's broker epoch 0."""
 CONTROLLER = -1
@@ -52,10 +52,9 @@ INDENT = " " * 8
 
 @dataclass(frozen=True)
 class Decision:
-    """The check of a test: the number of steps before it, whose state is checked, and the expected model state.
-
-    `who` is the broker whose `Partition` is called, or CONTROLLER. `says` states when the test fails. If `is_refused`,
-    the last step must leave the partition epoch unchanged.
+    """The check of a test: the number of steps before it, the node whose state is checked, and the expected model
+    state. `who` is the broker whose `Partition` is called, or CONTROLLER. `says` states when the test fails. If
+    `is_refused`, the last step must not change the partition epoch.
     """
 
     length: int
@@ -67,7 +66,7 @@ class Decision:
 
 
 def kafka_test(trace: Trace, name: str = "", release: tuple[str, Path] | None = None) -> str:
-    """Return a Java class with one test for a release (version and directory of jars; default: the latest)."""
+    """Return a Java class with one test for a release, by default the latest."""
     if not _is_ours(trace.protocol.machine):
         raise UsageError(
             f"the trace's protocol is {trace.protocol.name!r}, but only {PROTOCOL!r} and its variants are mapped to "
@@ -106,7 +105,7 @@ def _comment(text: str) -> str:
 
 
 def _is_ours(machine: Machine | None) -> bool:
-    """Return whether this is the machine of the replication protocol, or of a variant with the same state."""
+    """Return whether a machine is that of the replication protocol or of a variant with the same state."""
     ours = REPLICATION.machine
     while machine is not None and machine is not ours:
         machine = machine.base if (machine.state, machine.constants) == (ours.state, ours.constants) else None
@@ -138,7 +137,7 @@ def _path(plain: Interpreter, steps: Iterable[Step]) -> list[Transition]:
 
 
 def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]:
-    """Return the rules for the history, either Kafka's or the trace's, and what to check."""
+    """Return the rules of the history, either Kafka's or the trace's, and the check."""
     machine, values = REPLICATION.machine, {name: int(value) for name, value in constants.values.items()}
     plain, theirs = Interpreter(machine, constants, normalize=trace.normalize), trace.interpreter()
     steps = _ours(trace)
@@ -172,15 +171,15 @@ def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]
         return theirs, Decision(*found, says, is_refused=is_refused)
     if len(taken) < len(trace.steps):
         raise UsageError(
-            f"under Kafka's rules, the model refuses {trace.steps[len(taken)].action.label}, and before this step "
-            "neither a leader nor the controller differs, so this history cannot become a test."
+            f"under Kafka's rules, the model rejects {trace.steps[len(taken)].action.label}, and no leader's or "
+            "controller's state differs before this step, so this history cannot become a test."
         )
     last = _last_change(plain, taken)
     if last is None:
         raise UsageError(
-            "no step of the history changes the visible state of the controller or a leader: there is nothing to test."
+            "no step of the history changes the visible state of the controller or a leader, so no test is possible."
         )
-    return plain, Decision(*last, "The test shows the behaviour of a release in this history. No known fix changes it.")
+    return plain, Decision(*last, "The test shows a release's behaviour, which no known fix changes.")
 
 
 def _decides(kafka: Interpreter, values: dict[str, int], steps: list[Step], taken: list[Transition]) -> bool:
@@ -201,7 +200,7 @@ def _shown(state: Any, who: int) -> tuple[Any, ...]:
 
 
 def _apart(one: Any, two: Any) -> int | None:
-    """Return the leader whose state differs between two states, or CONTROLLER; None if no test can see a difference."""
+    """Return the leader that differs between two states, or CONTROLLER; None if no test can detect a difference."""
     for broker, (a, b) in enumerate(zip(one.replica, two.replica, strict=True)):
         if (a.isr or b.isr) and _shown(one, broker) != _shown(two, broker):
             return broker
@@ -210,7 +209,7 @@ def _apart(one: Any, two: Any) -> int | None:
 
 def _first_apart(plain: Interpreter, path: list[Transition], says: list[Transition]) -> tuple[int, int, Any] | None:
     """Return (step, who, expected state) for the first step after which `path` visibly differs from `says`. If `says`
-    ends earlier, it does not allow the next step, and its state stays the same.
+    ends earlier, its rules reject the next step, and its state stays the same.
     """
     stays = plain.initial_states()[0]
     for length, (one, two) in enumerate(zip_longest(path, says), 1):
@@ -237,14 +236,14 @@ def _last_change(plain: Interpreter, path: list[Transition]) -> tuple[int, int, 
 
 
 class _Calls:
-    """Calls of one leader's `Partition`. The model renumbers epochs after each step, but here they only increase."""
+    """Calls of one leader's `Partition`. The model renumbers epochs after steps; the test's epochs only increase."""
 
     def __init__(self, plain: Interpreter, leader: int) -> None:
         self.plain, self.leader = plain, leader
         self.leader_epoch = self.partition_epoch = 0
 
     def lines(self, path: list[Transition], found: Decision) -> Iterator[str]:
-        """Yield the test's statements: calls for the leader's steps, and comments for all others."""
+        """Yield the test's statements: calls for the leader's steps, and comments for all other steps."""
         at = self.plain.initial_states()[0]
         start = self.plain.schema.restore(at)
         for broker, epoch in enumerate(_image(start, self.leader).broker_epoch):
@@ -304,7 +303,7 @@ class _Calls:
 
 
 class _ControllerCalls:
-    """Calls of the controller's managers. Epochs are relative to the current ones."""
+    """Calls of the controller's managers. Epochs are relative to the current epochs."""
 
     def __init__(self, plain: Interpreter) -> None:
         self.plain = plain

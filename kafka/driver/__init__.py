@@ -1,1 +1,1 @@
-"""Shared parts of all comparisons: Kafka's releases and jars, the Java process, and step-by-step execution."""
+"""Parts that all comparisons share: Kafka's releases and jars, the Java process, and the execution of histories."""

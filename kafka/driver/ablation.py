@@ -17,15 +17,15 @@ from fencepost.model.language.records import Key
 
 class Whose(StrEnum):
     KAFKA = "kafka"
-    """A check in Kafka. Steps that it blocks can be tried, and Kafka must reject them or do nothing."""
+    """A check in Kafka. Steps that the check blocks can be tried, and Kafka must reject them or do nothing."""
     PHYSICAL = "physical"
-    """A physical condition: a process that is down cannot act, and a message that does not exist cannot be handled."""
+    """A physical condition: a stopped process cannot act, and a message that does not exist cannot be handled."""
     BOUND = "bound"
     """A restriction only of the model: a budget, a size, a step without effect, or an action that is not exercised."""
 
 
 class Check(NamedTuple):
-    """A check in Kafka: its location, and the error that it returns. An empty error means that nothing happens."""
+    """A check in Kafka: its location, and the error that it returns; empty if the check blocks without an error."""
 
     where: str
     answers: tuple[str, ...] = ()
@@ -42,26 +42,26 @@ class Ablation:
     kafkas: Mapping[Place, Check] = field(default_factory=dict)
     physical: Mapping[str, tuple[Place | str, ...]] = field(default_factory=dict)
     bounds: Mapping[str, tuple[Place | str, ...]]
-    """Guards by explanation. A pattern matches conditions in any action."""
+    """Bounds by explanation. A pattern matches conditions in any action."""
     not_driven: Mapping[str, str]
     rules: tuple[str, ...]
     unseen: Callable[[Constants], Mapping[str, str]]
-    """Why the effect of varying a rule is invisible, by `constant` or `constant=value`."""
+    """Reasons why varying a rule has no visible effect, by `constant` or `constant=value`."""
     shadowed: Callable[[Constants], Mapping[Place, str]] = lambda _: {}
-    """Checks that never block a step on their own, and why."""
+    """Checks that never block a step on their own, with the reason."""
     needs: Mapping[str, Callable[..., bool]] = field(default_factory=dict)
-    """Physical conditions in guards that are otherwise checks in Kafka. While one is false, no step is tried."""
+    """Physical conditions in guards that are otherwise checks in Kafka; if a condition is false, no step is tried."""
     grounds: Callable[[Constants], tuple[Sizes, ...]]
     """Sets of constants with which a variant is tried, in order, until it is detected."""
     compared: Callable[[Interpreter, Key], object]
     answers: Mapping[str, int] = field(default_factory=dict)
     """Actions that handle a message from a bag, with the path of the bag in the state."""
     has_room: Callable[[Any, Constants], bool] = lambda *_: True
-    """Whether Kafka must execute a step that the model blocks only for lack of capacity."""
+    """Whether Kafka must execute a step that the model blocks only because its capacity is exhausted."""
     lost: tuple[Sizes, ...] = ()
     conditions: Mapping[str, Mapping[str, Callable[..., bool]]] = field(default_factory=dict)
-    """The parts of combined checks and rules, by guard condition or `constant=value`. For each part, a predicate on the
-    state and the arguments says whether the part alone blocks the step.
+    """The parts of combined checks and rules, by guard condition or `constant=value`. A predicate on state and
+    arguments says whether the part alone blocks the step.
     """
     values: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
@@ -73,12 +73,12 @@ class Ablation:
                     yield name, value
 
     def why_unseen(self, name: str, constants: Constants) -> str:
-        """Return why varying a rule, given as `constant=value`, has no visible effect; empty if it must have one."""
+        """Return why varying a rule has no visible effect; empty if it must have a visible effect."""
         known = self.unseen(constants)
         return known.get(name.partition("=")[0]) or known.get(name, "")
 
     def refused(self, at: Key, step: Step) -> tuple[Key, ...]:
-        """Return Kafka's possible states after a rejected step. A message without effect may have been consumed."""
+        """Return Kafka's possible states after a rejected step; a message without effect may have been consumed."""
         place = self.answers.get(step.action.name)
         if place is None:
             return (at,)
@@ -97,9 +97,9 @@ class Ablation:
                 found.append(whose)
         if len(found) != 1:
             raise UsageError(
-                f"the guard `{guard.name}` ({guard.condition}) is not classified. Add it to the protocol's guards.py: "
-                "to KAFKAS if Kafka refuses the step, to PHYSICAL if the step is physically impossible, or to BOUNDS "
-                "if only the model refuses it."
+                f"the guard `{guard.name}` ({guard.condition}) is not classified. Add the guard to the protocol's "
+                "guards.py: to KAFKAS if Kafka rejects the step, to PHYSICAL if the step is physically impossible, "
+                "or to BOUNDS if only the model rejects the step."
             )
         return found[0]
 
@@ -115,6 +115,6 @@ def rules_as_built(machine: Machine, version: str, names: tuple[str, ...]) -> di
 
 
 def set_otherwise(c: Constants, rules: Mapping[str, int]) -> str | None:
-    """Return which constant differs from Kafka or the driver, or None."""
+    """Return a constant that differs from Kafka or the driver, or None."""
     other = next((item for item in rules.items() if int(c.values[item[0]]) != item[1]), None)
     return other and f"{other[0]}={other[1]} differs from Kafka or the driver"

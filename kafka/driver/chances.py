@@ -1,8 +1,8 @@
-"""Opportunities to distinguish a variant from the model: the nearest states in which a check or rule matters.
+"""Steps that distinguish a variant from the model, in the nearest states in which a check or rule has an effect.
 
 The model is searched without `normalize`, which would answer requests before they are handled. A step is tried on Kafka
-only at the end of a history, because even a rejected step may change when a follower was last caught up, or the
-contents of a purgatory.
+only at the end of a history, because even a rejected step may change a follower's last caught-up time or the contents
+of a purgatory.
 """
 
 import random
@@ -29,12 +29,12 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 LOOKED_AT = 60
-"""Maximum number of states that are searched for the nearest differences. Some differences are invisible in Kafka."""
+"""Maximum number of states to search for the nearest differences, some of which are invisible in Kafka."""
 CONDITIONED = 2_000
 DRAWN = 30
-"""Maximum number of random states per blocked step. In some of them, the process that takes the step is down."""
+"""Maximum number of random states per blocked step, in some of which the process that takes the step is down."""
 HIDDEN = 400
-"""Maximum number of state pairs to follow from an invisible difference until it becomes visible."""
+"""Maximum number of pairs of states to follow from an invisible difference until the difference becomes visible."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Variant:
     constant: str = ""
     value: int = 0
     alone: Callable[..., bool] | None = None
-    """Return whether this condition alone blocks a step in a state."""
+    """Return whether the removed condition alone blocks a step in a state."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Ground:
         """Interpreters without the other guards of a variant."""
 
     def chances(self, variant: Variant, most: int) -> list[Chance]:
-        """Return the nearest steps on which the variant and the model disagree, from different actions if possible."""
+        """Return the nearest steps on which variant and model disagree, of different actions if possible."""
         other = self._other(variant)
         if other is None:
             return []
@@ -144,7 +144,7 @@ class Ground:
         return Interpreter(self.machine, constants, normalize=False, bounded=True)
 
     def _states(self, variant: Variant) -> Iterator[int]:
-        """Yield states whose successors differ: first the nearest ones, then some at all depths."""
+        """Yield states whose successors differ: first the nearest states, then some at all depths."""
         found = self._differing(variant)
         if variant.alone is not None:  # most of these states differ because of another condition
             yield from found[:CONDITIONED]
@@ -204,7 +204,7 @@ class Ground:
         return not {self._compared(item) for item in one} & {self._compared(item) for item in other}
 
     def _later(self, hidden: Chance, other: Interpreter) -> Iterator[Chance]:
-        """Yield the first visible difference after an invisible one, if it is near."""
+        """Yield the first visible difference after an invisible difference, if it is near."""
         assert hidden.model is not None
         assert hidden.variant is not None
         first = self.plain.apply(hidden.at, hidden.step)
@@ -249,7 +249,7 @@ class Ground:
 @dataclass(frozen=True)
 class Trial:
     """Kafka's reaction to a step: `did` is done, refused or untried, `why` is the error, and `answer` describes both.
-    `like_model` says whether the model allows the resulting state, `like_variant` says whether the variant does.
+    `like_model` and `like_variant` say whether the model and the variant allow the resulting state.
     """
 
     did: str
@@ -295,8 +295,8 @@ def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial 
 def _as_the_model(
     execution: Execution, chance: Chance, nothing: tuple[Key, ...], same: list[Key], others: list[Transition]
 ) -> tuple[bool, str]:
-    """Return whether Kafka did something that the model allows, and what Kafka did. If the model does not allow the
-    step, Kafka may do nothing, give the event a different outcome, or execute another step.
+    """Return whether Kafka's reaction is allowed by the model, and the reaction. If the model does not allow the step,
+    Kafka may do nothing, give the event a different outcome, or execute another step.
     """
     if chance.model is not None:
         return _fits(execution, chance.model), "done"

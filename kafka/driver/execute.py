@@ -25,7 +25,7 @@ class Act:
 
 
 class SetAsideError(Exception):
-    """Error for a step after which Kafka continues in a way that a named limit of the model excludes."""
+    """Error for a step after which Kafka's behaviour is outside the model because of a named limit."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Difference:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The action and the field that differs, for any broker. Differences of the same kind are reported once."""
+        """The action and the field that differs, without the broker. Differences of the same kind are reported once."""
         return self.action, re.sub(r"[0-9]+", "", self.rows[0][0])
 
 
@@ -70,11 +70,11 @@ class Tally:
 
 
 class Execution(ABC):
-    """A Java process with Kafka's classes that follows a model. Subclasses define commands and observations."""
+    """A Java process with Kafka's classes that executes histories. Subclasses define commands and observations."""
 
     acts: Mapping[str, Act]
     asides: tuple[str, ...] = ()
-    """Reasons why Kafka rejects a step that the model allows. The limits explain them."""
+    """Reasons why Kafka rejects a step that the model allows, which the model's limits explain."""
     leaving: Collection[str] = ()
     """Actions that may leave late messages behind."""
     late: tuple[tuple[int, str, str], ...] = ()
@@ -89,7 +89,7 @@ class Execution(ABC):
 
     @abstractmethod
     def look(self) -> Any:
-        """Return an empty view, which has `take`, `key` and `contradictions`."""
+        """Return an empty view of Kafka's state, which has `take`, `key` and `contradictions`."""
 
     @abstractmethod
     def reset(self) -> str:
@@ -105,7 +105,7 @@ class Execution(ABC):
                 self.ask(f"{drops} {number}")
 
     def ignore(self, transition: Transition) -> None:  # noqa: B027 (nothing, usually)
-        """Deliver messages that the model omits because their receiver ignores them."""
+        """Deliver messages that are not in the model, because their receiver ignores them."""
 
     def begin(self, initial: Key) -> Difference | None:
         self.seen = self.look()
@@ -164,7 +164,7 @@ class Execution(ABC):
         return found
 
     def followed(self) -> None:  # noqa: B027 (nothing, usually)
-        """Do nothing. Subclasses override this method, which is called after Kafka has reached the state `at`."""
+        """Handle that Kafka has reached the state `at`; by default, do nothing."""
 
     def compare(self, steps: tuple[Step, ...], expected: Key) -> Difference | None:
         told = self.seen.contradictions()
@@ -174,7 +174,7 @@ class Execution(ABC):
         return self.differs(steps, *self.projected(expected))
 
     def projected(self, expected: Key) -> tuple[Key, Key]:
-        """Return a model state, and the same fields as read from Kafka. Both must be equal."""
+        """Return the compared fields of a model state, and these fields as read from Kafka."""
         return expected, self.seen.key(expected)
 
     def differs(self, steps: tuple[Step, ...], expected: Key, found: Key) -> Difference | None:

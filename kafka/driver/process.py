@@ -17,16 +17,16 @@ from fencepost.kafka.driver.releases import Artifact, Release, fetch_jars, pom, 
 from fencepost.model.language.errors import UsageError
 
 PATIENCE = 60.0
-"""Seconds after which the driver's answer is considered missing."""
+"""Timeout, in seconds, for an answer of the driver."""
 SLICE = 1.0
-"""Seconds per wait. If a run is suspended by Ctrl-Z, only one such wait is lost, not the entire timeout."""
+"""Seconds per wait. If Ctrl-Z suspends a run, only one wait of the timeout elapses."""
 CLOSING = 20.0
-"""Seconds within which a process must exit; during this time, JaCoCo's agent writes its file."""
+"""Seconds within which a process must exit, including the time in which JaCoCo's agent writes its file."""
 MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 (only the parent of a private folder; checkpoint files slow disks down)
 
 
 class DriverError(UsageError):
-    """An error of the process: it died, hung, or gave an invalid answer."""
+    """Error for a process that died, hung, or gave an invalid answer."""
 
 
 class FailedError(DriverError):
@@ -133,7 +133,7 @@ class Driver:
                 self._failed = True
                 raise FailedError(
                     f"the driver for Kafka {self.release.version} did not answer {asked!r} within "
-                    f"{self.patience:g} s; it was ended.",
+                    f"{self.patience:g} s; the driver was ended.",
                     f"does not answer within {self.patience:g} s",
                 )
         line, _, self._rest = self._rest.partition(b"\n")
@@ -202,7 +202,7 @@ class ClassLines:
 
 
 class LineCoverage:
-    """JaCoCo's agent for several drivers, each of which writes its executed lines to its own file."""
+    """JaCoCo's agent for several drivers, each of which records its executed lines in its own file."""
 
     def __init__(self, release: Release, folder: Path) -> None:
         needed = [Artifact("org.jacoco", f"org.jacoco.{name}", JACOCO, kind) for name, kind in JARS.items()]

@@ -88,8 +88,8 @@ def java_version() -> int:
 
 
 def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of jars as `jars=`") -> Path:
-    """Return a folder with the jars of a Maven project. Maven downloads them the first time. `instead` says what users
-    without Maven can do.
+    """Return a folder with the jars of a Maven project, which Maven downloads the first time. `instead` is the advice
+    for users without Maven.
     """
     if jars.is_dir():
         return jars
@@ -162,22 +162,22 @@ RELEASES: dict[str, str] = {
     "3.9.2": "kafka-3.9", "4.0.2": "kafka-4.0", "4.1.2": "kafka-4.1", "4.2.1": "kafka-4.2", "4.3.1": "kafka-4.3",
     "4.4.0": "kafka-4.4",
 }  # fmt: skip
-"""Supported releases, each with its version of the model. Other patch releases of these lines work too."""
+"""Supported releases, each with its version of the model. Other patch releases of their lines work too."""
 PATCHES = {item.name.removeprefix("kafka-"): item.name for item in MACHINE.patches()}
 """Releases whose rules differ from those of their release line."""
 HERE = Path(__file__).parent
 KAFKA = HERE.parent
 COMPILER_SECONDS = 120
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx1g", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
-"""JVM options. They disable the optimizing compiler, which pays off only after about a hundred thousand steps."""
+"""JVM options that disable the optimizing compiler, which pays off only after about a hundred thousand steps."""
 NAMED = re.compile(r"\b(?:org\.apache\.kafka|kafka)(?:\.[a-z][a-z0-9]*)+\.([A-Z]\w*)")
 MARKED = re.compile(r"// ((?:(?:until|since) \d+\.\d+ ?)+)$")
 
 
 @dataclass(frozen=True)
 class Harness:
-    """A driver of some of Kafka's classes: supported releases with their model versions, sources, and main class.
-    `tests` is the Kafka artifact whose test jar the driver needs, if any.
+    """A driver of some of Kafka's classes: supported releases with their versions of the model, sources, and main
+    class. `tests` is the Kafka artifact whose test jar the driver needs, if any.
     """
 
     releases: Mapping[str, str]
@@ -187,8 +187,8 @@ class Harness:
     patches: Mapping[str, str] = field(default_factory=dict)
 
     def model_of(self, version: str) -> str:
-        """Return a release's version of the model: its own version, its line's version, or the previous line's version.
-        A build without a number gets the latest version, and a release older than all lines gets the earliest one.
+        """Return a release's version of the model: that of the release, of its line, or of the previous line. A build
+        without a release number gets the latest version, and a release older than all lines gets the earliest version.
         """
         if version in self.patches:
             return self.patches[version]
@@ -200,7 +200,7 @@ class Harness:
 
 
 def line_of(version: str) -> tuple[int, int]:
-    """Return the first two parts of a release number; very large numbers for builds such as trunk."""
+    """Return the first two parts of a release number, or very large numbers for builds such as trunk."""
     numbers = re.match(r"(\d+)\.(\d+)", version)
     return (int(numbers[1]), int(numbers[2])) if numbers else (99, 0)
 
@@ -259,7 +259,8 @@ def locate_release(version: str | None, jars: Path | None = None, harness: Harne
     told = version_of(jars)
     if version is not None and told != version:
         raise UsageError(
-            f"`kafka=` was given {version}, but the jars in {jars} are Kafka {told}: write {told} or leave it out."
+            f"`kafka=` was given {version}, but the jars in {jars} are Kafka {told}: write {told} or leave out "
+            "`kafka=`."
         )
     model = harness.model_of(told)
     unknown = f"the driver does not support the line of Kafka {told}, which is compared with the model's {model}."
@@ -267,7 +268,7 @@ def locate_release(version: str | None, jars: Path | None = None, harness: Harne
 
 
 def with_tests(version: str, jars: Path, harness: Harness) -> tuple[Path, ...]:
-    """Return a folder with the driver's test jar, downloaded the first time; empty if the jars contain it."""
+    """Return a folder with the driver's test jar, which is downloaded the first time; empty if the jars contain it."""
     name = harness.tests
     if not name or list(jars.glob(f"{name}-*-test.jar")):
         return ()
@@ -290,16 +291,21 @@ def version_of(folder: Path) -> str:
     found = sorted(folder.glob("kafka-clients-*.jar"))
     if len(found) != 1:
         raise UsageError(
-            f"{folder} contains {len(found)} jars kafka-clients-*.jar; exactly one is needed to know Kafka's version."
+            f"{folder} contains {len(found)} jars named kafka-clients-*.jar; exactly one is needed to find Kafka's "
+            "version."
         )
     try:
         with zipfile.ZipFile(found[0]) as jar:
             text = jar.read("kafka/kafka-version.properties").decode("utf-8", "replace")
     except (zipfile.BadZipFile, KeyError, OSError) as error:
-        raise UsageError(f"{found[0]} cannot be read as a jar of Kafka ({error}): fetch or build it again.") from error
+        raise UsageError(
+            f"{found[0]} cannot be read as a jar of Kafka ({error}): download or build it again."
+        ) from error
     told = re.search(r"^version=(\S+)", text, re.MULTILINE)
     if told is None:
-        raise UsageError(f"{found[0]} contains no version in kafka/kafka-version.properties: fetch or build it again.")
+        raise UsageError(
+            f"{found[0]} contains no version in kafka/kafka-version.properties: download or build it again."
+        )
     return told[1]
 
 
@@ -312,8 +318,8 @@ def fetch_kafka(version: str) -> Path:
 
 
 def compile_driver(version: str, jars: Path, folders: Iterable[Path], *more: Path) -> Path:
-    """Return a folder with the driver's classes for these jars, which are compiled once. `folders` contain the sources,
-    `more` are additional folders of jars.
+    """Return a folder with the driver's classes, compiled once for these jars. `folders` contain the sources; `more`
+    contains additional folders of jars.
     """
     sources = {source.relative_to(folder): source for folder in folders for source in sorted(folder.rglob("*.java"))}
     known, digest = classes_in(jars), hashlib.sha256()
@@ -351,7 +357,7 @@ def select_lines(text: str, version: str) -> str:
     """Return the driver's source without the lines for other releases.
 
     A line that ends in `// until 4.1` is for 4.1 and earlier, one that ends in `// since 4.3` is for 4.3 and later, and
-    one that ends in `// since 3.8 until 3.9` is for the releases in between, both included.
+    one that ends in `// since 3.8 until 3.9` is for 3.8 to 3.9.
     """
     release = line_of(version)
     kept = []
@@ -370,7 +376,9 @@ def classes_in(folder: Path) -> dict[str, set[str]]:
             with zipfile.ZipFile(path) as jar:
                 names = jar.namelist()
         except (zipfile.BadZipFile, OSError) as error:
-            raise UsageError(f"{path} cannot be read as a jar of Kafka ({error}): fetch or build it again.") from error
+            raise UsageError(
+                f"{path} cannot be read as a jar of Kafka ({error}): download or build it again."
+            ) from error
         for name in names:
             package, _, simple = name.removesuffix(".class").rpartition("/")
             if name.endswith(".class") and "$" not in simple:
@@ -379,7 +387,7 @@ def classes_in(folder: Path) -> dict[str, set[str]]:
 
 
 def adapt_classes(text: str, classes: Mapping[str, set[str]]) -> str:
-    """Return the source with each class of Kafka in its package; ambiguous names stay unchanged."""
+    """Return the source with each Kafka class in its package in the jars; ambiguous names stay unchanged."""
 
     def place(named: re.Match[str]) -> str:
         simple = named[1]

@@ -1,4 +1,4 @@
-"""Walks of the model: random ones, and walks that together cover every transition of a state graph."""
+"""Walks of the model: random walks, and walks that together cover every transition of a state graph."""
 
 import random
 from collections import deque
@@ -29,10 +29,10 @@ def state_graph(plain: Interpreter, most: int) -> "nx.MultiDiGraph[Key] | None":
 
 
 class Cover:
-    """Walks from the initial state that cover every edge, generated one after another. Their number is not minimal.
-
-    A walk prefers uncovered edges and otherwise heads for the nearest one. A component is done when every edge in it
-    and in its successors is covered. Components form no cycles, so this can be decided by counting.
+    """Walks from the initial state that cover every edge, generated one after another; their number is not minimal. A
+    walk takes an uncovered edge or, otherwise, the path to the nearest one. A strongly connected component is done once
+    every edge in it and in its successors is covered. Components form no cycles, so uncovered edges are counted per
+    component.
     """
 
     def __init__(self, graph: "nx.MultiDiGraph[Key]") -> None:
@@ -68,7 +68,7 @@ class Cover:
             yield walk
 
     def _way(self, start: Key) -> list[tuple[Key, Key, int]]:
-        """Return a path to the nearest uncovered edge; if all of them are far away, to one in another component."""
+        """Return a path to the nearest uncovered edge; if none is near, to an uncovered edge in another component."""
         came: dict[Key, tuple[Key, Key, int] | None] = {start: None}
         waiting = deque([start])
         away = None

@@ -1,1 +1,1 @@
-"""Random histories of Kafka's own classes, without a model: drawn, judged, shortened and identified."""
+"""Random histories of Kafka's own classes, which are judged without a model, shortened, and identified."""

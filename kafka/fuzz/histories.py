@@ -1,5 +1,5 @@
-"""Random histories on Kafka's classes: drawn in one Java process, saved as scripts, and attributed to the fix that
-prevents them.
+"""Random histories on Kafka's classes, drawn in a Java process, saved as scripts, and attributed to the fix that
+prevents their violation.
 """
 
 import os
@@ -24,37 +24,37 @@ PROFILES = {
     "mixed": "each seed uses one of the other profiles",
     "disks": "a directory fails, is removed from log.dirs or replaced with an empty one",
     "crashes": "a process crashes and loses what was not flushed",
-    "operators": "reassignments, elections, deleted records, recreated topics, changes of min ISR; nothing loses data",
+    "operators": "reassignments, elections, deleted records, recreated topics, changes of min ISR; no fault loses data",
     "all": "failed disks, crashes and operators combined",
 }
 REPAIRS = (
     *("hyp-16", "hyp-17", "hyp-12", "hyp-18", "hyp-13", "hyp-3", "hyp-10", "hyp-11", "hyp-14", "hyp-1", "hyp-21"),
     *("reassigned-twice", "hyp-24", "hyp-25", "hyp-26", "moved-empty", "hidden-checkpoint"),
 )
-"""Findings that are fixed by editing Kafka's classes, most frequent first."""
+"""Findings that are fixed by edits to Kafka's classes, most frequent first."""
 SWITCHES = {
     "late-epoch-flush": "-Dfencepost.flush-at-once=true",
     "hyp-11": "-Dfencepost.settings-first=true",
     "failed-while-moved": "-Dfencepost.revert-moves=true",
 }
-"""Findings that are fixed by replacing a class of the driver. For example, a late flush of a deleted log's epoch cache
-may empty the cache of a new log with the same name.
+"""Findings that are fixed by replacing a class of the driver, such as a late flush of a deleted log's epoch cache,
+which may empty the cache of a new log with the same name.
 """
 TOGETHER = 2
 """Number of fixes that are tried together if no single fix prevents a violation."""
 FLAGS = ("-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2")
-"""A JVM option that makes identity hashes, and so the iteration order of maps, the same in every process."""
+"""A JVM option that makes identity hashes, and thus the iteration order of maps, the same in every process."""
 PATIENCE = 600.0
-"""Seconds after which a history is considered stuck: a process that shares its processor may need a minute to start."""
+"""Seconds after which a history counts as stuck; on a busy machine, a process may need a minute to start."""
 LONG = ("-XX:TieredStopAtLevel=4",)
-"""A JVM option that enables the optimizing compiler, which pays off after a few thousand histories."""
+"""A JVM option that enables the optimizing compiler, which is worthwhile after a few thousand histories."""
 REPAIRED_IN = {
     "3.7.1": "KAFKA-16814", "3.8.0": "KAFKA-15665", "4.0.1": "KAFKA-19383", "4.0.2": "KAFKA-19571",
     "4.1.0": "KAFKA-18106", "4.1.2": "KAFKA-19571",
 }  # fmt: skip
 HEAD = "fencepost fuzz 1"
 DIGESTED = 31
-"""Factor by which the digest of a run grows with each history, as in `Fuzz.java`."""
+"""Factor by which a run's digest is multiplied for each history, as in `Fuzz.java`."""
 
 
 class Step(NamedTuple):
@@ -83,7 +83,7 @@ class Script:
             text = read_named(path).decode()
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
-            raise UsageError(f"{path} cannot be read: {why}. Name a file that `output=` has written.") from error
+            raise UsageError(f"{path} cannot be read: {why}. Name a file that was written with `output=`.") from error
         return cls.parse(text, path)
 
     @classmethod
@@ -99,7 +99,8 @@ class Script:
         if not wellformed:
             raise UsageError(
                 f"{where} is not a history of `fencepost fuzz`: its first line is {head[:40]!r}, or a later line is "
-                f"not a step. Write {HEAD!r}, then the sizes, then one step per line, as `output=` does."
+                f"not a step. Write {HEAD!r}, then the sizes, then one step per line, as in files that `output=` "
+                "writes."
             )
         return cls(rest[0], tuple(rest[1:]))
 
@@ -144,7 +145,7 @@ WORDS = {
     "produce": "a client writes to partition {1} on broker {0}, with acks=all",
     "fetch": "broker {0} fetches from broker {1}", "send": "broker {0} sends a fetch to broker {1}",
     "reread": "broker {1} sends the bytes of its answer to broker {0} after a delay",
-    "retry": "a client resends its last write to partition {1}, to broker {0}, with the same sequence",
+    "retry": "a client resends its last write to partition {1} to broker {0}, with the same sequence number",
     "move": "an operator moves the replica of partition {1} on broker {0} to directory d{2}",
     "copy": "broker {0} copies replicas between its directories", "fail-over": "another controller becomes active",
     "serve": "a pending fetch reaches its leader", "follow": "broker {0} handles the answer of broker {1}",
@@ -183,7 +184,7 @@ def words(step: str) -> str:
 
 
 class Progress(NamedTuple):
-    """The progress of a run: `digest` covers all states of all histories; `taken` counts the latest steps."""
+    """The progress of a run: `digest` covers all states of all histories; `taken` counts recent steps."""
 
     histories: int
     steps: int
@@ -203,7 +204,7 @@ class Fuzzer(Driver):
         super().__init__(release, patience)
 
     def histories(self, profile: str, first: int, count: int, seconds: float = 0) -> Iterator[Alarm | Progress]:
-        """Draw histories with seeds from `first` on; yield each alarm and, from time to time, the progress."""
+        """Execute random histories with seeds from `first` on; yield each alarm and, regularly, the progress."""
         line = f"run {profile} {first} {count} {seconds}"
         told = self._answered(line)
         while True:
@@ -236,7 +237,7 @@ class Repaired:
     _running: dict[tuple[str, ...], Fuzzer | None] = field(default_factory=dict)
     _later: dict[str, Fuzzer] = field(default_factory=dict)
     _latest: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Findings that explain the latest violation of each kind."""
+    """Findings that explained the latest violations of each kind."""
 
     def __enter__(self) -> Self:
         self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fencepost-repairs-")))
@@ -262,10 +263,9 @@ class Repaired:
         return self._running[repairs]
 
     def explained(self, alarm: Alarm) -> tuple[tuple[str, ...] | None, Alarm]:
-        """Return the findings that explain a violation, or None; and the alarm, which may be shortened.
-
-        A repair that prevents the violation of the whole history explains it; if none does, single repairs and pairs of
-        repairs are tried on the shortest history.
+        """Return the findings that explain a violation, or None; and the alarm, which may be shortened. A fix that
+        prevents the violation in the whole history explains it; otherwise, single fixes and pairs of fixes are tried on
+        the shortest history.
         """
         fit = [(name,) for name in dict.fromkeys((*REPAIRS, *SWITCHES)) if self._process((name,)) is not None]
         tried = [self._latest[alarm.kind]] if alarm.kind in self._latest else []
@@ -279,8 +279,8 @@ class Repaired:
         return found or self._repaired_in(short.script), short
 
     def _together(self, names: tuple[str, ...], script: Script) -> tuple[str, ...] | None:
-        """Return at most `TOGETHER` of these fixes that prevent a violation only together, or None. All fixes are tried
-        first, and are then left out one by one, because trying pairs would need too many processes.
+        """Return at most `TOGETHER` fixes that prevent a violation only together, or None. First, all fixes are
+        applied; then they are removed one by one, because trying every pair would take too many processes.
         """
         if not self._ends(names, script):
             return None
@@ -291,7 +291,7 @@ class Repaired:
         return names if len(names) <= TOGETHER else None
 
     def _repaired_in(self, script: Script) -> tuple[str, ...] | None:
-        """Return the bug fixed in the first later release without the violation; None if all releases have it."""
+        """Return the bug that is fixed in the first later release without the violation, or None."""
         for version, name in REPAIRED_IN.items():
             if version > self.release.version:
                 with suppress(UsageError):

@@ -1,4 +1,4 @@
-"""Sensitivity: bugs planted in Kafka's classes, and how many random histories are needed to find each."""
+"""Sensitivity: bugs planted in Kafka's classes, and the number of random histories needed to find each bug."""
 
 import os
 import random
@@ -22,11 +22,11 @@ SEED = 421128
 CONTROLLER = "org.apache.kafka.controller"
 LOG = "org.apache.kafka.storage.internals"
 REPAIR = "repair"
-"""Marks a missing fix for a finding, which `method` names."""
+"""Marks a plant that omits the fix for the finding in `method`."""
 
 
 class Plant(NamedTuple):
-    """A planted bug: a `call` is removed from a method, or a whole method is replaced by a returned value."""
+    """A planted bug: a `call` is removed from a method, or a method's body is replaced by a returned value."""
 
     owner: str
     method: str
@@ -128,7 +128,7 @@ PLANTS = (
     *(Plant(REPAIR, f"hyp-{number}") for number in (16, 12, 18, 13, 3, 10, 1)),
     *(Plant(REPAIR, name) for name in ("reassigned-twice", "hyp-24", "late-epoch-flush")),
 )
-"""Checks, effects and fixes in Kafka 4.4.0 that can be removed one at a time. Unused code is excluded."""
+"""Checks, effects and fixes in Kafka 4.4.0 that can be removed individually. Unused code is excluded."""
 OF_VERBS = (
     Plant(_PARTITION, "maybeReplaceCurrentWithFutureReplica", value="false"),
     Plant(_PARTITION, "runCallbackIfFutureReplicaCaughtUp", value="false"),
@@ -137,7 +137,7 @@ OF_VERBS = (
     Plant(f"{CONTROLLER}.ClusterControlManager", "activate", "register"),
     *(Plant(REPAIR, name) for name in ("moved-empty", "failed-while-moved")),
 )
-"""Mistakes in code that runs only with replica moves, late bytes, repeated writes or controller failover."""
+"""Bugs in code that runs only with replica moves, delayed bytes, resent writes or controller failover."""
 
 
 def drawn_plants() -> tuple[Plant, ...]:
@@ -145,10 +145,9 @@ def drawn_plants() -> tuple[Plant, ...]:
 
 
 def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant, int | None, str]]:
-    """Yield each bug with the number of the history that finds it, or None, and the violation.
-
-    Kafka has all applicable fixes for known findings, so that any violation is due to the bug. A bug that does not
-    apply to the release is yielded with the reason.
+    """Yield each bug with the number of the history that finds it, or None, and the violation. All applicable fixes for
+    known findings are applied, so that any violation is due to the bug. For a bug that does not apply to the release,
+    the reason replaces the violation.
     """
     release, base = fuzz_release(version, None), kit(version)
     with tempfile.TemporaryDirectory(prefix="fencepost-sight-") as work:
@@ -181,7 +180,7 @@ def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant,
                     else:
                         yield plant, None, ""
                 except DriverError:
-                    yield plant, last + 1, "it hangs, or ends by itself"
+                    yield plant, last + 1, "the process hangs or ends"
                 fuzzer.stop()
 
 
@@ -194,7 +193,7 @@ class Sight(NamedTuple):
 
 
 def sight(histories: int) -> Sight | None:
-    """Return the measurement for this many histories, or for the largest number tried; None if nothing was measured."""
+    """Return the measurement for this number of histories, or for the largest measured number; None without any."""
     figure = load(FIGURE)
     if not figure:
         return None

@@ -1,4 +1,4 @@
-"""Classification of the guards of `quorum`, the rules that Kafka implements, and the constants to try."""
+"""Classification of the guards of the model `quorum`, the rules that Kafka implements, and the constants to try."""
 
 from collections.abc import Callable
 
@@ -36,7 +36,7 @@ KAFKAS: dict[tuple[str, str], Check] = {
             "not c.pre_vote or all((hears_nothing(s, c, node) or (node != candidate and may_grant_pre_vote(s, c, node, "
             "entered_epoch(c, n))) for node in range(c.nodes) if bits.contains(electors, node)))"
         ),
-    ): Check("LeaderState.canGrantVote, FollowerState.canGrantVote: there already is a leader", NOT_ELECTED),
+    ): Check("LeaderState.canGrantVote, FollowerState.canGrantVote: a leader is known", NOT_ELECTED),
     ("voter-stands", "bits.contains(voters_of(s, c, n), node)"): Check(
         f"{_CLIENT}.pollUnattached: an observer does not become a candidate", ("it is not a candidate",)
     ),
@@ -47,7 +47,8 @@ KAFKAS: dict[tuple[str, str], Check] = {
         "voter-votes",
         "v.epoch < epoch or (v.epoch == epoch and v.voted == NONE and (v.leader == NONE) and log.is_up_to_date(n, v))",
     ): Check(
-        "QuorumState.canGrantVote: the voter has already voted, has a leader, or has a more up-to-date log", ("",)
+        "QuorumState.canGrantVote: the voter has already voted, has a leader, or has a later log than the candidate",
+        ("",),
     ),
     ("candidate-wins", "bits.size(n.granted) >= majority(voters_of(s, c, n))"): Check(
         "EpochElection.isVoteGranted", ("it has not won the election",)
@@ -104,27 +105,24 @@ BOUNDS: dict[str, tuple[Place | str, ...]] = {
         ("parked-fetch-times-out", "not c.clock or f.fetch.remaining == 0"),
         r"arrived\(c, f\.fetch\)",
     ),
-    "elections are one step, or vote by vote": (
+    "elections take one step, or one step per vote": (
         ("quorum-elects", "not c.real_votes"),
         ("voter-stands", "c.real_votes"),
     ),
-    "an observer immediately asks another server, in the step in which it learns of a leader": (
+    "an observer fetches from another server in the step in which it learns of a leader": (
         ("voter-hears-nothing", "bits.contains(voters_of(s, c, s.node[node]), node)"),
     ),
-    "a voter's fetch timeout is a separate action": (
+    "the fetch timeout of a voter is a separate action": (
         ("observer-hears-nothing", "not bits.contains(voters_of(s, c, n), node)"),
     ),
-    "a snapshot without new records changes nothing": (("node-takes-snapshot", "end > n.start"),),
+    "a snapshot without new records has no effect": (("node-takes-snapshot", "end > n.start"),),
 }
 
 
 def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bool:
-    """Return whether the outcome of this election depends only on the nodes' logs and leaders.
-
-    A node that gets a request with a later epoch enters that epoch, even if it rejects the request.
-
-    In Kafka, more electors than a majority may vote for a candidate; in the model, the others learn of the leader
-    later.
+    """Return whether the outcome of an election depends only on the nodes' logs and leaders. A node that gets a request
+    with a later epoch enters that epoch, even if the node rejects the request. In Kafka, more electors than a majority
+    may vote for a candidate; in the model, the other electors learn of the leader later.
     """
     n, asked = s.node[candidate], [s.node[node] for node in range(len(s.node)) if bits.contains(electors, node)]
     waits = n.role == Role.FOLLOWER and n.leader == NONE
@@ -162,7 +160,7 @@ NEEDS: dict[str, Callable[..., bool]] = {
 
 VOTE_BY_VOTE = ("voter-stands", "voter-votes", "candidate-wins")
 _ONE_STEP = "with pre-votes, an election is one step"
-_FAILED_ELECTION = "a failed election increases epochs; voting vote by vote has the same checks"
+_FAILED_ELECTION = "a failed election increases epochs; the actions for single votes have the same checks"
 
 
 def _shadowed(constants: Constants) -> dict[tuple[str, str], str]:
@@ -173,19 +171,19 @@ def _shadowed(constants: Constants) -> dict[tuple[str, str], str]:
 
 UNSEEN: dict[str, str] = {
     "leader_always_counted": "no leader removes itself in the driver",
-    "lone_voter_resigns": "there is more than one voter in these graphs",
+    "lone_voter_resigns": "the compared graphs have more than one voter",
     "consumer_waits_for": "the log has no consumers in the driver",
     "completes_on_high_watermark=reporting": "every node reports its high watermark in the driver",
     "logs_start_with_snapshots": "contents of snapshots are not compared",
     "former_voters_join": "voters are static in the driver",
     "endpoints_tried": "voters are static in the driver",
     "registers_again": "ControllerRegistrationManager is not part of the driver",
-    "notified": "no node has a controller in these graphs; `listeners` would reveal it",
-    "observers_return": "no observer loses its leader in these graphs; `fetch_timeouts` would reveal it",
-    "timeout_answers_anew": "if all parked fetches complete, an answer computed on arrival is never outdated",
+    "notified": "no node has a controller in the compared graphs; `listeners` would add controllers",
+    "observers_return": "no observer loses its leader in the compared graphs; `fetch_timeouts` would allow this",
+    "timeout_answers_anew": "if a change completes all parked fetches, an answer computed on arrival is never outdated",
 }
-"""Rules whose change is invisible in every executed history, with the reason. Each key is a constant, or a
-constant with a value.
+"""Rules whose change has no visible effect in any executed history, with the reason, by constant or by constant and
+value.
 """
 
 WITH_1166: dict[str, str] = dict.fromkeys(
@@ -197,14 +195,14 @@ WITH_1166: dict[str, str] = dict.fromkeys(
         "parks_before_first_commit",
         "empty_answers_raise_high_watermark",
     ),
-    "it concerns Fetch version 18, which this release lacks",
+    "the rule concerns Fetch version 18, which this release lacks",
 )
 
 
 def _unseen(constants: Constants) -> dict[str, str]:
     found = UNSEEN if constants.values["version_18"] else {**UNSEEN, **WITH_1166}
     if constants.values["pre_vote"]:
-        return {**found, "check_quorum": "a leader that never resigned would not grant a pre-vote"}
+        return {**found, "check_quorum": "leaders that never resign would not grant pre-votes"}
     return found
 
 
@@ -227,7 +225,6 @@ _STATE_COMPARED = tuple(place for name, place in STATE.items() if name != "node"
 
 
 def _compared(plain: Interpreter, key: Key) -> Key:
-    """Return a model state without fields that are not compared or forgotten, or that a parked fetch hides."""
     votes = bool(plain.constants.values["real_votes"])
     state = without_forgotten(plain, key)
     return (*(state[place] for place in _STATE_COMPARED), *(_node(n, votes=votes) for n in state[STATE["node"]]))

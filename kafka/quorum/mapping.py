@@ -1,10 +1,10 @@
-"""The mapping of `quorum` to Kafka: what each action does to KafkaRaftClient, and where each field is read.
+"""The mapping of the model `quorum` to Kafka: what each action does to KafkaRaftClient, and where each field is read.
 
-Each node is a KafkaRaftClient with QuorumState, LeaderState, FollowerState and the rest of its package, and a
-StringSerde. Its log, election state file and message queue are MockLog, MockQuorumStateStore and MockMessageQueue from
-Kafka's tests. The network, the timeouts of parked fetches and the clocks are replaced; each node has its own clock,
-which advances only where stated below. Messages are the objects of Kafka's requests and answers; they are not
-serialized. Messages without an action, such as EndQuorumEpoch, never arrive.
+Each node is a KafkaRaftClient with the other classes of its package, such as QuorumState, LeaderState and
+FollowerState, and a StringSerde. Its log, election state file and message queue are MockLog, MockQuorumStateStore and
+MockMessageQueue from Kafka's tests. The network, the timeouts of parked fetches and the clocks are replaced; each node
+has its own clock, which advances only where the mapping says so. Messages are the objects of Kafka's requests and
+answers, without serialization. Messages without an action, such as EndQuorumEpoch, never arrive.
 """
 
 from typing import Any
@@ -31,25 +31,24 @@ ACTIONS: dict[str, Act] = {
         "The voter handles the candidate's Vote request; its answer is held until the candidate wins."),
     "candidate_wins": Act(lambda _, candidate: f"win {candidate}", "The candidate receives the held answers."),
     "voter_hears_nothing": Act(lambda _, node: f"hear-nothing {node}",
-        "The voter's fetch timeout expires, and the voter becomes prospective; its PreVote requests reach no other "
-        "voter."),
+        "The voter's fetch timeout expires, and the voter becomes prospective, but its PreVote requests reach no "
+        "other voter."),
     "observer_hears_nothing": Act(lambda _, node: f"lose-leader {node}",
-        "The observer's fetch timeout expires, and its next fetch goes to a bootstrap server."),
+        "The observer's fetch timeout expires, so that its next fetch goes to a bootstrap server."),
     "leader_resigns": Act(lambda _, leader: f"resign {leader}",
         "LeaderState.checkQuorumTimer expires at the leader."),
     "node_learns_leader": Act(lambda _, node, leader: f"learn {node} {leader}",
         "A voter handles the leader's BeginQuorumEpoch; a voter that is prospective in the leader's epoch first "
         "abandons its pre-vote because of a timeout. An observer's fetch timeout expires, and this bootstrap server "
         "answers its fetch; after observer-hears-nothing, a node that knows the leader answers, and the next fetch "
-        "goes to that leader. A restarted node that finds its former leader in the election state file fetches from "
-        "that leader."),
+        "goes to that leader. A restarted node fetches from the leader in its election state file."),
     "node_restarts": Act(lambda _, node, _loses: f"restart {node}",
         "A new KafkaRaftClient with the same log and election state; MockLog.reopen resets the high watermark."),
     "node_loses_disk": Act(lambda _, node: f"wipe {node}", "A KafkaRaftClient with an empty log and election state."),
     "leader_appends": Act(lambda _, leader: f"append {leader}",
         "KafkaRaftClient.prepareAppend and schedulePreparedAppend; the leader polls, appends and flushes."),
     "leader_appends_no_op": Act(lambda seen, leader: f"append-no-op {leader} {seen.no_op}",
-        "As leader-appends, but with another record."),
+        "Like leader-appends, but with another record."),
     "leader_handles_fetch": Act(lambda _, leader, follower: f"fetch {leader} {follower}",
         "The leader handles the request that the follower built (KafkaRaftClient.handleFetchRequest)."),
     "leader_handles_late_fetch": Act(lambda seen, m: f"late {seen.flying('late').number(m)}",
@@ -66,7 +65,7 @@ ACTIONS: dict[str, Act] = {
         "KafkaRaftClient.handleFetchResponse with the leader's answer; the leader handles each FetchSnapshot "
         "request, and the follower its answer, until the follower sends its next fetch."),
     "answer_is_lost": Act(lambda _, follower: f"lose-answer {follower}",
-        "The follower's request timeout expires, and it asks this bootstrap server again."),
+        "The follower's request timeout expires, and the follower fetches from this bootstrap server."),
 }  # fmt: skip
 
 NOT_DRIVEN: dict[str, str] = {
@@ -86,51 +85,51 @@ FIELDS: dict[str, str] = {
     "node.epoch": "QuorumState.epoch",
     "node.leader": "a follower's fetch destination (QuorumState.isFollower) if that node leads the same epoch",
     "node.voted": "the voted key in the election state file of a node without a leader; with `real_votes`",
-    "node.granted": "the candidate itself, and the voters whose held answers grant the vote",
+    "node.granted": "the candidate, and the voters whose held answers grant the vote",
     "node.fetched": "whether FollowerState.canGrantVote refuses a pre-vote; with pre-votes",
     "node.lost": "FollowerState.hasFetchTimeoutExpired of an observer that is looking for its leader",
     "node.active": "whether the last RaftClient.Listener.handleLeaderChange named the node itself; with `listeners`",
-    "node.failed": "whether an answer caused the error that the log must not be truncated below the high watermark",
+    "node.failed": "whether an answer caused the error for a truncation below the high watermark",
     "node.log": "the batches of MockLog: each record's value and its batch's epoch", "node.end": "the same",
     "node.high_watermark": "QuorumState.highWatermark", "node.epoch_start": "LeaderState.epochStartOffset",
     "node.known_end": "LeaderState.ReplicaState.endOffset of each voter",
-    "node.fetch.phase": "whether the request was handled, and whether its completion has an answer",
+    "node.fetch.phase": "whether the fetch was handled, and whether its future has an answer",
     "node.fetch.diverging": "divergingEpoch of the answer", "node.start": "MockLog.startOffset",
     "node.fetch.snapshot": "endOffset of the answer's snapshotId",
     "node.fetch.end": "endOffset of divergingEpoch, or the last offset of the answer's records",
     "node.fetch.high_watermark": "highWatermark of the answer", "written": "appended records",
-    "late_fetches": "requests whose sender has left the epoch or has restarted",
+    "late_fetches": "fetches whose sender has left the epoch or has restarted",
 }  # fmt: skip
 
 NOT_COMPARED: dict[str, str] = {
     "node.flushed": "LeaderState appends and flushes in one step",
-    "node.received": "no release reports what it has received", "node.sent": "no release remembers what it has sent",
+    "node.received": "no release reports received values", "node.sent": "no release stores the high watermarks sent",
     "node.applied": NOT_DRIVEN["broker_applies_metadata"],
     "node.log below its start": "contained in a snapshot, which has no records in the driver",
-    "node.fetch of a parked fetch": "the answer computed on arrival is in a closure, compared when the fetch times out",
+    "node.fetch of a parked fetch": "the answer computed on arrival is in a closure; it is compared after a timeout",
     "node.fetch.remaining": NOT_DRIVEN["time_passes"], "removed": NOT_DRIVEN["leader_removes_itself"],
     "added": NOT_DRIVEN["leader_adds_voter"], "unreached": NOT_DRIVEN["leader_updates_voter"],
     "node.registration": NOT_DRIVEN["registration_times_out"], "no_op_due": NOT_DRIVEN["time_passes"],
-    "budget": "counts the model's remaining budget, which Kafka does not have",
+    "budget": "a remaining budget of the model, which has no equivalent in Kafka",
     "ghost_committed": "follows from logs and high watermarks, which are compared",
-    "ghost_committed_end": "follows from high watermarks, which are compared", "ghost_credit": "a count of the model",
+    "ghost_committed_end": "follows from high watermarks, which are compared", "ghost_credit": "a counter of the model",
 }  # fmt: skip
-STOPS = "a node stops because it hears of another leader of its epoch"
+STOPS = "a node stops because it learns of another leader of its epoch"
 ASIDE = (STOPS,)
-"""Reasons why Kafka rejects a step that the model allows; `LIMITS` explains them."""
+"""Reasons why Kafka rejects a step that the model allows, which `LIMITS` explains."""
 
 LIMITS: tuple[str, ...] = (
-    ("A node stops with an IllegalStateException if it learns of a leader in its epoch but knows another leader "
-        "of that epoch, or should itself be that leader. In the model, the node continues. After the loss of a disk, "
-        "the model therefore allows more than Kafka, and such a history is abandoned."),
-    ("A leader that loses its disk and is re-elected in the same epoch keeps its earlier followers, because they "
-        "do not notice. In the model, they wait until they hear from the leader. Kafka therefore allows more than "
-        "the model, and forbidden steps are not tried with lost disks."),
+    ("A node stops with an IllegalStateException if it learns of a leader in its epoch although it knows another "
+        "leader of that epoch, or is the named leader itself. In the model, the node continues. After the loss of a "
+        "disk, the model therefore allows more than Kafka, and histories with such a step are abandoned."),
+    ("The earlier followers of a leader that loses its disk and is re-elected in the same epoch do not notice this, "
+        "and keep following. In the model, the followers wait until they learn of the leader. Kafka therefore allows "
+        "more than the model, and forbidden steps are not tried with lost disks."),
     ("In the model, a pre-vote is one step. Kafka also counts older answers, and a follower of a leader that has "
-        "resigned grants no pre-vote until its fetch timeout expires; the driver lets that time pass."),
+        "resigned grants no pre-vote until its fetch timeout expires; the driver therefore lets fetch timeouts "
+        "expire."),
     ("MockLog answers a fetch with at most two batches, so `records_per_answer` is 2."),
-    ("Messages are passed as objects. They are not serialized in any version of Fetch, so all nodes run the same "
-        "release."),
+    ("Messages are passed as objects, without serialization in a version of Fetch, so all nodes run the same release."),
 )  # fmt: skip
 
 AS_DRIVEN: dict[str, int] = {
@@ -152,7 +151,7 @@ AS_BUILT: tuple[str, ...] = (
 
 def rules(version: str) -> dict[str, int]:
     """Return the constants of a version that match Kafka and the driver. `check_quorum` and pre-votes are on if the
-    release supports them, even if the version omits them.
+    release supports them, even if they are off in the version.
     """
     pre_votes = int(version not in BEFORE_PRE_VOTES)
     built = rules_as_built(MACHINE, version, AS_BUILT)
@@ -164,14 +163,14 @@ BEFORE_PRE_VOTES = ("kafka-3.9",)
 
 
 def refuse(c: Constants, version: str) -> str | None:
-    """Return why Kafka cannot be run with these constants, or None if it can. The switches must have this version's
-    values.
+    """Return why Kafka cannot be run with these constants, whose switches must have the version's values; None if it
+    can.
     """
     if other := set_otherwise(c, rules(version)):
         return other
     if c.values["real_votes"] and c.values["pre_vote"]:
         return (
-            "real_votes is set, but in the model a pre-vote is one step, whereas Kafka's voters change with each "
+            "real_votes is on, but a pre-vote of the model is one step, whereas Kafka's voters change with each "
             "pre-vote request"
         )
     return None

@@ -1,4 +1,4 @@
-"""Histories of `quorum`, executed by nodes that run Kafka's raft client. The nodes' states are read as model states."""
+"""Histories of the model `quorum`, executed by nodes with Kafka's raft client; their states become model states."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +14,14 @@ STATE = {name: place for place, (name, _) in enumerate(fields(State))}
 NODE = {name: place for place, (name, _) in enumerate(fields(Node))}
 FETCH = {name: place for place, (name, _) in enumerate(fields(Fetch))}
 LEADER_IS_KNOWN = -2
-"""Vote of a node that knows its epoch's leader but whose election state file has no vote or an outdated one."""
+"""Vote of a node that knows its epoch's leader, but whose election state file has no vote or an outdated vote."""
 NO_FETCH = (0,) * len(FETCH)
 NO_ENTRY = (0,) * len(fields(Entry))
 
 
 @dataclass
 class NodesView(View):
-    """The driver's last answer. `no_op` is a NoOp record's number; `votes` and `listeners` say what is compared."""
+    """The driver's last answer. `no_op` is the number of NoOp records; `votes` and `listeners` say what is compared."""
 
     no_op: int
     votes: bool
@@ -102,6 +102,6 @@ class Nodes(Execution):
         return without_forgotten(self.plain, expected), without_forgotten(self.plain, self.seen.key(expected))
 
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
-        """Drop late fetches that no leader would serve, because the compared states omit forgotten fields."""
+        """Drop late fetches that no leader would serve, and compare again."""
         self.lose_late(transition.after)
         return self.compare(steps, transition.after)

@@ -1,4 +1,4 @@
-"""Histories of `replication`, executed by a controller and brokers made of Kafka's classes."""
+"""Histories of the model `replication`, executed by a controller and brokers that consist of Kafka's classes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,14 +16,14 @@ REPLICA = {name: place for place, (name, _) in enumerate(fields(Replica))}
 ENTRIES = len(fields(Entry))
 NO_ANSWER = (0,) * len(fields(FetchAnswer))
 MISSING = 6
-"""Field of an image that lists the brokers without a replica."""
+"""Place of the field `missing` in an image."""
 SENT, STRAY = "", "STRAY"
 STATUS = {SENT: Status.SENT, STRAY: Status.STRAY, "NONE": Status.APPLIED, "INELIGIBLE_REPLICA": Status.INELIGIBLE}
-"""Status of an AlterPartition request, by error code of the answer; all other codes mean REFUSED."""
+"""Status of an AlterPartition request, by error code of the answer; other codes mean REFUSED."""
 
 
 class Frame(NamedTuple):
-    """Values that correspond to 0 in the model: the number of the first image and its partition epoch."""
+    """Kafka's values for the model's 0: the number of the first image and its partition epoch."""
 
     image: int = 0
     epoch: int = 0
@@ -58,7 +58,7 @@ class BrokersView(View):
         return any(told[0] == number and told[1] not in (SENT, STRAY) for told in self.state["requests"])
 
     def answered_copies(self, number: int) -> list[int]:
-        """Return the numbers of the answered copies of this request, other than this one."""
+        """Return the numbers of the other copies of a request that are answered."""
         content = next(told[2:7] for told in self.state["requests"] if told[0] == number)
         return [
             told[0]
@@ -123,14 +123,14 @@ class BrokersView(View):
                 continue
             image = self.images[told["applied"]]
             if told["image"] != image:
-                found.append(f"broker {number} has applied {image}, but its MetadataImage says {told['image']}")
+                found.append(f"broker {number} has applied {image}, but its MetadataImage is {told['image']}")
             if (told["role"] is None) != bool(image[MISSING] & 1 << number or told["offline"]):
                 found.append(f"broker {number} has applied {image}, but its Partition is {told['role'] or 'missing'}")
             if told["role"] is None:
                 continue
             leads, leader_epoch, _ = told["role"]
             if leads != (image[0] == number) or leader_epoch != image[1]:
-                found.append(f"broker {number} has applied {image}, but its Partition says {told['role']}")
+                found.append(f"broker {number} has applied {image}, but its Partition is {told['role']}")
             if leads and told["maximal"] != told["isr"] | told["proposed"]:
                 found.append(f"the maximal ISR of broker {number} is {told['maximal']}")
             if told["failed"]:
@@ -169,9 +169,9 @@ class Brokers(Execution):
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
         """Bring Kafka to the state that `normalize` assumes, and compare again.
 
-        Requests that must be rejected are delivered and rejected, unawaited answers arrive, late fetches that no leader
-        serves are rejected, and metadata that looks the same to a follower is applied. None of this may change anything
-        else.
+        Requests that must be rejected are delivered, answers that no leader awaits arrive, late fetches that no leader
+        serves are rejected, and metadata without changes for a follower is applied. These steps must have no other
+        effect.
         """
         raw, after = transition.raw, transition.after
         newest = STATE["newest"]
@@ -183,7 +183,7 @@ class Brokers(Execution):
             did = self.ask(line)
             must = line.startswith(("alter", "late"))
             if must and did == "done":
-                return Difference(steps, (("normalize", f"`{line}` keeps being refused", "it is done"),))
+                return Difference(steps, (("normalize", f"`{line}` is refused repeatedly", "it is done"),))
         left = list(self.seen.requests().beyond(after[STATE["alter_partitions"]]))
         for number in left:
             lost = any(

@@ -1,5 +1,5 @@
 """Classification of the guards of `replication` as checks in Kafka, physical conditions or bounds of the model. Guards
-are identified by action and condition, so that a new or changed guard is reported as unclassified.
+are identified by action and condition, so a new or changed guard is reported as unclassified.
 """
 
 from collections.abc import Callable
@@ -127,7 +127,8 @@ KAFKAS: dict[tuple[str, str], Check] = {
         "Partition.readRecords: a diverging epoch", ("the logs have diverged",)
     ),
     ("follower-takes-late-answer", "is_taken(s, c, m)"): Check(
-        "AbstractFetcherThread.processFetchRequest: the epoch, offset or state has changed", ("the answer is ignored",)
+        "AbstractFetcherThread.processFetchRequest: the partition's epoch, offset or state has changed",
+        ("the answer is ignored",),
     ),
     ("leader-requests-shrink", "may_request(s, c, leader)"): Check(
         "Partition.needsShrinkIsr, DefaultAlterPartitionManager: a request is pending"
@@ -146,7 +147,7 @@ KAFKAS: dict[tuple[str, str], Check] = {
 
 PHYSICAL: dict[str, tuple[Place | str, ...]] = {
     "whether the process is running": (r"(not )?(has_process|is_running)\(s, broker\)",),
-    "what a log directory contains, and what its broker has reported about it": (
+    "the contents of a log directory, and its broker's reports about it": (
         ("log-directory-fails", "r.offline == 0"),
         ("broker-writes-log-start", "r.offline == 0"),
         ("log-directory-fails", "not bits.contains(local(s, broker).missing, broker)"),
@@ -155,7 +156,7 @@ PHYSICAL: dict[str, tuple[Place | str, ...]] = {
         ("controller-assigns-directory", "s.replica[broker].offline == 0"),
         ("controller-assigns-directory", "bits.contains(s.offline, broker)"),
     ),
-    "how much a disk can lose": (r"kept .*",),
+    "which records a disk can lose": (r"kept .*",),
     "which values the high watermark checkpoint can contain": (r"checkpoint .*",),
     "metadata is applied in order": (
         ("broker-applies-metadata", "r.applied < index"),
@@ -163,7 +164,7 @@ PHYSICAL: dict[str, tuple[Place | str, ...]] = {
         ("broker-applies-configs", "index <= s.newest"),
     ),
     "whether the message is a request or an answer": (r"is_sent\(m\)|m\.status .*",),
-    "a follower has only one fetch pending": (r"f\.answer\.kind == Answer\.NONE",),
+    "a follower has only one pending fetch": (r"f\.answer\.kind == Answer\.NONE",),
     "which answer has arrived": (
         ("log-changes-under-answer", "f.answer.kind == Answer.RECORDS"),
         ("log-changes-under-answer", "f.answer.record != 0"),
@@ -172,16 +173,18 @@ PHYSICAL: dict[str, tuple[Place | str, ...]] = {
         ("follower-truncates", "r.answer.kind == Answer.DIVERGING"),
     ),
     "a shorter file ends the connection": (("log-changes-under-answer", "f.end < s.replica[leader].end"),),
-    "a fetch within range is another action": (("follower-is-out-of-range", "is_out_of_range(s, leader, follower)"),),
-    "only a leader that waits for an answer resends a request": (("leader-resends-request", "is_awaited(s, m)"),),
-    "only a leader observes how far followers lag": (
+    "a fetch within the leader's log is another action": (
+        ("follower-is-out-of-range", "is_out_of_range(s, leader, follower)"),
+    ),
+    "only a leader that awaits an answer resends a request": (("leader-resends-request", "is_awaited(s, m)"),),
+    "only a leader knows how far followers lag": (
         ("follower-lags-too-long", "leads(s, leader)"),
         ("leader-requests-shrink", "leads(s, leader)"),
     ),
     "only ISR members can be removed": (
         ("leader-requests-shrink", "bits.is_subset(members, bits.without(r.isr, leader))"),
     ),
-    "a broker that is shutting down says so in every heartbeat": (
+    "every heartbeat of a broker that is shutting down requests the shutdown": (
         ("controller-unfences-broker", "not bits.contains(image.stopping, broker)"),
     ),
 }
@@ -192,11 +195,11 @@ BOUNDS: dict[str, tuple[Place | str, ...]] = {
         r"broker < c\.directories",
     ),
     "the maximum leader epoch": (r".*c\.max_leader_epoch",),
-    "a fault that is only possible if its budget allows it": (("log-changes-under-answer", "c.records_read_late"),),
-    "the same record would change nothing": (("log-changes-under-answer", "sent.record != f.answer.record"),),
+    "a fault is only possible within its budget": (("log-changes-under-answer", "c.records_read_late"),),
+    "a record with the same value has no effect": (("log-changes-under-answer", "sent.record != f.answer.record"),),
     "`follower-takes-late-answer` has the same check": (("follower-ignores-late-answer", "not is_taken(s, c, m)"),),
-    "losing an answer that would be ignored changes nothing else": (("late-answer-is-lost", "is_taken(s, c, m)"),),
-    "turning ELR off again would change nothing": (("operator-turns-elr-off", "c.elr"),),
+    "the loss of an answer that would be ignored has no other effect": (("late-answer-is-lost", "is_taken(s, c, m)"),),
+    "turning ELR off again has no effect": (("operator-turns-elr-off", "c.elr"),),
     "always true under Kafka's rules": (
         ("broker-registers", "bits.contains(image.fenced, broker) or not c.fenced_before_registration"),
         ("broker-applies-metadata", "r.checked == 0 or not changes"),
@@ -213,9 +216,7 @@ BOUNDS: dict[str, tuple[Place | str, ...]] = {
         ("broker-applies-configs", "c.publishing != Publishing.TOGETHER"),
         ("broker-applies-configs", "r.raised == local(s, broker).raised or c.publishing == Publishing.TOPICS_FIRST"),
     ),
-    "ending a session again would change nothing": (
-        ("controller-fences-broker", "not bits.contains(image.fenced, broker)"),
-    ),
+    "ending a session again has no effect": (("controller-fences-broker", "not bits.contains(image.fenced, broker)"),),
     "broker 0 is always the preferred one": (
         (
             "controller-elects-preferred",
@@ -229,27 +230,25 @@ BOUNDS: dict[str, tuple[Place | str, ...]] = {
             "r.applied == index if c.publishing == Publishing.TOPICS_FIRST else r.applied < index",
         ),
     ),
-    "applying the configuration again would change nothing": (
+    "applying the configuration again has no effect": (
         ("broker-applies-configs", "r.raised != s.image[index].raised"),
     ),
-    "a min ISR above the number of brokers changes nothing": (
+    "a min ISR above the number of brokers has no further effect": (
         ("operator-raises-min-isr", "c.min_isr + newest(s).raised < c.brokers"),
     ),
-    "LogConfig rejects a min ISR of 0 before the controller sees it": (
+    "LogConfig rejects a min ISR of 0 before the controller does": (
         ("operator-lowers-min-isr", "c.min_isr + newest(s).raised > 1"),
     ),
-    "smaller partitions are not explored": (
+    "partitions with fewer replicas are not explored": (
         ("operator-reassigns-replicas", "bits.size(wanted) >= max(1, c.least_replicas)"),
     ),
-    "requesting the current replicas changes nothing in the model, which is a known limit": (
+    "a request for the current replicas has no effect in the model (a known limit)": (
         ("operator-reassigns-replicas", "missing != image.missing or adding != s.adding or removing != s.removing"),
     ),
-    "a fetch without new information changes nothing": (
-        ("leader-handles-fetch", "brings_news(s, c, leader, follower)"),
-    ),
+    "a fetch without new information has no effect": (("leader-handles-fetch", "brings_news(s, c, leader, follower)"),),
     "the follower already lags": (("follower-lags-too-long", "bits.contains(r.recent, follower)"),),
-    "a shrink that removes no members": (("leader-requests-shrink", "members != 0"),),
-    "writing the same value again changes nothing": (
+    "a shrink without members to remove has no effect": (("leader-requests-shrink", "members != 0"),),
+    "writing the same value again has no effect": (
         ("broker-writes-log-start", "r.checkpoint != (r.start if r.start > log.first_in_files(r) else 0)"),
     ),
 }
@@ -282,7 +281,7 @@ SHADOWED: dict[tuple[str, str], str] = {
     (
         "leader-handles-late-fetch",
         "not bits.contains(local(s, m.leader).missing, m.follower)",
-    ): "removing a replica starts a leader epoch, and the fetch has an older one",
+    ): "removing a replica starts a leader epoch, and the fetch has an older leader epoch",
     (
         "leader-handles-fetch",
         "not is_stale_fetch(s, c, leader, follower, broker_epoch)",
@@ -290,19 +289,19 @@ SHADOWED: dict[tuple[str, str], str] = {
     (
         "leader-learns-change-refused",
         "is_awaited(s, m)",
-    ): "while an answer is pending, the leader makes no other proposal, so there would be nothing to revert",
+    ): "while an answer is pending, the leader makes no other proposal that would have to be reverted",
 }
 UNSEEN: dict[str, str] = {
-    "rollback_on=timeout": "it only affects an action that no release has and the driver does not support",
-    "answers_are_lost": "it concerns broken connections, but the network client is not part of the driver",
-    "fenced_answers": "it concerns OffsetForLeaderEpoch, which followers have not sent since IBP 2.7",
+    "rollback_on=timeout": "the rule only affects an action that neither a release nor the driver supports",
+    "answers_are_lost": "the rule concerns disconnects, but the network client is not part of the driver",
+    "fenced_answers": "the rule concerns OffsetForLeaderEpoch, which followers have not sent since IBP 2.7",
     "stale_elr_elects": "the driver does not turn ELR off; `conform_changes` compares elections after that",
-    "later_epochs_skipped": "it needs three brokers and four records; the finding's history is executed separately",
-    "answers_carry_min_isr": "it needs an order of publishing that the driver does not support",
-    "fetches_report": "leaders use the field only if `reported_high_watermark_counts` is on",
+    "later_epochs_skipped": "a difference needs three brokers and four records; its history is executed separately",
+    "answers_carry_min_isr": "a difference needs an order of publishing that the driver does not support",
+    "fetches_report": "leaders use HighWatermark only if `reported_high_watermark_counts` is on",
 }
-"""Rules whose change is invisible in every executed history, with the reason. Each key is a constant, or a
-constant with a value.
+"""Rules whose change has no visible effect in any executed history, with the reason, by constant or by constant and
+value.
 """
 
 
@@ -314,7 +313,7 @@ ELR_RULES = (
 ELR_CHECKS = (
     ("operator-reassigns-replicas", "isr & active(c, image) != 0 or not bits.contains(image.missing, first)"),
 )
-_NO_ELR = "it concerns eligible leader replicas, which are off in this version"
+_NO_ELR = "the rule concerns eligible leader replicas, which are off in this version"
 
 GROUNDS = read_sizes(
     "brokers=2 alter_partitions=3 metadata_lag=4 crashes=1 fences=1 shrinks=1 max_leader_epoch=2",
@@ -394,7 +393,7 @@ def _compared(_: Interpreter, key: Key) -> Key:
 
 
 def _has_room(s: State, constants: Constants) -> bool:
-    """Return whether the controller has capacity for another write and leader epoch; Kafka always has capacity."""
+    """Return whether the model's controller has capacity for another write and leader epoch, as Kafka always has."""
     c: Any = constants
     return bool(has_room(s, c)) and newest(s).leader_epoch < int(c.max_leader_epoch)
 

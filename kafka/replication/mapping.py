@@ -2,8 +2,8 @@
 
 The controller consists of Kafka's ReplicationControlManager, ClusterControlManager and their dependencies; a broker
 consists of LogManager, KRaftMetadataCache, ReplicaManager with Partition, Replica and UnifiedLog, ReplicaFetcherManager
-with ReplicaFetcherThread and RemoteLeaderEndPoint, DefaultAlterPartitionManager and TopicConfigHandler. The clock, the
-scheduler, the network and Raft are replaced: records of the controller are committed at once.
+with ReplicaFetcherThread and RemoteLeaderEndPoint, DefaultAlterPartitionManager and TopicConfigHandler. The clock,
+scheduler, network and Raft are replaced; the controller's records are committed at once.
 
 One image in the model is the metadata log up to and including the records of one controller action.
 """
@@ -18,20 +18,20 @@ from fencepost.model.language.constants import Constants
 
 ACTIONS: dict[str, Act] = {
     "broker_crashes": Act(lambda _, broker, kept: f"crash {broker} {kept}",
-        "The broker's objects are dropped without closing files; its segment file keeps the first `kept` records. A "
-        "fetch that RemoteLeaderEndPoint.buildFetch has already built can still be handled."),
+        "The broker's objects are dropped without closing files; the broker's segment file keeps the first `kept` "
+        "records. A fetch that RemoteLeaderEndPoint.buildFetch has already built can still be handled."),
     "broker_stops": Act(lambda _, broker: f"stop {broker}",
         "ReplicationControlManager.processBrokerHeartbeat with wantShutDown, after heartbeats of the other running "
         "brokers. If the answer is to stop, the broker's objects are dropped and its epoch is saved."),
     "broker_starts": Act(lambda _, broker, checkpoint: f"start {broker} {checkpoint}",
         "Like `broker_registers`, but without the registration. Until the broker registers, brokerEpochSupplier of "
-        "the new ReplicaManager returns -1, as BrokerLifecycleManager does. BrokerServer, which starts both, is not "
-        "part of the driver."),
+        "the new ReplicaManager returns -1, like BrokerLifecycleManager. BrokerServer, which starts both classes, is "
+        "not part of the driver."),
     "broker_registers": Act(lambda _, broker, checkpoint: f"register {broker} {checkpoint}",
         "ClusterControlManager.registerBroker for a new incarnation, after the old one's session has expired. A new "
         "LogManager recovers the segment file, with `checkpoint` as the high watermark checkpoint, and applies the "
         "metadata log. A log is dropped if the metadata log does not contain its replica "
-        "(LogManager.isStrayReplica). If the process is already running, it gets its broker epoch and applies new "
+        "(LogManager.isStrayReplica). A process that is already running gets its broker epoch and applies new "
         "metadata."),
     "leader_deletes_records": Act(lambda _, leader, offset: f"delete {leader} {offset}",
         "Partition.deleteRecordsOnLeader."),
@@ -39,7 +39,7 @@ ACTIONS: dict[str, Act] = {
         "LogManager.checkpointLogStartOffsets, which no background thread calls in the driver."),
     "follower_is_out_of_range": Act(lambda _, leader, follower: f"out-of-range {leader} {follower}",
         "ReplicaManager.fetchMessages answers OFFSET_OUT_OF_RANGE, which AbstractFetcherThread.processFetchRequest "
-        "handles. RemoteLeaderEndPoint's requests are answered with the leader's log end and log start offsets."),
+        "handles. Requests of RemoteLeaderEndPoint are answered with the leader's log end and log start offsets."),
     "log_directory_fails": Act(lambda _, broker: f"fail {broker}",
         "ReplicaManager.handleLogDirFailure for the directory that contains the log; a fetch that was already built "
         "is delayed."),
@@ -48,8 +48,8 @@ ACTIONS: dict[str, Act] = {
     "disk_is_replaced": Act(lambda _, broker: f"replace {broker}",
         "The next process finds an empty directory with another id, and no broker epoch from a clean shutdown."),
     "log_directory_is_taken_out": Act(lambda _, broker: f"take-out {broker}",
-        "The next process has one log directory fewer. It reads the broker epoch of the clean shutdown from the "
-        "other directories."),
+        "The next process, with one log directory fewer, reads the broker epoch of the clean shutdown from the other "
+        "directories."),
     "controller_marks_directory_offline": Act(lambda _, broker: f"mark-offline {broker}",
         "ReplicationControlManager.handleDirectoriesOffline, called first if a heartbeat reports a failed directory."),
     "controller_assigns_directory": Act(lambda _, broker: f"assign {broker}",
@@ -61,8 +61,8 @@ ACTIONS: dict[str, Act] = {
     "controller_unfences_broker": Act(lambda _, broker: f"unfence {broker}",
         "ReplicationControlManager.processBrokerHeartbeat, with the metadata offset that the broker has applied."),
     "controller_begins_shutdown": Act(lambda _, broker: f"begin-shutdown {broker}",
-        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown. A broker that leads nothing becomes the "
-        "leader of another topic for this call, because it could otherwise shut down at once."),
+        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown. A broker that does not lead becomes the "
+        "leader of another topic for this call, because it could otherwise shut down immediately."),
     "controller_elects_preferred": Act(lambda _, broker: f"elect {broker}", "ReplicationControlManager.electLeaders."),
     "operator_reassigns_replicas": Act(lambda seen, target: f"reassign {target | seen.fixed}",
         "ReplicationControlManager.alterPartitionReassignments with these brokers, ordered by number."),
@@ -87,11 +87,11 @@ ACTIONS: dict[str, Act] = {
     "leader_appends": Act(lambda _, leader: f"produce {leader}", "ReplicaManager.appendRecords with acks=all."),
     "leader_handles_fetch": Act(lambda _, leader, follower: f"fetch {leader} {follower}",
         "ReplicaManager.fetchMessages at the leader with the request that RemoteLeaderEndPoint.buildFetch built at "
-        "the follower. If an answer contains no records and does not change the high watermark, it is handled at "
-        "once, because the leader would delay it."),
+        "the follower. An answer without records or a new high watermark is handled immediately, because the leader "
+        "would delay it."),
     "leader_reports_divergence": Act(lambda _, leader, follower: f"fetch {leader} {follower}", "The same."),
     "leader_handles_late_fetch": Act(lambda seen, m: f"late {seen.flying('late').number(m)}",
-        "ReplicaManager.fetchMessages with a delayed request; its answer is dropped."),
+        "ReplicaManager.fetchMessages with a delayed request, whose answer is dropped."),
     "follower_lags_too_long": Act(lambda _, leader, follower: f"lag {leader} {follower}",
         "ReplicaState.lastCaughtUpTimeMs of this follower is backdated by more than replica.lag.time.max.ms."),
     "leader_requests_shrink": Act(lambda _, leader, members: f"shrink {leader} {members}",
@@ -117,11 +117,11 @@ ACTIONS: dict[str, Act] = {
 }  # fmt: skip
 
 NOT_DRIVEN: dict[str, str] = {
-    "broker_expires_records": "logs have only one segment, which the driver never rolls",
-    "disk_is_swapped": "Kafka makes no promise about files that vanish while a broker is running",
+    "broker_expires_records": "logs have only one segment, because the driver rolls no segments",
+    "disk_is_swapped": "Kafka gives no guarantee for files that vanish while a broker is running",
     "leader_tells_epoch_end": "Fetch has contained the last fetched epoch since IBP 2.7, so OffsetForLeaderEpoch is "
     "not sent",
-    "leader_requests_expansion": "check and request have been one step since KAFKA-15221",
+    "leader_requests_expansion": "the check and the request have been one step since KAFKA-15221",
     "leader_gives_up_waiting": "no release does this",
     "follower_trusts_diverging_answer": "only before KAFKA-14704",
 }
@@ -129,7 +129,7 @@ FIELDS: dict[str, str] = {
     "image": "ReplicationControlManager.getPartition, ClusterControlManager.brokerRegistrations and "
         "ConfigurationControlManager.getConfigs after each action of the controller; the MetadataImage of each "
         "running broker must equal the image that it has applied",
-    "newest": "the number of the controller's writes", "elr": "PartitionRegistration.elr",
+    "newest": "the number of actions of the controller that wrote records", "elr": "PartitionRegistration.elr",
     "last_known_leader": "PartitionRegistration.lastKnownElr",
     "offline": "BrokerRegistration.hasOnlineDir of PartitionRegistration.directory",
     "adding": "PartitionRegistration.addingReplicas", "removing": "PartitionRegistration.removingReplicas",
@@ -164,14 +164,14 @@ NOT_COMPARED: dict[str, str] = {
     "replica.checked": "always empty since KAFKA-15221",
     "replica.truncating": "always off since IBP 2.7",
     "replica.last_epoch_lost": "always off since KAFKA-15510",
-    "budget": "counts the model's remaining budget, which Kafka does not have",
+    "budget": "a remaining budget of the model, which has no equivalent in Kafka",
     "ghost_committed": "follows from logs and high watermarks, which are compared",
     "ghost_committed_end": "follows from high watermarks, which are compared",
     "ghost_deleted": "follows from log starts, which are compared",
-    "ghost_low_watermark": "follows from log starts as leaders know them, which are compared",
-    "ghost_stale": "the model's judgement of broker epochs, which are compared",
+    "ghost_low_watermark": "follows from the log starts that leaders know, which are compared",
+    "ghost_stale": "derived by the model from broker epochs, which are compared",
 }
-"""Fields that are copied from the model, with the reason. `replica.` is the prefix of each broker's fields."""
+"""Fields that are copied from the model, with the reason. The prefix of a broker's fields is `replica.`."""
 
 ASIDE = (
     "the logs diverge in an epoch without records",
@@ -182,33 +182,33 @@ ASIDE = (
 LIMITS: tuple[str, ...] = (
     ("In the model, a log contains no leader epochs without records. In Kafka, a follower that was the leader but "
         "wrote nothing sends such an epoch in its fetch. If the leader answers that the logs diverge there, the "
-        "answer is handled at once, and the next fetch is compared. This is impossible if the answer truncates "
-        "records or the follower has gone down since; in that case, the history is abandoned."),
+        "answer is handled immediately, and the next fetch is compared. If the answer truncates records or the "
+        "follower has stopped since, the history is abandoned."),
     ("The controller lets a broker shut down once every active broker has confirmed the change in a heartbeat. If "
         "a broker is down, Kafka also waits until that broker is fenced; the model does not. Kafka therefore allows "
-        "less than the model, and such a history is abandoned."),
-    ("If a follower has now reached the log end offset that the leader had at the follower's previous fetch, "
-        "Kafka considers it caught up as of that fetch. In the driver, time stands still, and the time of a fetch is "
-        "backdated after the fetch was handled."),
-    ("In the model, a request for the current replicas changes nothing. Kafka then re-evaluates the partition: it "
-        "empties the ELR if the ISR is large enough, completes a reassignment that can complete, replaces a fenced "
-        "leader, and may change the order of the list. In the model, the list always starts with the remaining "
-        "replicas, ordered by number, followed by those to be removed."),
+        "less than the model, and histories with such a shutdown are abandoned."),
+    ("If a follower has reached the log end offset that the leader had at the follower's previous fetch, Kafka "
+        "considers the follower caught up as of that fetch. The driver's clock does not advance; the time of a fetch "
+        "is backdated after the fetch was handled."),
+    ("In the model, a request for the current replicas changes nothing. Kafka re-evaluates the partition in this "
+        "case: it empties the ELR if the ISR is large enough, completes a reassignment that can complete, replaces a "
+        "fenced leader, and may reorder the replica list. In the model, the replica list always starts with the "
+        "remaining replicas, ordered by number, followed by the replicas to be removed."),
     ("The controller replays a ClearElrRecord without updating its ELR index "
         "(ReplicationControlManager.removeTopicElrs). If a broker in this index is in the ISR again and registers "
         "after an unclean shutdown, the partition changes twice. The model has no such index, so the history is "
         "abandoned."),
-    ("A follower with an empty log accepts no answer from an earlier leader epoch, because it must first find out "
-        "where to truncate. The exception is a follower that has led an epoch in between and wrote nothing; in that "
-        "case, the history is abandoned."),
+    ("A follower with an empty log accepts no answer from an earlier leader epoch, because it must first find its "
+        "truncation offset. If the follower has led an epoch in between without writing a record, Kafka accepts the "
+        "answer, and the history is abandoned."),
     ("The driver does not include Raft, controller failover, the network client, fetch sessions, quotas, tiered "
         "storage or transactions."),
 )  # fmt: skip
 
 
 def refuse(c: Constants, version: str) -> str | None:
-    """Return why Kafka cannot be run with these constants, or None if it can. The switches must have this version's
-    values.
+    """Return why Kafka cannot be run with these constants, whose switches must have the version's values; None if it
+    can.
     """
     values: Any = c
     for name, why in AROUND.items():
@@ -226,7 +226,7 @@ AS_DRIVEN: dict[str, int] = {
     "fetches_report": int(constants.Field.ABSENT), "any_preferred": 0, "waits_for_joining": 1,
     "alter_partition_version": 3,
 }  # fmt: skip
-"""Constants that have these values in every release since 4.0, or in the driver."""
+"""Constants with these values in every release since 4.0, or in the driver."""
 
 AS_BUILT: tuple[str, ...] = (
     *("fetch_leader_epoch_check", "fetch_broker_epoch_check", "fenced_epoch_check", "fetch_carries_broker_epoch"),

@@ -1,4 +1,4 @@
-"""A Java process that answers questions about Kafka's message classes and code, and the verdicts on claims."""
+"""A Java process that answers queries about Kafka's message classes and code, and verdicts on claims."""
 
 import json
 import os
@@ -46,14 +46,14 @@ class Trip:
 
 class Classes(Driver):
     def fields(self, message: str) -> dict[int, dict[str, str]]:
-        """Return the type of each field of a message, by version and path, with the tag of tagged fields."""
+        """Return the type of each field of a message, by version and path, with the tag if it has one."""
         return {int(version): fields for version, fields in self.tell(f"fields {message}").items()}
 
     def trip(self, message: str, version: int, **values: Any) -> Trip:
         return _trip(self.tell(f"trip {message} {version} {json.dumps(values)}"))
 
     def built(self, what: str, version: int) -> Trip:
-        """Write what Kafka's own builder creates in a version, and read it again."""
+        """Serialize the request that Kafka's builder creates in a version, and deserialize it."""
         return _trip(self.tell(f"build {what} {version}"))
 
     def header(self, api: str, version: int) -> dict[str, int]:

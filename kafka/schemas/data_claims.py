@@ -86,7 +86,7 @@ def consumers_fetch_is_smaller(kafka: Classes) -> Observation:
 
 
 def empty_with_zookeeper(kafka: Classes) -> Observation:
-    """Find which epochs of ISR members a broker without KRaft sends, and which it sends in its own fetches."""
+    """Find which broker epochs a broker without KRaft sends for ISR members and in its own fetches."""
     if not kafka.has(ZOOKEEPER):
         return not_built("the release does not support ZooKeeper")
     members = in_order(kafka.code(PARTITION, "addBrokerEpochToIsr"), "KRaftMetadataCache", "long -1l")
@@ -111,7 +111,7 @@ def ignored_with_zookeeper(kafka: Classes) -> Observation:
 
 
 def each_version_is_written(kafka: Classes) -> Observation:
-    """Build, for each version that both sides may support as the latest, the request that is then sent."""
+    """Build the request that is sent for each version that may be the latest that both sides support."""
     usable = kafka.callers("org.apache.kafka.clients.NodeApiVersions", "latestUsableVersion")
     older, newer = (kafka.built("alter-partition", version) for version in (FIRST_EPOCHS - 1, FIRST_EPOCHS))
     works = "newIsr=[2], newIsrWithEpochs=[]" in older.read and _epoch(newer.read) == "9"
@@ -266,7 +266,7 @@ def selector_on_changes(kafka: Classes) -> Observation:
 
 
 def only_a_recommendation(kafka: Classes) -> Observation:
-    """Read the answers to a consumer and to a broker, both in the last version without follower fetching."""
+    """Read a consumer's request and a broker's response in the last version without follower fetching."""
     response = kafka.trip("FetchResponseData", 10, responses=[{"partitions": [{"partitionIndex": 0}]}])
     request = kafka.trip("FetchRequestData", 10, rackId="r")
     read, rack = response.value("preferredReadReplica"), request.value("rackId")

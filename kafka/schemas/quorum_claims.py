@@ -17,7 +17,7 @@ FIELD = "topics[].partitions[].high_watermark"
 RESPONSE_FIELD = "responses[].partitions[].high_watermark"
 PARTITION = f"{MESSAGES}.FetchRequestData$FetchPartition"
 FIRST = 18
-"""The first version that contains the field."""
+"""The first version of Fetch that contains HighWatermark."""
 LARGEST = str(2**63 - 1)
 
 
@@ -26,7 +26,7 @@ def newest(kafka: Classes) -> int:
 
 
 def if_built(check: ClaimCheck) -> ClaimCheck:
-    """Run a check only on releases whose fetch request contains the field."""
+    """Run a check only on releases whose fetch request contains HighWatermark."""
 
     def asked(kafka: Classes) -> Observation:
         last = newest(kafka)
@@ -69,7 +69,7 @@ def parked_for(kafka: Classes) -> Observation:
 
 @if_built
 def carried_value(kafka: Classes) -> Observation:
-    """Find which value is sent if the high watermark is unknown, and which value is read if the field is unset."""
+    """Find which value is sent for an unknown high watermark, and which value is read if the field is unset."""
     refers = kafka.code(RAFT, "buildFetchRequest")
     sends = in_order(
         refers, "QuorumState.highWatermark", "long -1l", "FetchRequestData$FetchPartition.setHighWatermark"
@@ -83,7 +83,7 @@ def carried_value(kafka: Classes) -> Observation:
 
 @if_built
 def three_states(kafka: Classes) -> Observation:
-    """Find the values that survive serialization. The type allows other values too, which are never sent."""
+    """Find the values that are unchanged by serialization, including values that are never sent."""
     read = {mark: sent(kafka, FIRST, mark).value("highWatermark") for mark in (-1, 0, 7, 2**63 - 1, -2)}
     what = (
         "-1, 0, 7 and the largest int64 are read as sent; so is -2, which the schema allows but KafkaRaftClient does "
@@ -94,7 +94,7 @@ def three_states(kafka: Classes) -> Observation:
 
 @if_built
 def tagged_and_ignorable(kafka: Classes) -> Observation:
-    """Check that the field is tagged, and that older versions omit it."""
+    """Check that HighWatermark is tagged, and that older versions omit it."""
     fields = kafka.fields("FetchRequestData")
     tagged = [version for version, found in fields.items() if " tag " in found.get(FIELD, "")]
     older = sent(kafka, FIRST - 1, 7)
@@ -108,7 +108,7 @@ def tagged_and_ignorable(kafka: Classes) -> Observation:
 
 @if_built
 def response_stays(kafka: Classes) -> Observation:
-    """Check that the response has the same new version, with the same fields as before."""
+    """Check that the response has the new version, with the fields of the previous version."""
     fields = kafka.fields("FetchResponseData")
     same = fields[FIRST] == fields[FIRST - 1] and max(fields) == FIRST
     what = "the response has the same fields in versions 17 and 18"
@@ -125,7 +125,7 @@ def in_every_response(kafka: Classes) -> Observation:
 
 @if_built
 def in_every_request(kafka: Classes) -> Observation:
-    """Check that the only method that builds the quorum's fetches sets the field."""
+    """Check that the only method that builds the quorum's fetches sets HighWatermark."""
     makers = kafka.callers("org.apache.kafka.raft.RaftUtil", "singletonFetchRequest")
     setters = _setters(kafka)
     what = f"{', '.join(makers)} build fetches; {', '.join(setters)} set the field"
@@ -134,7 +134,7 @@ def in_every_request(kafka: Classes) -> Observation:
 
 @if_built
 def written_if_supported(kafka: Classes) -> Observation:
-    """Check that version 18 contains the field and version 17 does not."""
+    """Check that version 18 contains HighWatermark, and version 17 does not."""
     newer, older = sent(kafka, FIRST, 7), sent(kafka, FIRST - 1, 7)
     read = [trip.value("highWatermark") for trip in (newer, older)]
     what = f"7 is read as {read[0]} in version 18 and as {read[1]} in version 17, without an error"
@@ -144,7 +144,7 @@ def written_if_supported(kafka: Classes) -> Observation:
 
 @if_built
 def not_by_others(kafka: Classes) -> Observation:
-    """Check that only the quorum's client sets the field, not the builders of consumers' and replicas' fetches."""
+    """Check that only the quorum's client sets HighWatermark, not the builders of consumers' and replicas' fetches."""
     read = {what: kafka.built(what, FIRST).value("highWatermark") for what in ("consumer-fetch", "replica-fetch")}
     only = _setters(kafka) == ["KafkaRaftClient.buildFetchRequest"]
     what = "FetchRequest.Builder never sets the field for consumers and replicas; only KafkaRaftClient does"
@@ -154,7 +154,7 @@ def not_by_others(kafka: Classes) -> Observation:
 
 
 def older_replica(kafka: Classes) -> Observation:
-    """Check one release without the field (up to version 17) and one with it, which reads the largest number."""
+    """Check that version 17 of Fetch is the latest, or that its missing HighWatermark is read as the largest number."""
     if newest(kafka) < FIRST:
         return holds_if(newest(kafka) == FIRST - 1, "its latest fetch version is 17", f"it is {newest(kafka)}")
     read = sent(kafka, FIRST - 1, None).value("highWatermark")

@@ -1,1 +1,1 @@
-"""Binding of `tiers` to Kafka's logs and its tasks for tiered storage."""
+"""Binding of the model `tiers` to Kafka's logs and its tasks for tiered storage."""

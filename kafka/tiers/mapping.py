@@ -1,4 +1,4 @@
-"""The mapping of `tiers` to UnifiedLog and the tasks of RemoteLogManager. The driver decides elections and ISRs."""
+"""The mapping of `tiers` to UnifiedLog and RemoteLogManager's tasks. The driver decides elections and ISRs."""
 
 from typing import Any
 
@@ -15,25 +15,25 @@ STATE, REPLICA, TIER = ({name: at for at, (name, _) in enumerate(fields(one))} f
 
 NOT_DRIVEN: dict[str, str] = {
     "broker_fails_copy": "the store accepts every copy",
-    "broker_moves_local_start": "in these releases, the local log start moves first",
+    "broker_moves_local_start": "in the supported releases, the local log start moves first",
     "leader_moves_directory": "a log stays in its directory",
 }
 
 
 def _act(name: str) -> Act:
-    return Act(lambda _, *numbers: " ".join(map(str, (name, *numbers))), f"FencepostTiers.act does it: {name}.")
+    return Act(lambda _, *numbers: " ".join(map(str, (name, *numbers))), f"FencepostTiers.act executes {name}.")
 
 
 ACTIONS = {item.name: _act(item.label) for item in MACHINE.actions if item.name not in NOT_DRIVEN}
 NOT_COMPARED: dict[str, str] = {
     "replica.moved": NOT_DRIVEN["leader_moves_directory"],
-    "replica.copied of a follower": "not read before it is elected, when it gets a new task",
-    "budget": "counts the model's remaining budget, which Kafka does not have",
+    "replica.copied of a follower": "a follower's value is not read before its election, when it gets a new task",
+    "budget": "a remaining budget of the model, which has no equivalent in Kafka",
     "tier.ghost_deleted, ghost_early, ghost_low": "are only the model's",
 }
 LIMITS: tuple[str, ...] = (
     "The driver computes the leader's high watermark and where logs diverge, as Partition and the fetcher thread do.",
-    "In the model, copies of an epoch that begin at the same offset are merged: one is finished, one unfinished.",
+    "In the model, copies of an epoch from the same offset on are merged: one finished and one unfinished copy.",
     "A rebuilt follower gets its epochs from the leader instead of the tier's index.",
 )
 AS_DRIVEN = {"segment": 1, "failures": 0, "moves": 0, "late_copies": 0}
@@ -98,7 +98,7 @@ def compared(_: Interpreter, state: Key) -> Key:
 
 
 ABLATION = Ablation(
-    bounds={"guards are not classified; only rules are varied": (r"[\s\S]*",)},
+    bounds={"guards are not classified: only rules are varied": (r"[\s\S]*",)},
     not_driven=NOT_DRIVEN,
     rules=AS_BUILT,
     unseen=lambda _: {

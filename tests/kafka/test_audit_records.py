@@ -66,8 +66,8 @@ def test_a_reader_is_shown_what_the_leader_lacks_and_who_has_it(tmp_path: Path) 
         "acknowledged records of t-0 are missing from the leader's log (critical",
         "epoch 0, from offset 0: acknowledged up to offset 99, on 1",
         "the leader lacks: t-0: offsets 0 to 99 of epoch 0, acknowledged",
-        "Do not start a broker on such a disk: it would truncate them.",
-        "ends at 0, below its high watermark 100: its end is missing",
+        "Do not start a broker on such a disk, because it would truncate the records.",
+        "ends at 0, below its high watermark 100: the log's end is missing",
     ):
         assert part in said
     assert "<p>t-0: offsets 0 to 99 of epoch 0, acknowledged" in (tmp_path / "page.html").read_text()
@@ -83,7 +83,7 @@ def test_what_cannot_be_judged_is_said(tmp_path: Path) -> None:
     texts = " ".join(note["text"] for note in data["notes"])
     assert lost(data) == []
     for part in (
-        "copy of the leader's log was made after its election: t-0 from broker 2",
+        "copy of the leader's log was made after the leader's election: t-0 from broker 2",
         "is unknown: copy meta.properties",
         "is not a valid checkpoint",
     ):

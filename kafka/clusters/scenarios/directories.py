@@ -1,16 +1,16 @@
-"""Failed log directories that the controller does not take into account: HYP-18, HYP-24 and HYP-25.
+"""Failed log directories that the controller ignores: HYP-18, HYP-24 and HYP-25.
 
 HYP-18: a delayed request adds a replica to the ISR although its directory has failed in the meantime.
-ReplicationControlManager.ineligibleReplicasForIsr checks a new member's registration, fencing, shutdown and broker
+ReplicationControlManager.ineligibleReplicasForIsr checks a new ISR member's registration, fencing, shutdown and broker
 epoch, but not its directory.
 
-HYP-24: the heartbeat that reports a failed disk also unfences the broker, which is elected and has no log.
+HYP-24: the heartbeat that reports a failed disk also unfences the broker, which is elected without having its log.
 ReplicationControlManager.processBrokerHeartbeat elects an unfenced broker before it processes the failed directories in
 the same heartbeat; handleDirectoriesOffline then sees the partition as it was before the election.
 
 HYP-25: if a topic is deleted while its ISR is empty, it stays in the controller's index of directories.
-ReplicationControlManager.replay(RemoveTopicRecord) removes a partition from the index once per ISR member, so not at
-all if the ISR is empty. If the disk fails later, each heartbeat that reports it fails with an exception.
+ReplicationControlManager.replay(RemoveTopicRecord) removes a partition from the index only for its ISR members. If the
+disk fails later, each heartbeat that reports the failure causes an exception.
 """
 
 from dataclasses import replace
@@ -21,19 +21,19 @@ from fencepost.kafka.clusters.scenario import Cause, Scenario
 from fencepost.kafka.clusters.stage import OLD, Stage, alterations
 
 BACK_SECONDS = 15
-"""Seconds within which a complete replica must be elected after its broker restarts; normally two suffice."""
+"""Seconds within which a complete replica must be elected after its broker restarts, normally within two."""
 AWAY_SECONDS = 8
-"""Brokers resend an unanswered heartbeat after 4.5 s; by then, this broker reports the failed disk."""
+"""Seconds before the broker can reach the controller again. Brokers resend an unanswered heartbeat after 4.5 s."""
 MOVES_SECONDS = 20
-"""Seconds within which leadership must move away from a failed disk. Without the bug, it moves immediately."""
+"""Seconds within which a leader with a failed disk must be replaced. Without the bug, this happens immediately."""
 
 
 def late_request(stage: Stage) -> None:
-    """Broker 1 asks to add broker 2 to the ISR again; broker 2's disk fails before the request arrives."""
+    """Broker 1 requests to add broker 2 to the ISR again; broker 2's disk fails before the request arrives."""
     stage.create(replicas=[1, 2], min_isr=2)
     stage.configure(unclean_leader_election_enable="false")
     stage.write(*OLD)
-    stage.tell("Broker 2 restarts. Broker 1 asks to add it to the ISR again, but the request is delayed.")
+    stage.tell("Broker 2 restarts. Broker 1 requests to add broker 2 to the ISR again, but the request is delayed.")
     stage.shut_down(2)
     stage.wait(leader=1, isr=[1])
     request = alterations(1)
@@ -60,7 +60,8 @@ def late_request(stage: Stage) -> None:
     stage.start(2)
     if not stage.reaches(10, isr=[1, 2]):
         stage.tell(
-            "There is no leader. Broker 3, which has no replica, restarts: then the controller looks for a leader."
+            "There is no leader. Broker 3, which has no replica, restarts, so that the controller tries to elect a "
+            "leader."
         )
         stage.stop(3)
         stage.start(3)
@@ -69,7 +70,7 @@ def late_request(stage: Stage) -> None:
 
 
 def leader_is_restarted(stage: Stage) -> None:
-    stage.tell("Broker 1, the leader, restarts. It has all acknowledged records on its disk.")
+    stage.tell("Broker 1, the leader, restarts with all acknowledged records on its disk.")
     stage.shut_down(1)
     stage.wait(leader=-1)
     stage.start(1)
@@ -87,7 +88,7 @@ def late_report(stage: Stage) -> None:
     stage.wait(leader=1, isr=[1])
     heartbeats = Flow(CONTROLLER, "1", HEARTBEAT)
     if not stage.control:
-        stage.tell("Broker 1 cannot reach the controller any more, and its session expires.")
+        stage.tell("Broker 1 can no longer reach the controller, and its session expires.")
         stage.hold(heartbeats)
         stage.wait(leader=-1)
     log, broker = stage.cluster.log(CONTROLLER), stage.cluster.log(1)
@@ -102,7 +103,7 @@ def late_report(stage: Stage) -> None:
     stage.start(2)
     stage.leaderless = not stage.reaches(BACK_SECONDS, leader=2)
     if stage.leaderless:
-        stage.note(f"broker 2 is back but not elected after {BACK_SECONDS} s: broker 1 is the leader and has no log")
+        stage.note(f"broker 2 runs but is not elected after {BACK_SECONDS} s: broker 1 is the leader without a log")
     stage.tell("Broker 1 restarts with a new disk.")
     stage.shut_down(1)
     stage.replace_disk(1)
@@ -111,9 +112,9 @@ def late_report(stage: Stage) -> None:
 
 
 def deleted_without_isr(stage: Stage) -> None:
-    """A topic is deleted while all its replicas are down; later one of their disks fails."""
+    """A topic is deleted while all its replicas are down; later, one of their disks fails."""
     stage.create(replicas=[1, 2], min_isr=2)
-    stage.tell("Both brokers with a replica of the topic stop.")
+    stage.tell("Both brokers that have a replica of the topic stop.")
     stage.shut_down(2)
     stage.wait(isr=[1])
     stage.kill(1)
@@ -154,11 +155,11 @@ SCENARIOS = (
     HYP_18,
     replace(HYP_18, name="hyp-18-without-elr", elr=False, causes=(Cause("hyp-18", since=(3, 9)),), since=(3, 9),
             harm="lost",
-            title="the same without eligible leader replicas, and with a new, empty disk"),
+            title="as hyp-18, without eligible leader replicas, and with a new, empty disk"),
     replace(HYP_18, name="hyp-24", play=late_report, disks=(1,), causes=(Cause("hyp-24"),),
             title="a leader's disk fails while it cannot reach the controller",
             control="the leader can reach the controller: it reports the failed disk before its session expires"),
     replace(HYP_18, name="hyp-25", play=deleted_without_isr, delays=False, disks=(1,), causes=(Cause("hyp-25"),),
             title="a topic is deleted while its replicas are down, and later a disk that contained it fails",
-            control="the topic is deleted after its replicas are back"),
+            control="the topic is deleted after its replicas have restarted"),
 )  # fmt: skip

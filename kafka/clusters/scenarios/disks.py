@@ -2,15 +2,15 @@
 
 HYP-16: a replica stays eligible although its disk has failed, because its broker shuts down cleanly without that disk.
 Before 4.3, assigning another directory also empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs),
-after which only the last leader, broker 1, can be elected. The records survive in this order of events, but not in the
-order of HYP-17, and the fix for HYP-16 does not help there.
+after which only the last leader, broker 1, can be elected. No record is lost in this order of events, but records are
+lost in the order of HYP-17, despite the fix for HYP-16.
 
-HYP-17: a former leader that returns with a new disk is elected with an empty log, although other replicas have all
-records. Before 4.3, assigning a directory empties the ELR (handleAssignReplicasToDirs builds its change without the ELR
-flag), after which only the last known leader can be elected.
+HYP-17: a former leader that restarts with a new disk is elected with an empty log, although other replicas have all
+records. Before 4.3, assigning a directory empties the ELR, because handleAssignReplicasToDirs builds its change without
+the ELR flag; then only the last known leader can be elected.
 
 HYP-27: the unfinished copy of a move replaces the complete log when its broker restarts, if the metadata already names
-the copy's directory (LogManager.recoverAbandonedFutureLogs). The log ends are not compared.
+the copy's directory (LogManager.recoverAbandonedFutureLogs). Kafka does not compare the ends of the two logs.
 """
 
 from collections.abc import Sequence
@@ -24,13 +24,13 @@ from fencepost.kafka.clusters.stage import OLD, Stage
 NOTICES_SECONDS = 30
 SESSION_SECONDS = 10
 REVERTS_SECONDS = 2
-"""Seconds after which a broker has taken back an assignment, unless the controller's answers are delayed."""
+"""Seconds within which a broker reverts an assignment, unless the controller's answers are delayed."""
 
 
 def disk_fails(stage: Stage) -> None:
-    """A disk of broker 2 fails and is removed from its settings; broker 1 is down when broker 2 comes back."""
+    """A disk of broker 2 fails and is removed from log.dirs; broker 1 is down when broker 2 restarts."""
     begin(stage)
-    stage.tell("A disk of broker 2, the leader, fails. Its replica leaves the ISR.")
+    stage.tell("A disk of broker 2, the leader, fails. The replica on that disk leaves the ISR.")
     stage.fail_disk(2)
     stage.wait(isr=[1])
     stage.shut_down(2)
@@ -38,7 +38,7 @@ def disk_fails(stage: Stage) -> None:
 
 
 def disk_is_taken_out(stage: Stage) -> None:
-    """No disk fails: the operator removes one from broker 2, so that its replicas are copied again."""
+    """No disk fails, but the operator removes a disk from broker 2, whose replicas are then copied again."""
     begin(stage)
     stage.tell("The operator removes a disk from broker 2, which copies its replicas again from broker 1.")
     stage.shut_down(2)
@@ -54,16 +54,16 @@ def begin(stage: Stage) -> None:
 
 
 def broker_2_comes_back(stage: Stage) -> None:
-    """Broker 2 starts with other disks. Broker 1, which has all records, restarts but comes back after broker 2."""
+    """Broker 2 starts with other disks. Broker 1, which has all records, restarts later than broker 2."""
     if stage.control:
         stage.replace_disk(2)
     else:
         stage.take_disk_out(2)
-    stage.tell("Broker 1 restarts. It has all acknowledged records on its disk.")
+    stage.tell("Broker 1 restarts with all acknowledged records on its disk.")
     stage.shut_down(1)
     stage.start(2)
     if not stage.reaches(5, leader=2):
-        stage.tell("No leader is elected yet. The controller looks for one when a broker comes back.")
+        stage.tell("No leader is elected yet. The controller tries to elect one when a broker restarts.")
         stage.start(1)
         stage.reaches(10, leader=2)
     if stage.reaches(0, leader=2):
@@ -139,17 +139,17 @@ def begin_cleanly(stage: Stage, replicas: Sequence[int]) -> None:
 
 def broker_1_is_down(stage: Stage) -> None:
     """Take broker 1 down for maintenance, so that broker 2 is the last member of the ISR."""
-    stage.tell("Broker 1 is taken down for maintenance. It has all acknowledged records on its disk.")
+    stage.tell("Broker 1, whose disk has all acknowledged records, is taken down for maintenance.")
     stage.shut_down(1)
     stage.wait(leader=2, isr=[2], elr=[1])
 
 
 def come_back(stage: Stage, isr: Sequence[int]) -> None:
-    """Start broker 2, then the other brokers that are down; show who is elected and the truncation."""
+    """Start broker 2, then the other brokers that are down; show the elected broker and the truncation."""
     controller, follower = stage.cluster.log(CONTROLLER), stage.cluster.log(1)
     stage.start(2)
     if not stage.control and not stage.reaches(6, leader=2):
-        stage.tell("No leader is elected yet. The controller looks for one when a broker comes back.")
+        stage.tell("No leader is elected yet. The controller tries to elect one when a broker restarts.")
     stage.show_disks()
     stage.finish(isr=isr)
     stage.show_log(CONTROLLER, controller, "Setting new leader for topicId")
@@ -158,7 +158,7 @@ def come_back(stage: Stage, isr: Sequence[int]) -> None:
 
 
 def move_is_killed(stage: Stage) -> None:
-    """Broker 1, the last member of the ISR, is killed while its replica moves to another disk with a throttle."""
+    """Broker 1, the last member of the ISR, is killed while its replica moves, throttled, to another disk."""
     request, answer = Flow(CONTROLLER, "1", ASSIGN), Flow(CONTROLLER, "1", ASSIGN, "answers")
     stage.create(replicas=[1, 2], min_isr=1)
     stage.write(*OLD)
@@ -166,7 +166,7 @@ def move_is_killed(stage: Stage) -> None:
     other = str(stage.cluster.folder / "data-1")
     stage.reassign_by_tool([1, 2], "--execute", "--replica-alter-log-dirs-throttle", "1", folders=[other, "any"])
     stage.wait_held(request)
-    stage.tell("The copy has caught up, and broker 1 asks the controller to assign its directory.")
+    stage.tell("The copy has caught up, and broker 1 requests the assignment of the copy's directory.")
     stage.tell("Broker 2 is taken down for maintenance.")
     stage.shut_down(2)
     stage.wait(leader=1, isr=[1])
@@ -178,7 +178,7 @@ def move_is_killed(stage: Stage) -> None:
         stage.pause(REVERTS_SECONDS)
     else:
         stage.wait_held(answer)
-    stage.tell("The controller has assigned it. Broker 1 is killed; its disks are intact.")
+    stage.tell("The controller has assigned the directory. Broker 1 is killed; its disks are intact.")
     stage.kill(1)
     stage.wait_stopped(1)
     stage.release(answer)
@@ -205,12 +205,12 @@ SCENARIOS = (
             control="the disk is replaced with an empty one and stays in log.dirs"),
     HYP_17,
     replace(HYP_17, name="hyp-17-cold-start", play=cold_start, brokers=(1, 2, 3, 4),
-            title="all brokers of a topic shut down, and at power-on the last one's only disk is dead",
+            title="all brokers of a topic shut down, and at power-on, the last leader's only disk is dead",
             control="the brokers with all records start first"),
     replace(HYP_17, name="hyp-17-two-disks", play=two_disks, disks=(2,), causes=(*HYP_17.causes, Cause("hyp-16")),
             title="one of the last leader's two disks fails and is removed from log.dirs",
             control="no disk fails"),
     Scenario(name="hyp-27", play=move_is_killed, brokers=(1, 2), disks=(1,), causes=(Cause("hyp-27"),),
              title="a broker is killed while its replica moves to another disk",
-             control="the broker takes the assignment back before it is killed"),
+             control="the broker reverts the assignment before it is killed"),
 )  # fmt: skip

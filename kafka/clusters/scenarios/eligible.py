@@ -1,8 +1,8 @@
 """Replicas that should not be eligible to lead: HYP-10 and HYP-13.
 
-HYP-10: a replica that a reassignment has removed stays in the ELR, and can be elected when it is back and empty.
-HYP-13: the controller's ELR index keeps brokers after the ELR is cleared, and the controller fails when such a broker
-registers.
+HYP-10: a replica that a reassignment has removed stays in the ELR, and can be elected when it is added again and empty.
+HYP-13: the controller's ELR index keeps brokers after the ELR is cleared, and the controller fails when one of these
+brokers registers.
 """
 
 from dataclasses import replace
@@ -16,7 +16,7 @@ RECORDS = 1000
 OLD, NEW = (tuple(f"{name}-{number}" for number in range(RECORDS)) for name in ("old", "new"))
 RECORD_BYTES = 10_000
 THROTTLE = "1000000"
-"""Bytes per second. At this rate, copying the topic takes about 20 s."""
+"""Throttle in bytes per second. At this rate, copying the topic takes about 20 s."""
 STAYS_OPEN_SECONDS = 25
 COMES_BACK_SECONDS = 25
 
@@ -25,7 +25,7 @@ def cancel_and_retry(stage: Stage) -> None:
     """A reassignment is cancelled and started again while two brokers are down."""
     stage.create(replicas=[1, 2], min_isr=2)
     stage.write(*OLD, size=RECORD_BYTES)
-    stage.tell("The operator reassigns t away from broker 2, throttled. Brokers 2 and 4 stop while it runs.")
+    stage.tell("The operator reassigns t away from broker 2, throttled. Brokers 2 and 4 stop during the reassignment.")
     stage.reassign_by_tool([1, 3, 4], "--execute", "--throttle", THROTTLE)
     stage.kill(4)
     stage.shut_down(2)
@@ -73,7 +73,7 @@ def complete_and_return(stage: Stage) -> None:
 
 
 def leader_stops(stage: Stage, leader: int, empty: int, records: int) -> None:
-    """The only ISR member shuts down cleanly while the new replica has copied part of the log. Then the new replica
+    """The only ISR member shuts down cleanly when the new replica has copied part of the log. Then the new replica
     restarts.
     """
     stage.show_disks()
@@ -85,13 +85,13 @@ def leader_stops(stage: Stage, leader: int, empty: int, records: int) -> None:
     if stage.reaches(15, leader=empty):
         stage.note(f"broker {empty} was elected from the ELR: a clean election")
     else:
-        stage.note("no leader is elected: the topic waits for its last leader")
+        stage.note("no leader is elected until the last leader restarts")
     stage.finish(isr=[leader, empty])
     stage.show_disks()
 
 
 def cleared_and_deleted(stage: Stage) -> None:
-    """A topic is deleted after its min ISR changed while broker 2 was in its ELR; then broker 2 comes back."""
+    """A topic is deleted after its min ISR changed while broker 2 was in the topic's ELR; then broker 2 restarts."""
     stage.create(replicas=[1, 2, 3], min_isr=2)
     stage.kill(3)
     stage.wait_stopped(3)
@@ -108,7 +108,7 @@ def cleared_and_deleted(stage: Stage) -> None:
         stage.wait_log(CONTROLLER, controller, "Encountered quorum controller fault: registerBroker")
         stage.wait_log(CONTROLLER, controller, "existed in isrMembers, but not in the topics map")
         again = controller.lines("Becoming the active controller")
-        stage.note(f"in the meantime, the controller has resigned and become active again {len(again)} times")
+        stage.note(f"in the meantime, the controller resigned and became active again {len(again)} times")
 
 
 HYP_10 = Scenario(name="hyp-10", play=cancel_and_retry, brokers=BROKERS, delays=False, elr_in_control=False,
@@ -122,6 +122,6 @@ SCENARIOS = (
             title="a reassignment completes while a broker is down, and is reverted (history B)"),
     Scenario(name="hyp-13", play=cleared_and_deleted, brokers=BROKERS[:3], delays=False,
              causes=(Cause("hyp-13", since=(4, 1)),), since=(4, 1), harm="out",
-             title="min.insync.replicas changes, the topic is deleted, and a broker from its ELR comes back",
+             title="min.insync.replicas changes, the topic is deleted, and a broker from the topic's ELR restarts",
              control="min.insync.replicas does not change"),
 )  # fmt: skip

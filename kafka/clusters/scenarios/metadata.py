@@ -1,8 +1,8 @@
 """Metadata that reaches a leader late: HYP-1, HYP-3 and HYP-11.
 
 HYP-1: a re-elected leader keeps outdated information about its followers. HYP-3: metadata with an equal partition epoch
-erases a pending change of the ISR. HYP-11: min.insync.replicas is raised, and a leader that learns of this late
-acknowledges records that no other broker has.
+erases a pending change of the ISR. HYP-11: min.insync.replicas is raised, and a leader that learns of the new value
+late acknowledges records that no other broker has.
 """
 
 from dataclasses import replace
@@ -25,7 +25,7 @@ def elected_again_and_killed(stage: Stage) -> None:
 
 
 def elected_again_and_stopped(stage: Stage) -> None:
-    """Leader 1 shuts down cleanly; broker 2 is slow, because it would otherwise copy the record first."""
+    """Leader 1 shuts down cleanly; broker 2 is slow, so that it does not copy the record before."""
     elected_again(stage, slow_at_the_end=True)
     stage.acknowledged("LOST", within=10)
     shutdown, following = stage.cluster.log(CONTROLLER), stage.cluster.log(2)
@@ -36,7 +36,10 @@ def elected_again_and_stopped(stage: Stage) -> None:
 
 
 def send_without(stage: Stage, slow: int) -> None:
-    stage.tell(f"Broker {slow} becomes slow: its fetches are delayed. It stays in the ISR for replica.lag.time.max.ms.")
+    stage.tell(
+        f"Broker {slow} becomes slow, because its fetches are delayed, but stays in the ISR for "
+        "replica.lag.time.max.ms."
+    )
     stage.hold(fetches(slow, of=1))
     before = stage.size(1)
     stage.send("LOST")
@@ -58,14 +61,14 @@ def elected_again(stage: Stage, *, slow_at_the_end: bool = False) -> None:
 
     send_without(stage, 0)
     stage.wait_copied(2, leader=1)
-    stage.note("brokers 1 and 2 have LOST, but broker 0 does not, so it cannot be acknowledged yet")
+    stage.note("brokers 1 and 2 have the record LOST, but broker 0 does not, so LOST cannot be acknowledged yet")
 
     delay_metadata(stage)
 
     following = stage.cluster.log(2)
     stage.elect()
     stage.wait_log(2, following, r"Truncating to offset 1")
-    stage.note("broker 2 follows the new leader 0 and has truncated LOST")
+    stage.note("broker 2 follows the new leader 0 and has truncated the record LOST")
     if slow_at_the_end:
         stage.hold_next(fetches(2, of=1))
 
@@ -74,14 +77,14 @@ def elected_again(stage: Stage, *, slow_at_the_end: bool = False) -> None:
     stage.wait_log(CONTROLLER, shutdown, r"enterControlledShutdown\[0\]: changing")
     stage.wait_log(2, following, "Follower t-0 starts at leader epoch 2")
     if not stage.control:
-        stage.tell("Broker 1 learns at once that broker 0 was the leader, and that it leads again itself.")
+        stage.tell("Broker 1 learns at the same time that broker 0 was the leader and that broker 1 leads again.")
         stage.release(metadata(1))
 
 
 LAG_SECONDS, DEFAULT_LAG_SECONDS = 10, 30
-"""`replica.lag.time.max.ms` in seconds; with the default, the scenario takes about 40 s longer."""
+"""Values of `replica.lag.time.max.ms` in seconds; with the default, the scenario takes about 40 s longer."""
 PATIENCE_SECONDS = 2.0
-"""`controller.quorum.request.timeout.ms`: after waiting this long for metadata, a broker sends another request."""
+"""Value of `controller.quorum.request.timeout.ms` in seconds, after which a broker requests metadata again."""
 
 
 def forgotten_request(stage: Stage, lag: int) -> None:
@@ -92,7 +95,7 @@ def forgotten_request(stage: Stage, lag: int) -> None:
     expand_and_forget(stage)
 
     stage.pause(lag + 1)
-    stage.note(f"broker 2 has been slow for {lag + 1} s, longer than replica.lag.time.max.ms: no request waits for it")
+    stage.note(f"broker 2 has been slow for {lag + 1} s, which is longer than replica.lag.time.max.ms")
     stage.send("LOST")
     stage.acknowledged("LOST", within=2.5 * lag)
     stage.kill(1)
@@ -101,12 +104,12 @@ def forgotten_request(stage: Stage, lag: int) -> None:
 
 
 def shrink_with_late_metadata(stage: Stage) -> None:
-    """Broker 2 leaves the ISR. The leader has received the answer, but not yet the corresponding metadata."""
+    """Broker 2 leaves the ISR. The leader has received the controller's answer, but not yet the metadata."""
     stage.tell("Broker 2 becomes slow: its fetches are delayed until it has left the ISR.")
     stage.hold(fetches(2, of=1))
     stage.send("second")
     stage.hold(alterations(1))
-    stage.note("leader 1 asks to remove broker 2 from the ISR")
+    stage.note("leader 1 requests to remove broker 2 from the ISR")
     if not stage.control:
         stage.tell("Metadata reaches broker 1 late.")
         stage.hold(metadata(1))
@@ -119,7 +122,7 @@ def shrink_with_late_metadata(stage: Stage) -> None:
         stage.release(metadata(1))
         stage.hold(metadata(1, "answers"))
         stage.hold_next(metadata(1))
-        stage.note("the metadata without broker 2 is on its way to broker 1")
+        stage.note("the metadata without broker 2 is in transit to broker 1")
 
     stage.tell("Broker 2 catches up, and becomes slow again.")
     stage.hold_next(alterations(1))
@@ -128,24 +131,24 @@ def shrink_with_late_metadata(stage: Stage) -> None:
     stage.hold_next(fetches(2, of=1))
     if stage.story.seconds - began > PATIENCE_SECONDS and not stage.control:
         raise NotReached(
-            f"broker 1 waited for metadata longer than {PATIENCE_SECONDS:g} s: this machine is too slow at the moment"
+            f"broker 1 waited for metadata for more than {PATIENCE_SECONDS:g} s: this machine is too slow at the moment"
         )
 
 
 def expand_and_forget(stage: Stage) -> None:
-    """The controller adds broker 2. Older metadata then reaches the leader, which forgets its request."""
-    stage.note("leader 1 asks to add broker 2 to the ISR again")
+    """The controller adds broker 2. Then older metadata reaches the leader, which forgets its request."""
+    stage.note("leader 1 requests to add broker 2 to the ISR again")
     stage.hold_next(alterations(1, "answers"))
     stage.release(alterations(1))
     stage.hold(alterations(1, "answers"))
-    stage.note("the controller has added broker 2; its answer is on its way to broker 1")
+    stage.note("the controller has added broker 2; the answer is in transit to broker 1")
     if not stage.control:
         stage.release(metadata(1, "answers"))
         stage.hold(metadata(1))
         stage.pause(0.3)
         stage.tell(
-            "Broker 1 receives the metadata without broker 2, whose partition epoch it already has. Later metadata is "
-            "delayed."
+            "Broker 1 receives the metadata without broker 2, and already has the partition epoch in it. Later "
+            "metadata is delayed."
         )
     stage.release(alterations(1, "answers"))
     if stage.control:  # otherwise the client may ask broker 1, which is not yet up to date
@@ -158,7 +161,7 @@ def late_min_isr(stage: Stage) -> None:
     stage.write("first")
 
     send_without(stage, 2)
-    stage.note("broker 1 has LOST, but broker 2 does not, so it cannot be acknowledged yet")
+    stage.note("broker 1 has the record LOST, but broker 2 does not, so LOST cannot be acknowledged yet")
 
     delay_metadata(stage)
     stage.configure(min_insync_replicas="2")
@@ -174,7 +177,7 @@ def late_min_isr(stage: Stage) -> None:
     stage.wait_stopped(2)
     stage.wait(isr=[1], elr=[2])
 
-    stage.tell("Broker 2 comes back, still slow, and broker 1 shuts down.")
+    stage.tell("Broker 2 restarts, still slow, and broker 1 shuts down.")
     stage.start(2)
     stage.pause(2)
     stage.stop(1)
@@ -193,10 +196,10 @@ HYP_3 = replace(HYP_1, name="hyp-3", play=partial(forgotten_request, lag=LAG_SEC
 SCENARIOS = (
     HYP_1,
     replace(HYP_1, name="hyp-1-no-crash", play=elected_again_and_stopped,
-            title="the same without any crash, with two controlled shutdowns instead"),
+            title="as hyp-1, with two controlled shutdowns instead of a crash"),
     HYP_3,
     replace(HYP_3, name="hyp-3-default-lag", play=partial(forgotten_request, lag=DEFAULT_LAG_SECONDS), settings=(),
-            title="the same with replica.lag.time.max.ms at its default of 30 s"),
+            title="as hyp-3, with replica.lag.time.max.ms at its default of 30 s"),
     replace(HYP_1, name="hyp-11", play=late_min_isr, brokers=(1, 2), causes=(Cause("hyp-11", since=(4, 1)),),
             since=(4, 1),
             title="min.insync.replicas is raised while a follower leaves the ISR; the leader still uses the old value"),

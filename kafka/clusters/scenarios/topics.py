@@ -4,9 +4,9 @@ HYP-21: a restarted broker applies the settings of a deleted topic to a new topi
 ConfigurationsDelta.replay(RemoveTopicRecord) deletes the settings in the previous image, but not those in the same
 delta. A starting broker reads everything after its last snapshot as one delta.
 
-HYP-26: the log of a new topic gets the start offset of a deleted topic's log. A broker that starts renames the log of a
-topic that was deleted while it was down (LogManager.loadLog), but for up to a minute it leaves the start offset, by
-name and partition, in log-start-offset-checkpoint. If the broker dies before, the new log of that name starts there.
+HYP-26: the log of a new topic gets the start offset of a deleted topic's log. A starting broker renames the log of a
+topic that was deleted while the broker was down (LogManager.loadLog), but for a minute, log-start-offset-checkpoint may
+still contain its start offset. If the broker then crashes, a new log of that name starts there.
 """
 
 from fencepost.kafka.clusters.scenario import Cause, Scenario
@@ -14,13 +14,13 @@ from fencepost.kafka.clusters.stage import OLD, Stage
 
 BROKERS = (1, 2, 3)
 RETENTION_SECONDS = 45
-"""A broker looks for old segments for the first time 30 s after it starts."""
+"""Seconds until expired segments are deleted; brokers check for the first time 30 s after they start."""
 
 
 def retention(stage: Stage) -> None:
-    """The deleted topic kept its records for a second; the new one keeps them for a week."""
+    """The deleted topic kept records for a second; the new topic keeps records for a week."""
     if not stage.control:
-        stage.tell("Someone creates a topic with this name that keeps its records for a second, and deletes it.")
+        stage.tell("A topic with the same name that keeps records for a second is created and deleted.")
         stage.create(replicas=BROKERS, min_isr=None, retention_ms="1000")
         stage.delete()
         stage.pause(2)
@@ -42,7 +42,7 @@ def retention(stage: Stage) -> None:
 
 
 def log_start(stage: Stage) -> None:
-    """A topic whose records were deleted is itself deleted and recreated while broker 2 is down."""
+    """A topic, some of whose records were deleted, is deleted and recreated while broker 2 is down."""
     stage.create(replicas=[1, 2], min_isr=2)
     stage.write(*OLD)
     if not stage.control:
@@ -56,7 +56,7 @@ def log_start(stage: Stage) -> None:
     stage.start(2)
     stage.wait(isr=[1, 2])
     stage.write(*(f"new-{number}" for number in range(len(OLD))))
-    stage.tell("Less than a minute after its start, broker 2 is killed. This does not lose any records.")
+    stage.tell("Broker 2 is killed less than a minute after its start, without losing any records.")
     stage.kill(2)
     stage.wait_stopped(2)
     stage.wait(isr=[1])
@@ -76,6 +76,6 @@ SCENARIOS = (
              control="there was no earlier topic of this name"),
     Scenario(name="hyp-26", play=log_start, brokers=BROKERS, delays=False, causes=(Cause("hyp-26", since=(3, 9)),),
              since=(3, 9),
-             title="a topic is deleted and recreated while a broker is down, which is killed soon after its start",
+             title="a topic is deleted and recreated while a broker is down, which is killed soon after its restart",
              control="no records of the deleted topic had been deleted"),
 )  # fmt: skip

@@ -67,7 +67,7 @@ def test_why_a_broker_left_the_isr_is_told_as_far_as_the_log_has_it() -> None:
     restarted.event("REGISTER_BROKER_RECORD", brokerId=3, brokerEpoch=99, fenced=True)
     assert [why(log) for log in logs] == [
         "3: it was fenced because its heartbeats had stopped", "3: it was shutting down",
-        "3: it was active but lagged, according to the leader", "3: it is no longer a replica", "3: it had restarted",
+        "3: it was active, but lagged according to the leader", "3: it is no longer a replica", "3: it had restarted",
     ]  # fmt: skip
 
 

@@ -236,7 +236,7 @@ def test_sigterm_and_ctrl_c_end_the_command_with_its_cluster(command: Callable[.
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["hyp-17", "--repaired"], "hyp-17 has nothing to fix on Kafka 4.3.1, which already contains the fix"),
+        (["hyp-17", "--repaired"], "hyp-17 needs no fix on Kafka 4.3.1, which already contains it"),
         (["hyp-17-two-disks", "--repair", "hyp-17"],
             "there is no fix 'hyp-17' for hyp-17-two-disks on Kafka 4.3.1. The fixes are: hyp-16."),
         (["hyp-17-two-disks", "--repair", "hyp-16", "--repaired"],

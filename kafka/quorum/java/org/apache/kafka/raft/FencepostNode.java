@@ -136,7 +136,7 @@ final class FencepostNode {
             client.poll();
         } catch (IllegalStateException e) {
             if (String.valueOf(e.getMessage()).contains("inconsistent with current leader")) {
-                throw new Loop.Refused("a node stops because it hears of another leader of its epoch");
+                throw new Loop.Refused("a node stops because it learns of another leader of its epoch");
             }
             throw e;
         }
