@@ -202,7 +202,7 @@ def seen(data: dict[str, Any], kinds: dict[int, str]) -> list[dict[str, Any]]:
             found[item["partition"]].add(item["sort"])
     for note in data["notes"]:
         for partition in kinds:
-            if f"/r-{partition} is of topic id" in note["text"]:
+            if f"/r-{partition} is not compared, because its topic id" in note["text"]:
                 found[partition].add("not compared")
     made = []
     for kind, (_, must) in KINDS.items():

@@ -163,7 +163,7 @@ def test_a_log_that_is_cut_off_is_read_up_to_there(reading: Reading) -> None:
     one = part(reading, "cut")
     (note,) = one.every_note
     assert (note.what, note.unread) == ("truncated", True)
-    assert "do not form a complete batch" in note.text
+    assert "are an incomplete or damaged batch" in note.text
     assert one.files[0].runs[0][0] == 0
     assert story(reading, "cut")[-1][0] == "removed-replica-elected"
 

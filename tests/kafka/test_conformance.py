@@ -136,7 +136,7 @@ def test_a_trace_of_a_bug_that_kafka_has_not_any_more_is_refused() -> None:
     message = refused(
         "conform", "replication", "--kafka", KAFKA, "--trace", str(ARCHIVE / "replication-b09-kip-903.trace")
     )
-    assert "the model refuses under Kafka's rules" in message
+    assert "the model rejects under Kafka's rules" in message
 
 
 def test_a_driver_whose_starter_is_gone_ends_and_leaves_no_files(driver: Driver) -> None:

@@ -137,7 +137,7 @@ def test_the_command_ends_with_the_status_of_the_contract(tmp_path: Path) -> Non
     segment.write_bytes(segment.read_bytes()[:-9])
     cut = fencepost("audit", str(quiet), "--quiet")
     assert cut.exit_code == 3
-    assert "do not form a complete batch" in " ".join(cut.stdout.split())
+    assert "are an incomplete or damaged batch" in " ".join(cut.stdout.split())
 
 
 def test_two_controllers_that_agree_say_what_one_says(tmp_path: Path) -> None:
