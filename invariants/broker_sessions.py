@@ -68,8 +68,8 @@ def is_not_dead(s: State, c: C) -> bool:
 
 dead_brokers_are_fenced = at_most(
     "dead-brokers-are-fenced",
-    "BS-L1: a crashed broker is fenced or registers again within a bounded time. In the meantime, a partition may "
-    "have a leader that does not serve requests.",
+    "BS-L1: a crashed broker is fenced or registers again within a bounded time. Until the crashed broker is fenced, "
+    "a partition may have a leader that serves no requests.",
     costs={time_passes: 1},
     unit="ticks",
     when=is_dead,

@@ -3,10 +3,10 @@
 A run explores one protocol under given constants. The results of a run are compared with pinned figures: distinct
 states, depth, and the length of the shortest trace of each property that must fail. Guarantees, bugs, hypotheses,
 questions and claims are entries; each entry names the runs that settle it. Runs and entries are data, in `runs/` and
-`claims/`. The docstrings of the modules `run_files` and `claim_files` describe their schemas.
+`claims/`. The docstrings of the modules `run_files` and `claim_files` describe the schemas of these files.
 
 `figures/reached.json` lists, for each run, the constants that disabled an otherwise possible step. A run's verdicts are
-valid within these bounds. A budget of 0 is listed too if it disabled a step. `fencepost check --profile ci --pin`
+valid within the bounds that these constants set, which include budgets of 0. `fencepost check --profile ci --pin`
 writes `figures/reached.json`.
 """
 
@@ -132,7 +132,7 @@ NAME = "reached"
 
 
 def reached_by(run: Run) -> dict[str, int] | None:
-    """Return the bounds that a run reached, with their values, or None if they were not recorded."""
+    """Return the bounds that a run reached, with their values, or None if the bounds were not recorded."""
     names = next(
         (row["bounds"] for row in store.load(NAME).get(run.protocol, ()) if row["run"] == run.short_name), None
     )

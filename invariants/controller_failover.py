@@ -1,6 +1,5 @@
-"""Properties across a failover of the active controller: its log, brokers' metadata, and the partition's records.
-
-The catalogue lists them as G-S12, G-S1, G-S1b, G-S5, G-S8, G-L5, B15 and KR-S4. G-L5 is checked only if it is named,
+"""Properties across a failover of the active controller: its log, brokers' metadata, and the partition's records. Their
+ids in the catalogue are G-S12, G-S1, G-S1b, G-S5, G-S8, G-L5, B15 and KR-S4. G-L5 is checked only if it is named,
 because it needs the whole state graph.
 """
 

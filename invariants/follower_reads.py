@@ -1,4 +1,4 @@
-"""Properties of KIP-392 for consumers that fetch from followers, and their witnesses. The catalogue lists them as
+"""Properties of KIP-392 for consumers that fetch from followers, and their witnesses. Their ids in the catalogue are
 K392-S1 to K392-S7, K392-Q2, G-S9 and G-S9b.
 """
 
@@ -111,7 +111,7 @@ def cases_are_exclusive(s: State, c: C) -> bool:
 
 @always
 def unavailable_offsets_exist(s: State, c: C) -> bool:
-    """K392-S4: OFFSET_NOT_AVAILABLE means that records exist up to the offset, but not all of them can be read."""
+    """K392-S4: OFFSET_NOT_AVAILABLE means that records exist up to the offset, but some cannot be read yet."""
     return all(
         reply_to(c, s.replica[replica], believes_to_lead(s, replica), offset) != Reply.OFFSET_NOT_AVAILABLE
         or (
@@ -146,7 +146,7 @@ def positions_only_advance(before: State, after: State, c: C) -> bool:
 
 @step(on=client_asks_for_latest)
 def latest_offsets_only_grow(before: State, after: State, c: C) -> bool:
-    """K392-S7: the latest offset that a leader reports is never smaller than an earlier one (KIP-207)."""
+    """K392-S7: the latest offset that leaders report to a client never decreases (KIP-207)."""
     return after.ghost_latest >= before.ghost_latest
 
 

@@ -32,7 +32,7 @@ from fencepost.model.language.actions import properties_in
 
 @step(on=client_applies_metadata)
 def metadata_is_as_new_as_hints(before: State, after: State, c: C) -> bool:
-    """Q53: metadata never shows an older leader than a hint that the client had accepted when it sent the request."""
+    """Q53: metadata never shows an older leader than a hint that was accepted before the metadata request was sent."""
     return before.refresh.body >= before.refresh.ghost_told
 
 

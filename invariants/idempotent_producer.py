@@ -58,13 +58,13 @@ def retry_is_recognized(s: State, c: C) -> bool:
 
 @sometimes
 def batches_are_in_flight_to_both_brokers(s: State, c: C) -> bool:
-    """After a leader change, batches are in flight to the old leader and to the new one."""
+    """After a leader change, batches are in flight to both the old and the new leader."""
     return len(s.connection[0]) > 0 and len(s.connection[1]) > 0
 
 
 @sometimes
 def batch_is_out_of_order(s: State, c: C) -> bool:
-    """A leader rejects a batch that does not follow the previous one."""
+    """A leader rejects a batch whose sequence does not follow the previous batch's."""
     return any(s.batch[number].answer == Answer.OUT_OF_ORDER for number in range(c.batches))
 
 

@@ -1,7 +1,7 @@
 """Properties of KIP-951's leader discovery, with their witnesses, liveness, and lemmas.
 
-The catalogue lists them as K951-S1 to K951-S6, L1 and Q1. L1, S4 and Q1 are checked only if named: they need the whole
-state graph. Fairness: brokers eventually get metadata and respond, and clients send requests.
+Their ids in the catalogue are K951-S1 to K951-S6, L1 and Q1. L1, S4 and Q1 need the whole state graph, so they are
+checked only if named. Fairness: brokers eventually get metadata and respond, and clients send requests.
 """
 
 from fencepost.model.clients.discovery.brokers import (
@@ -36,7 +36,7 @@ from fencepost.model.language.actions import properties_in
 
 
 def was_chosen(s: State, partition: int, topic: int, leader: int, epoch: int) -> bool:
-    """Return whether the controller ever made this broker leader in this epoch of this topic incarnation."""
+    """Return whether the controller ever made the broker leader in this epoch of the topic's incarnation."""
     return any(
         s.image[image].partition[partition].topic == topic
         and s.image[image].partition[partition].leader == leader
@@ -64,7 +64,7 @@ def leader_epochs_never_fall(s: State, c: C) -> bool:
 
 @step(on=client_applies_metadata)
 def stale_metadata_leaves_the_leader(before: State, after: State, c: C) -> bool:
-    """K951-S2: metadata with an older leader epoch changes neither the client's leader nor its leader epoch."""
+    """K951-S2: metadata with an older leader epoch changes neither the leader nor the leader epoch of the client."""
     return all(
         not is_older_than_known(before, partition)
         or (
@@ -105,7 +105,7 @@ def metadata_brings_newer_endpoints(before: State, after: State, c: C) -> bool:
 
 @step(on=client_sends_request)
 def immediate_retries_go_to_newer_epochs(before: State, after: State, c: C, broker: int) -> bool:
-    """K951-S4: a batch is resent without backoff only to a leader with a newer epoch than at its last attempt."""
+    """K951-S4: a batch is resent without backoff only in a newer leader epoch than that of its last attempt."""
     return all(
         not may_send(before, c, partition, broker)
         or before.known[partition].attempt == NONE
@@ -167,7 +167,7 @@ def metadata_is_stale(s: State, c: C) -> bool:
 
 @sometimes
 def retry_succeeds(before: State, after: State, c: C) -> bool:
-    """A request for a partition succeeds in another leader epoch than that of its first attempt."""
+    """A request succeeds in a later leader epoch than its first attempt."""
     return any(
         before.known[partition].work == Work.SENT
         and after.known[partition].work == Work.DONE
@@ -178,7 +178,7 @@ def retry_succeeds(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def leader_has_moved_its_endpoint(s: State, c: C) -> bool:
-    """The endpoint of the leader known to the client differs from the endpoint that the client has for it."""
+    """The client has an old endpoint of the leader that it knows."""
     return any(
         s.endpoint[known.leader] != NONE and s.endpoint[known.leader] < newest(s).endpoint[known.leader]
         for known in s.known

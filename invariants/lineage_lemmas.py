@@ -14,7 +14,7 @@ def high_watermark_is_in_the_log(s: State, c: C) -> bool:
 
 @always
 def quorum_is_the_last_decision(s: State, c: C) -> bool:
-    """The controller's leader and epoch are those of its last decision. Before the first one, there is no leader."""
+    """The controller's leader and epoch come from its last decision. Before the first decision, there is no leader."""
     return (
         s.quorum_epoch == s.next_leader_epoch - 1
         and (s.quorum_epoch >= 0 or s.quorum.leader == NONE)
@@ -23,7 +23,7 @@ def quorum_is_the_last_decision(s: State, c: C) -> bool:
 
 
 def has_heard(s: State, r: ReplicaState) -> bool:
-    """Return whether the replica's leader and epoch come from a decision of the controller, or are the initial ones."""
+    """Return whether the replica's leader and epoch come from a decision of the controller or are initial."""
     return r.leader_epoch < s.next_leader_epoch and (
         r.leader == NONE if r.leader_epoch < 0 else r.leader == s.request[r.leader_epoch].leader
     )
@@ -51,7 +51,7 @@ def one_leader_per_epoch(s: State, c: C) -> bool:
 def leader_knows_the_isr(s: State, c: C) -> bool:
     """A leader that the controller also considers leader knows the quorum's ISR.
 
-    Until the leader has learned that it leads, the quorum's ISR is the one in the decision that elected it.
+    Until a leader has learned that it leads, the quorum's ISR is the ISR of the decision that elected the leader.
     """
     return s.quorum_epoch < 0 or all(
         s.replica[leader].isr == s.quorum.isr
@@ -107,7 +107,7 @@ def same_up_to(a: ReplicaState, b: ReplicaState, end: int) -> bool:
 
 @always
 def logs_match(s: State, c: C) -> bool:
-    """If two logs have a record of the same leader epoch at the same offset, they are equal up to that record."""
+    """If two logs have a record of the same leader epoch at the same offset, the logs are equal up to that record."""
     return all(
         same_up_to(a, b, offset + 1)
         for a in s.replica
@@ -119,7 +119,7 @@ def logs_match(s: State, c: C) -> bool:
 
 @always
 def records_come_from_the_leader(s: State, c: C) -> bool:
-    """A record of a leader's current epoch, on whatever replica, is in the leader's log at the same offset."""
+    """If any log has a record of a leader's current epoch, the leader's log has that record at the same offset."""
     return all(
         same_entry(r, s.replica[leader], offset)
         for leader in range(c.replicas)
@@ -144,7 +144,7 @@ def nobody_writes_before_the_leader_leads(s: State, c: C) -> bool:
 
 @always
 def followers_hold_a_prefix(s: State, c: C) -> bool:
-    """A follower in its leader's epoch has a prefix of the leader's log, and no other records."""
+    """The log of a follower in its leader's epoch is a prefix of the leader's log."""
     return all(
         f.end <= s.replica[leader].end and same_up_to(f, s.replica[leader], f.end)
         for leader in range(c.replicas)
@@ -167,7 +167,7 @@ def leader_has_committed_its_own(s: State, c: C) -> bool:
 
 
 def is_frozen(s: State, isr: int, epoch: int) -> bool:
-    """Return whether a member is in a later epoch; while it is in the ISR, this epoch can commit no more records."""
+    """Return whether an ISR member is in a later epoch, so that no more records can be committed in this epoch."""
     return any(
         bits.contains(isr, member) and s.replica[member].leader_epoch > epoch for member in range(len(s.replica))
     )
@@ -241,7 +241,7 @@ def leaders_of_members_have_committed(s: State, c: C) -> bool:
 def leaders_to_be_have_committed(s: State, c: C) -> bool:
     """A replica that may still learn that it leads has every record that is below any high watermark.
 
-    This holds for epochs whose leader a member of the quorum's ISR may still follow.
+    The lemma is about epochs whose leader an ISR member may still follow.
     """
     return all(
         has_committed(s, replica)
@@ -256,7 +256,7 @@ def leaders_to_be_have_committed(s: State, c: C) -> bool:
 def leaders_of_leaders_to_be_have_committed(s: State, c: C) -> bool:
     """A leader that a future leader may still follow before it leads has every record that is below any high watermark.
 
-    This holds for epochs whose leader a member of the quorum's ISR may still follow.
+    The lemma is about epochs whose leader an ISR member may still follow.
     """
     return all(
         has_committed(s, leader)

@@ -1,5 +1,5 @@
-"""Properties of metadata reads with consistency tokens, with their witnesses, liveness, and a lemma. The catalogue
-lists them as TOK-S1 to TOK-S10, Q16, Q21, Q53 and SEED-TOKEN-21. Liveness is checked only if it is named, because it
+"""Properties of metadata reads with consistency tokens, with their witnesses, liveness, and a lemma. Their ids in the
+catalogue are TOK-S1 to TOK-S10, Q16, Q21, Q53 and SEED-TOKEN-21. Liveness is checked only if it is named, because it
 needs the whole state graph. Fairness: connected servers eventually get metadata, requests are handled, and clients
 retry.
 """
@@ -44,7 +44,7 @@ def reads_are_monotonic(before: State, after: State, c: C, client: int) -> bool:
 
 @step(on=client_delivers_answer)
 def deliveries_are_monotonic(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S1b: a read shows no older metadata than its token store has received, even from concurrent reads."""
+    """TOK-S1b: a read shows no older metadata than the read's token store has received, even concurrently."""
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= before.store[store_of(c, client)].ghost_read
 
@@ -75,7 +75,7 @@ def token_is_committed(s: State, c: C) -> bool:
 
 @step(on=client_delivers_answer)
 def own_writes_are_read(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S5, G-S11: a read shows every write that had been acknowledged to its store when the read began."""
+    """TOK-S5, G-S11: a read shows every write that its session's store knew as acknowledged when the read began."""
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= call.ghost_written
 
@@ -305,7 +305,7 @@ def is_of_this_cluster(s: State, c: C, client: int) -> bool:
 
 stores_recover = leads_to(
     "stores-recover",
-    "TOK-L1, Q18: a token store with the context of another cluster, such as a former one, eventually loses it.",
+    "TOK-L1, Q18: a token store does not forever keep the context of another or a former cluster.",
     when=is_of_other_cluster,
     then=is_of_this_cluster,
     fair=(*SERVERS, weak(client_retries, each="client")),

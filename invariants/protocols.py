@@ -39,8 +39,8 @@ class Protocol:
         return (*self.properties, *self.on_request)
 
     def compiled_with(self, asked: tuple[Property, ...]) -> tuple[Property, ...]:
-        """Return the properties to compile. They include all default properties, so that a later check of one of them
-        needs no new compilation.
+        """Return the properties to compile, which include all default properties, so that later checks need no new
+        compilation.
         """
         return (*self.properties, *(item for item in asked if item not in self.properties))
 

@@ -36,7 +36,7 @@ def is_latest(s: State, node: int) -> bool:
 
 
 def is_parked_without_field(s: State, c: C, node: int) -> bool:
-    """Return whether a replica's parked fetch lacks the field HighWatermark, as its leader reads it."""
+    """Return whether the leader reads a replica's parked fetch as one without the field HighWatermark."""
     return (
         s.node[node].fetch.phase == Phase.PARKED
         and not is_consumer(c, node)
@@ -55,7 +55,7 @@ def reaching(s: State, c: C, leader: int) -> int:
 def one_leader_per_epoch(s: State, c: C) -> bool:
     """KR-S1: no two nodes lead in the same epoch.
 
-    Two nodes may lead in different epochs until the older leader learns of the newer one.
+    Two nodes may lead in different epochs until the older leader learns of the newer leader.
     """
     return not any(
         leads(s, one) and leads(s, other) and s.node[one].epoch == s.node[other].epoch
@@ -152,7 +152,7 @@ def resigning_leader_is_alone(before: State, after: State, c: C, leader: int) ->
 
 @always
 def parked_replicas_know_the_high_watermark(s: State, c: C) -> bool:
-    """K1166-S1: a fetch with the field HighWatermark is parked only if the leader's high watermark is not above it."""
+    """K1166-S1: a fetch with the field HighWatermark is parked only if the leader's high watermark is not higher."""
     return all(
         s.node[node].fetch.phase != Phase.PARKED
         or s.node[max(s.node[node].leader, 0)].high_watermark <= reported_high_watermark(s, c, node)
@@ -162,7 +162,7 @@ def parked_replicas_know_the_high_watermark(s: State, c: C) -> bool:
 
 @step(on=leader_handles_fetch)
 def fetches_without_field_wait(before: State, after: State, c: C, leader: int, follower: int) -> bool:
-    """K1166-S2: a replica's empty fetch without the field is parked, and no new high watermark completes it."""
+    """K1166-S2: an empty fetch without HighWatermark is parked, and not completed by a new high watermark."""
     is_empty = (
         reported_high_watermark(before, c, follower) == absent(before)
         and not is_consumer(c, follower)
@@ -283,7 +283,7 @@ def high_watermark_is_sent_alone(s: State, c: C) -> bool:
 
 @sometimes
 def leader_has_resigned(s: State, c: C) -> bool:
-    """A leader has resigned or restarted, and is still in its epoch."""
+    """A former leader has resigned or restarted, and is still in the epoch in which it led."""
     return any(n.role == Role.RESIGNED for n in s.node)
 
 

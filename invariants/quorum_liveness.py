@@ -92,12 +92,12 @@ def is_not_behind(s: State, c: C, node: int) -> bool:
 
 
 def is_ahead(s: State, c: C, node: int) -> bool:
-    """Return whether the node knows a higher high watermark than its leader does."""
+    """Return whether the node knows a higher high watermark than its leader."""
     return is_connected(s, node) and s.node[node].high_watermark > s.node[max(s.node[node].leader, 0)].high_watermark
 
 
 def is_not_ahead(s: State, c: C, node: int) -> bool:
-    """Return whether the node's leader knows a high watermark at least as high as the node's, or there is no leader."""
+    """Return whether the node has no leader, or its leader's high watermark is at least the node's."""
     return not is_ahead(s, c, node)
 
 
@@ -129,7 +129,7 @@ def rests(s: State, c: C, node: int) -> bool:
 
 
 def does_not_know_commit(s: State, c: C, node: int) -> bool:
-    """Return whether the node's leader has committed the first record, but the node does not know this."""
+    """Return whether the node does not know that its leader has committed the first record."""
     if not is_connected(s, node):
         return False
     l = s.node[max(s.node[node].leader, 0)]
@@ -138,7 +138,7 @@ def does_not_know_commit(s: State, c: C, node: int) -> bool:
 
 
 def somebody_does_not_know(s: State, c: C) -> bool:
-    """Return whether the first record is committed, but a connected node does not know this."""
+    """Return whether a connected node does not know that the first record is committed."""
     return any(does_not_know_commit(s, c, node) for node in range(c.nodes))
 
 

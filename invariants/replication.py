@@ -1,5 +1,5 @@
-"""Properties of Kafka's replication, and their witnesses. The catalogue lists them as G-S1 to G-S16, and as KIP903-S1
-to KIP903-S4 for broker epochs.
+"""Properties of Kafka's replication, and their witnesses. Their ids in the catalogue are G-S1 to G-S16 and, for broker
+epochs, KIP903-S1 to KIP903-S4.
 """
 
 from fencepost.model.cluster.constants import C
@@ -33,7 +33,7 @@ from fencepost.model.language.actions import properties_in
 
 
 def holds_committed(s: State, r: Replica, offset: int) -> bool:
-    """Return whether the log has, at this offset, the record that was committed there first."""
+    """Return whether the log has the record that was first committed at this offset."""
     return r.start <= offset < r.end and r.log[offset].record == s.ghost_committed[offset]
 
 
@@ -51,7 +51,7 @@ def has_committed(s: State, r: Replica) -> bool:
 
 
 def shows_committed(s: State, r: Replica) -> bool:
-    """Return whether every record below the replica's high watermark is the one that was committed there."""
+    """Return whether every record below the replica's high watermark was committed at the record's offset."""
     return r.high_watermark <= s.ghost_committed_end and all(
         holds_committed(s, r, offset) for offset in range(r.start, r.high_watermark)
     )
@@ -74,7 +74,7 @@ def agree_up_to(one: Replica, other: Replica, end: int) -> bool:
 def leader_has_committed(s: State, c: C) -> bool:
     """G-S1: the controller's leader, once it knows that it leads, has every record that was ever committed.
 
-    Does not apply between an election and the moment the new leader learns of it.
+    Does not apply between an election and when the new leader learns of it.
     """
     return not has_current_leader(s) or has_committed(s, s.replica[newest(s).leader])
 
@@ -83,7 +83,7 @@ def leader_has_committed(s: State, c: C) -> bool:
 def candidates_have_committed(s: State, c: C) -> bool:
     """G-S1b: every running member of the ISR and of the ELR has every record that was ever committed.
 
-    Therefore electing any of these brokers cleanly loses nothing. Does not apply to members whose process is down.
+    Therefore, a clean election of a member loses no record. Does not apply to members whose process is down.
     """
     return all(
         has_committed(s, s.replica[broker])
@@ -272,7 +272,7 @@ def deleted_records_stay_deleted(s: State, c: C) -> bool:
     """G-S15: the controller's leader, once it knows that it leads, serves no record that is known to be deleted.
 
     A client knows that a record is deleted if its DeleteRecords request succeeded (KIP-107), which requires that all
-    live replicas have deleted the record.
+    live replicas have deleted it.
     """
     if not has_current_leader(s):
         return True
@@ -373,7 +373,7 @@ def request_names_ineligible_replica(s: State, c: C) -> bool:
 
 @sometimes
 def leader_moves(before: State, after: State, c: C) -> bool:
-    """The controller moves the leadership to another broker, or elects one for a partition without a leader."""
+    """The controller moves the leadership to another broker, or elects a leader for a partition without a leader."""
     return newest(after).leader not in (NONE, newest(before).leader)
 
 

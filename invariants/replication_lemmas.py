@@ -31,7 +31,7 @@ def leader_epochs_have_one_leader(s: State, c: C) -> bool:
 
 @always
 def partition_epochs_tell_changes(s: State, c: C) -> bool:
-    """Along the controller's log, partition epochs never decrease, and each change of leader or ISR opens a new one."""
+    """Along the controller's log, partition epochs never decrease, and a change of leader or ISR starts a new one."""
     return all(
         s.image[earlier].partition_epoch <= s.image[later].partition_epoch
         and (

@@ -190,21 +190,21 @@ def has_leader(s: State, c: C) -> bool:
 
 offline_partition_is_led = leads_to(
     "offline-partition-is-led",
-    "G-L6: a partition without a leader eventually gets one, if the ISR or the ELR has an unfenced member.",
+    "G-L6: a partition without a leader eventually gets a leader, if the ISR or the ELR has an unfenced member.",
     when=is_offline,
     then=has_leader,
     fair=FAIR,
 )
 partition_is_led_although_a_directory_failed = leads_to(
     "partition-is-led-although-a-directory-failed",
-    "G-L6c: a partition without a leader eventually gets one, if all brokers restart and report their directories.",
+    "G-L6c: a partition without a leader eventually gets a leader, if brokers restart and report their directories.",
     when=has_no_leader,
     then=has_leader,
     fair=(*FAIR, *DIRECTORIES),
 )
 partition_is_led_again = leads_to(
     "partition-is-led-again",
-    "G-L6b: a partition without a leader eventually gets one, if all brokers restart.",
+    "G-L6b: a partition without a leader eventually gets a leader, if all brokers restart.",
     when=has_no_leader,
     then=has_leader,
     fair=FAIR,
@@ -217,7 +217,7 @@ def leader_is_offline(s: State, c: C) -> bool:
 
 
 def leader_is_online(s: State, c: C) -> bool:
-    """There is no leader, or the leader has its log."""
+    """There is no leader, or the leader's log directory is online."""
     return not leader_is_offline(s, c)
 
 
@@ -231,12 +231,12 @@ offline_leader_is_replaced = leads_to(
 
 
 def is_behind(s: State, c: C, broker: int) -> bool:
-    """A running broker has not applied everything that the controller has decided."""
+    """A running broker has not applied all metadata."""
     return is_running(s, broker) and s.replica[broker].applied != s.newest
 
 
 def is_up_to_date(s: State, c: C, broker: int) -> bool:
-    """The broker has applied everything, or its process is down."""
+    """The broker has applied all metadata, or its process is down."""
     return not is_behind(s, c, broker)
 
 
@@ -257,7 +257,7 @@ def leads_no_more(s: State, c: C, broker: int) -> bool:
 
 
 def knows_who_leads(s: State, c: C, broker: int) -> bool:
-    """The broker leads, or does not believe that it leads."""
+    """The controller's leader is this broker, or the broker does not believe that it leads."""
     return not leads_no_more(s, c, broker)
 
 
@@ -346,7 +346,7 @@ restarted_broker_rejoins = leads_to(
 
 
 def is_settled(s: State, c: C, broker: int) -> bool:
-    """The broker is in the ISR with all of the leader's records, or there is a reason that prevents this."""
+    """The broker is in the ISR with all of the leader's records, is not active, or has no online replica or leader."""
     image = newest(s)
     if not is_active(s, broker) or image.leader == NONE or bits.contains(image.missing | s.offline, broker):
         return True

@@ -116,7 +116,7 @@ def removed_replica_deletes_records(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def added_replica_starts_empty(before: State, after: State, c: C) -> bool:
-    """A broker without a replica learns that it now has one, and starts with an empty log."""
+    """A broker without a replica learns that a replica was added, and starts with an empty log."""
     return any(gets_a_replica(before, after, broker) for broker in range(c.brokers))
 
 
@@ -238,7 +238,7 @@ def follower_takes_the_log_start(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def crash_loses_the_log_start(before: State, after: State, c: C) -> bool:
-    """A broker dies before it has checkpointed its log start, and keeps its records."""
+    """A broker crashes before it has checkpointed its log start, and its log keeps all records."""
     return any(
         after.replica[broker].start < before.replica[broker].start
         and after.replica[broker].end == before.replica[broker].end

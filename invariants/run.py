@@ -128,4 +128,4 @@ class Evidence:
     without_elr: str = ""
     """For a hypothesis that no model covers: the harm without eligible leader replicas, if it differs."""
     repair: str = ""
-    """For a hypothesis that no model covers: its fix."""
+    """For a hypothesis that no model covers: the fix."""

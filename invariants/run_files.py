@@ -78,7 +78,7 @@ class Runs:
         self.all.append(run)
 
     def names(self, name: str, text: str) -> tuple[str, ...]:
-        """Return the properties of a protocol by their names in its file; raise UsageError for an unknown one."""
+        """Return a protocol's properties by their names in its file of runs; raise UsageError for an unknown name."""
         names = tuple(self._files[name].names(text))
         protocol(name).select(names)
         return names

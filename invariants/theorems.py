@@ -54,7 +54,7 @@ class Theorem:
     protocol: str
     goals: tuple[str, ...]
     unbounded: Mapping[str, int | None]
-    """Unbounded constants, each with its maximum value or None."""
+    """Unbounded constants, each with its maximum value, or None without a maximum."""
     twin: Twin
     lemmas: tuple[str, ...] = ()
     constants: Mapping[str, int] = field(default_factory=dict)
@@ -213,8 +213,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "kip903-stale-epochs",
-        "No request with a stale broker, leader or partition epoch changes the ISR, and no broker joins it with a "
-        "stale broker epoch.",
+        "No request with a stale broker, leader or partition epoch changes the ISR, and no broker joins the ISR with "
+        "a stale broker epoch.",
         "replication",
         ("applied-requests-are-current", "joining-epoch-is-registered"),
         _BUDGETS,

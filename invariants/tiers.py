@@ -61,7 +61,7 @@ def log_starts_follow_deletions(s: State, c: C) -> bool:
 
 @always
 def log_starts_are_looked_up(s: State, c: C) -> bool:
-    """TS-S5: after a leader has read the tier's metadata or deleted from the tier, its log starts at what remains."""
+    """TS-S5: after a leader has read or deleted from the tier, its log starts at the first remaining record."""
     return not s.ghost_low
 
 

@@ -14,7 +14,7 @@ def order_means_nothing(s: State, c: C) -> bool:
 
 @always
 def repetition_means_nothing(s: State, c: C) -> bool:
-    """Storing a context twice is the same as storing it once: `later` is idempotent."""
+    """Storing a context twice has the result of storing it once, because `later` is idempotent."""
     return is_same(s.in_order, s.twice)
 
 

@@ -119,7 +119,7 @@ waits_until_read = at_most(
 
 fetches_in_all = at_most(
     "fetches-in-all",
-    "K392-Q1b: the follower sends at most two fetches per record, one to open the session, and one that is parked.",
+    "K392-Q1b: the follower sends at most two fetches per record, one to open the session, and one parked fetch.",
     costs={leader_gets_fetch: 1},
     unit="fetches",
     bound=C.records * 2 + C.losses + 2,
@@ -131,7 +131,7 @@ fetches_in_all = at_most(
 
 no_fetch_without_records = at_most(
     "no-fetch-without-records",
-    "B27: the follower sends at most one fetch per record, and one that is parked.",
+    "B27: the follower sends at most one fetch per record, and one parked fetch.",
     costs={leader_gets_fetch: 1},
     unit="fetches",
     bound=C.records + C.losses + 1,

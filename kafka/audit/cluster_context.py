@@ -27,7 +27,7 @@ LEVELS = (
     (30, "kafka-4.2"),
     (31, "kafka-4.3"),
 )
-"""(level, version): the version of the model for a metadata.version below this level."""
+"""(level, version): the version of the model for each metadata.version below `level`."""
 NEWEST = MACHINE.versions[-1].name
 TOPIC, BROKER = 2, 4
 FOREVER = 1 << 62

@@ -65,7 +65,7 @@ class ControllerHistory:
     values: dict[str, int]
     version: str
     left_out: str = ""
-    """The reason why the history starts after the partition's creation; empty if it starts there."""
+    """Why the history starts after the partition's creation; empty if it starts with the creation."""
 
     def describe(self, last: int) -> str:
         return f"{self.topic}-{self.partition}, offsets {self.points[0].offset} to {self.points[last].offset}"
@@ -154,7 +154,7 @@ def _from(rows: list[dict[str, Any]], around: ClusterContext, end: int) -> Contr
     if begun.fenced | begun.stopping:
         return "a broker is fenced or shutting down"
     if begun.isr != bits.only(begun.leader) | sum(bits.only(number) for number in lowest[: isr - 1]):
-        return "in the replica list, an out-of-sync replica comes before one that is in sync"
+        return "in the replica list, an out-of-sync replica precedes an in-sync replica"
     values = _values(points, movable, unclean=any(row["unclean"] for row in rows))
     if isinstance(values, str):
         return values

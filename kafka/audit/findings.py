@@ -27,7 +27,7 @@ class Sort:
     of_copies: bool = False
     """Whether the finding is detected only in copies of brokers' logs."""
     before: tuple[str, str] = ("", "")
-    """(release, earlier rule). 3.x releases are compared with metadata.version, later ones with controllers' releases.
+    """(release, earlier rule). 3.x releases are compared with metadata.version, later releases with the controllers'.
     """
 
     @property
@@ -44,7 +44,7 @@ class Sort:
     def remedy(self, version: str) -> str:
         repaired = REPAIRED.get(self.about)
         if not repaired:
-            return self.look if repaired is None else f"{self.look} No release up to 4.4.0 fixes this."
+            return self.look if repaired is None else f"{self.look} No release up to 4.4.0 contains a fix."
         now = ", which these controllers run" if version >= f"kafka-{repaired}" else ": upgrade"
         return f"{self.look} This is fixed in Kafka {repaired}{now if version else ''}."
 
@@ -83,13 +83,14 @@ ALL = (
          "A broker that is fenced or shutting down leaves the ISR. If ELR is off, the last ISR member stays in the "
          "ISR.",
          "A broker that is fenced or shutting down is the leader or is still in the ISR.",
-         "Search the broker's log for 'fenced' and check its heartbeats. Records that were acknowledged during this "
-         "time may be on fewer brokers than the ISR indicates."),
+         "Search the broker's log for 'fenced' and check its heartbeats. Records that were acknowledged while that "
+         "broker was in the ISR may be on fewer brokers than the ISR indicates."),
     Sort("elr-without-replica", VIOLATION, "high", "G-S6b",
          "Every member of the ELR is a replica.",
-         "A reassignment removed a replica, but its broker stayed in the ELR, the list of brokers that can become "
-         "leader without losing records. If the broker is assigned an empty replica again, it can be elected.",
-         "Do not assign the partition to this broker again until the ISR has min.insync.replicas members, which "
+         "A reassignment removed a replica, but the broker stayed in the ELR, the list of brokers that can become "
+         "leader without losing records. If the broker is assigned an empty replica again, that replica can be "
+         "elected.",
+         "Do not assign the partition to the removed broker again until the ISR has min.insync.replicas members, which "
          "empties the ELR. `kafka-topics.sh --describe` shows the ELR as `Elr`."),
     Sort("stale-member", VIOLATION, "high", "G-S7",
          "A broker that re-registers leaves the ISR. If ELR is off, the last ISR member stays in the ISR.",
@@ -111,7 +112,7 @@ ALL = (
          f"Two brokers may have written in the same epoch. {COMPARE}",
          before=("3.6", "A new leader epoch starts if the leader changes, a replica is removed or the ISR shrinks.")),
     Sort("nobody-elected", VIOLATION, "high", "G-L6",
-         "A partition without a leader gets one as soon as a member of its ISR or ELR is active.",
+         "A partition without a leader gets a leader as soon as a member of its ISR or ELR is active.",
          "The partition has no leader, even though an eligible broker is active.",
          "Elect a leader manually with `kafka-leader-election.sh --election-type preferred`, and look for errors in "
          "the log of the active controller."),
@@ -141,7 +142,7 @@ ALL = (
     Sort("emptied-elr-elected", EXPOSURE, "critical", "HYP-17",
          "The last known leader is elected only if the ELR was already empty before a broker assigned a directory.",
          "The last known leader was elected after a directory assignment had emptied the ELR. No other broker was "
-         "eligible, although others may have had more records.",
+         "eligible, although other brokers may have had more records.",
          "If the elected broker's disk was new or empty, assume that acknowledged records are lost on this broker "
          "and on every replica that has followed it since. A replica that is still down has the records: keep its "
          "broker down, and copy the partition's directory from its disk. If the broker is already running again, "
@@ -169,7 +170,7 @@ ALL = (
          "Min ISR is raised only while at least that many replicas are in sync.",
          "Min ISR was raised above the size of the ISR.",
          "Producers with acks=all get errors until enough replicas have caught up. `kafka-topics.sh --describe "
-         "--under-min-isr-partitions` lists such partitions."),
+         "--under-min-isr-partitions` lists partitions below min ISR."),
     Sort("cleared-while-leaderless", EXPOSURE, "high", "HYP-12",
          "Min ISR is changed only while the partition has a leader.",
          "A change of min ISR cleared the ELR while there was no leader, so the controller no longer knows which "
@@ -191,22 +192,22 @@ ALL = (
          "partition has a leader, then change the cluster's min ISR and change it back."),
     Sort("cleared-then-deleted", EXPOSURE, "high", "HYP-13",
          "After an ELR has been cleared, the topic is deleted only once all brokers of that ELR are back in the ISR.",
-         "A topic was deleted after a change of min ISR had cleared its ELR. Until the controller restarts, brokers "
-         "of that ELR can neither register after a crash nor be unregistered.",
+         "A topic was deleted after a change of min ISR had cleared the topic's ELR. Until the controller restarts, "
+         "brokers of that ELR can neither register after a crash nor be unregistered.",
          "Whenever a broker of that ELR tries to register after a crash, the active controller resigns ('existed in "
-         "isrMembers, but not in the topics map'). Shut these brokers down only cleanly, because they can register "
-         "then. According to the code, a controller that restarts from a later snapshot is not affected, but we have "
-         "not tested this."),
+         "isrMembers, but not in the topics map'). Shut brokers of that ELR down only cleanly, because they can "
+         "register after a clean shutdown. According to the code, a controller that restarts from a later snapshot "
+         "is not affected, but this was not tested."),
     Sort("regained-leadership", EXPOSURE, "medium", "HYP-1",
-         "A broker that loses leadership does not regain it shortly afterwards, unless it restarts.",
-         "A broker regained leadership shortly after losing it, without a restart in between.",
+         "A broker that loses leadership does not regain leadership shortly afterwards, unless the broker restarts.",
+         "A broker lost leadership and regained it shortly afterwards, without a restart in between.",
          "If the broker received metadata late, it may have counted followers that had already truncated their logs. "
          "Search the followers' log files for 'Truncating partition' between the loss and the return of leadership, "
          "and compare the high watermarks."),
     Sort("unclean-election", EXPOSURE, "critical", "G-S1",
          "Every leader is elected from the ISR or the ELR.",
          "The elected leader was in neither the ISR nor the ELR, so the election was unclean.",
-         f"Records that the new leader did not have are lost. {COMPARE} To prevent this, set "
+         f"Records that the new leader did not have are lost. {COMPARE} To prevent unclean elections, set "
          "unclean.leader.election.enable=false for the topic and the cluster, and use three replicas, "
          "min.insync.replicas=2 and acks=all."),
     Sort("last-known-leader-elected", EXPOSURE, "high", "G-S2",
@@ -217,41 +218,41 @@ ALL = (
     Sort("last-replica-down", EXPOSURE, "high", "G-S2b",
          "The partition does not lose its leader when the last ISR member goes down.",
          "The last in-sync replica went down, and the partition was left without a leader.",
-         "Only the last in-sync replica's disk is certain to have the last acknowledged records. Start that broker "
-         "before any other replica is elected."),
+         "Only the last in-sync replica's disk is certain to have the last acknowledged records. Start the last "
+         "in-sync replica's broker before any other replica is elected."),
     Sort("last-replica", EXPOSURE, "medium", "G-S2b",
          "More than one replica is in sync.",
          "Only one replica was in sync.",
-         "With min ISR 1, all records acknowledged during this time were on a single disk. With a larger min ISR, "
-         "writes with acks=all were rejected, so only records written with acks=0 or acks=1 are at risk. If the "
-         "broker in the ISR crashed before other replicas had caught up, compare the logs."),
+         "With min ISR 1, all records acknowledged in that period were on a single disk. "
+         "With a larger min ISR, writes with acks=all were rejected, so only records written with acks=0 or acks=1 "
+         "are at risk. If the broker in the ISR crashed before other replicas had caught up, compare the logs."),
     Sort("offline", EXPOSURE, "medium", "G-L6",
          "The partition has a leader.",
          "The partition had no leader: producers and consumers could not use it.",
          "Find out why the last brokers went down, and which broker the election was waiting for; the table shows "
-         "reasons that the log contains. To prevent this, place three replicas on separate racks and restart one "
+         "reasons that the log contains. To keep a leader, place three replicas on separate racks and restart one "
          "broker at a time."),
     Sort("epoch-without-reason", EXPOSURE, "medium", "G-S5",
          "A new leader epoch starts only if the leader changes or a replica is removed.",
          "A new leader epoch started, although the leader did not change and no replica was removed.",
-         "Clients and followers refresh their metadata needlessly. Check the active controller's log around this "
-         "offset.",
+         "Clients and followers refresh their metadata needlessly. Check the active controller's log around the "
+         "offset of the new leader epoch.",
          before=("3.6", "A leader epoch starts only if the leader changes, a replica is removed or the ISR shrinks.")),
     Sort("under-min-isr", EXPOSURE, "low", "G-S4",
          "A partition with a leader has at least min ISR members in its ISR.",
          "The ISR had fewer than min ISR members while the partition had a leader.",
-         "Producers with acks=all got NotEnoughReplicas errors during this time. Find out why the followers left the "
-         "ISR: fencing, shutdown or lag."),
+         "While the ISR was below min ISR, producers with acks=all got NotEnoughReplicas errors. Find out why the "
+         "followers left the ISR: fencing, shutdown or lag."),
     Sort("records-lost", EXPOSURE, "critical", "G-S1",
          "The leader's log contains every acknowledged record.",
          "The leader's log lacks acknowledged records.",
-         "The listed copies contain the records. Do not start a broker on such a disk, because it would truncate the "
-         "records. Read the records from the copy (`kafka-dump-log.sh --print-data-log --files SEGMENT`), and "
+         "The listed copies contain the records. Do not start a broker on a listed disk, because it would truncate "
+         "the records. Read the records from the copy (`kafka-dump-log.sh --print-data-log --files SEGMENT`), and "
          "resend.", True),
     Sort("records-may-be-lost", EXPOSURE, "high", "G-S1",
          "The leader's log contains every record that may have been acknowledged.",
          "The leader's log lacks records that may have been acknowledged.",
-         "The listed copies contain the records. Keep these disks, check whether producers received "
+         "The listed copies contain the records. Keep the disks, check whether producers received "
          "acknowledgements at the given times, and resend missing records.", True),
     Sort("log-below-high-watermark", EXPOSURE, "critical", "G-S1",
          "After a clean shutdown, a broker's log extends at least to its high watermark.",

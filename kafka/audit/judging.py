@@ -89,7 +89,7 @@ def read_partition(text: str) -> tuple[Core, int, int]:
 
 
 def merge_change(core: Core, change: PartitionChange) -> Core:
-    """Return the partition after a change (PartitionRegistration.merge); a leader in it starts a leader epoch."""
+    """Return the partition after a change (PartitionRegistration.merge). A change of leader starts a leader epoch."""
     return Core._make(was if now is None else now for was, now in zip(core, change, strict=False))
 
 
@@ -105,7 +105,7 @@ class Condition(NamedTuple):
 
 
 class Conditions:
-    """Conditions of a partition to report. For a partition without a leader, no other condition is reported."""
+    """Conditions of a partition to report. For a partition without a leader, only this condition is reported."""
 
     def __init__(self) -> None:
         self._open: dict[str, Condition] = {}

@@ -31,7 +31,7 @@ CLUSTER = re.compile(r"^cluster\.id=(\S+)", re.MULTILINE)
 ARCHIVES = (b"\x1f\x8b", b"PK\x03\x04", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd")
 TEXT = frozenset(range(32, 127)) | {9, 10, 13}
 HEADER = 61
-"""Size of a batch header in bytes. A file's first batch header contains a checksum, so it identifies the log."""
+"""Size of a batch header in bytes. A file's first batch header identifies the log, because it contains a checksum."""
 Kind = Literal["segment", "snapshot", "dump"]
 
 
@@ -179,7 +179,7 @@ class Coverage:
     """(file number, first offset, last offset): the file from which these offsets are taken."""
     overlaps: list[tuple[int, int]]
     gaps: list[tuple[int, int]]
-    """Offset ranges that no file contains, including the offsets before the first one."""
+    """Offset ranges that no file contains, including the range before the first contained offset."""
 
     @classmethod
     def of(cls, files: Iterable[File]) -> Coverage:

@@ -138,7 +138,7 @@ def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | No
 
 
 def _take_dump(reading: Reading, item: File) -> None:
-    """Append the new records of a dump. The whole dump is parsed again, and earlier notes about it are replaced."""
+    """Append the new records of a dump. The whole dump is parsed again, and its earlier notes are replaced."""
     path, before = Path(item.path), reading.added
     after = max((last for _, last in item.runs), default=-1)
     item.notes, item.runs = [], []

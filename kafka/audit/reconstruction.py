@@ -1,7 +1,7 @@
 """Search for the brokers' steps: a path through the model `replication` on which the controller makes the recorded
 changes. Each step either keeps the controller's state or reaches a later recorded state, possibly skipping states of
 the same batch. The search prefers states that have reached more records and in which the brokers have applied all
-metadata, as is usual. From a dead end, the search backtracks. The search is incomplete: it may miss an existing path.
+metadata, as is usual. From a dead end, the search backtracks. The search may miss an existing path.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,13 +31,13 @@ PROMPT = (
     *("broker_applies_metadata", "broker_applies_configs", "leader_learns_change_applied"),
     "leader_learns_change_refused",
 )
-"""Actions that brokers usually take as soon as they can."""
+"""Actions that brokers usually take as soon as they are possible."""
 OF_BROKERS = (
     *(*PROMPT, "controller_refuses_alter_partition", "controller_finds_replica_ineligible"),
     *("leader_gives_up_waiting", "leader_handles_fetch", "leader_reports_divergence", "leader_tells_epoch_end"),
     *("leader_requests_expansion", "follower_appends", "follower_truncates"),
 )
-"""Actions that are tried before the next record is reached, if they involve the record's brokers."""
+"""Actions of a record's brokers that are tried before the record is reached."""
 FIRST = (("leader_appends",), *((("leader_handles_fetch",), ("follower_appends",), ("leader_handles_fetch",)) * 4))
 """Initial actions, which write and acknowledge a record, so that its loss can be detected."""
 
@@ -325,7 +325,7 @@ def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Int
         recorded=told,
         why=(
             f"In the model {names}. The metadata log recorded these steps, each with its offset: "
-            f"{', '.join(offsets) or 'none'}. The search found the other steps as one possible explanation. The "
+            f"{', '.join(offsets) or 'none'}. The other steps are one possible explanation, which a search found. The "
             "first record is written only to show whether it is lost."
         ),
     )

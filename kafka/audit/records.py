@@ -81,7 +81,7 @@ class Partition:
                 yield run.first, run.last, run.epochs[number]
 
     def epochs(self, number: int) -> list[tuple[int, int]]:
-        """Return where epochs start in a copy, according to its batches or, if it has none, to its checkpoint. For a
+        """Return where epochs start in a copy, according to its batches or, without batches, to its checkpoint. For a
         compacted log, the checkpoint takes precedence, because compaction may have removed all records of an epoch.
         """
         entries = self.copies[number].epochs
@@ -93,7 +93,7 @@ class Partition:
 
     @cached_property
     def reference(self) -> int:
-        """The number of the copy with which others are compared, or -1: a copy of the leader's log made after the
+        """The number of the copy with which other copies are compared, or -1: a copy of the leader's log made after the
         leader's election or, without a leader, a copy from the broker that is most likely to be elected.
         """
         now = self.now
@@ -138,7 +138,7 @@ class Partition:
                 one = one._replace(why=self._doubt(epoch, min(it for it, _ in epochs if it > epoch), have))
             known = max(self._committed(number) for number in have)
             if known > first:
-                why = f"they were acknowledged, because a high watermark was {known:,}"
+                why = f"the records were acknowledged, because a high watermark was {known:,}"
                 yield one._replace(last=min(run.last, known - 1), acknowledged=True, why=why)
             if known <= run.last:
                 yield one._replace(first=max(first, known))

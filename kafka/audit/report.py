@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 SHOWN = 1000
 """Maximum number of findings in the report, worst first. `omitted` counts the other findings; the Parquet files contain
-all.
+all findings.
 """
 TOLD = 5
 GAPS = 3

@@ -239,7 +239,7 @@ class Cluster:
         for port in ports:
             if port >= BEYOND:
                 raise UsageError(
-                    f"the cluster needs ports {min(ports)} to {max(ports)}, but {BEYOND - 1} is the last one."
+                    f"the cluster needs ports {min(ports)} to {max(ports)}, but {BEYOND - 1} is the last port."
                 )
             try:
                 socket.create_server(("127.0.0.1", port)).close()
@@ -278,7 +278,7 @@ class Cluster:
 
     def _folders(self, node: int) -> list[Path]:
         """Return a node's log directories. The last directory contains the metadata log. A new log is created in the
-        directory with the fewest logs or, if several have equally few, in the first of these.
+        first of the directories with the fewest logs.
         """
         names = (f"disk-{node}", f"data-{node}") if node in self.shape.disks else (f"data-{node}",)
         return [self.folder / name for name in names]

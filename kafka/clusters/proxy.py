@@ -1,7 +1,7 @@
 """A TCP proxy that forwards messages unchanged, but holds selected requests or answers until they are released.
 
-Each message of Kafka's protocol starts with its length. In a request, the API key, the version, a correlation id and
-the client id follow. A server answers the requests on a connection in order.
+A message of Kafka's protocol starts with its length; a request continues with the API key, the version, a correlation
+id and the client id. A server answers the requests on a connection in order.
 """
 
 import contextlib

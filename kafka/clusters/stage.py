@@ -196,7 +196,7 @@ class Stage:
 
     def replace_disk(self, broker: int) -> None:
         self.story.tell(
-            f"put an empty disk into broker {broker} and format it (kafka-storage format); log.dirs stays as it is",
+            f"put an empty disk into broker {broker} and format it (kafka-storage format); log.dirs does not change",
             "operator",
         )
         self.cluster.replace_disk(broker)
@@ -325,7 +325,7 @@ class Stage:
         time.sleep(seconds)
 
     def finish(self, isr: Sequence[int]) -> None:
-        """Release all flows, start the brokers that are down, and wait for this ISR and for all pending records."""
+        """Release all flows, start the brokers that are down, and wait for an ISR and for all pending records."""
         self.tell("All delays end, and all brokers are started.")
         self.cluster.proxy.release_all()
         if self._down:

@@ -35,7 +35,7 @@ class Binding:
     small: Mapping[str, int]
     refuse: Callable[[Constants, str], str | None]
     rules: Callable[[str], dict[str, int]]
-    """Return the constants with which this version of the model matches Kafka and the driver."""
+    """Return the constants with which a version of the model matches Kafka and the driver."""
     not_compared: Mapping[str, str]
     not_driven: Mapping[str, str]
     limits: tuple[str, ...]

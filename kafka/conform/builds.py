@@ -218,7 +218,7 @@ class Side:
             rows = [(name, str(a[name]), str(b[name])) for name in a if a[name] != b.get(name)]
         like = [side for side, key in zip("AB", keys, strict=True) if key in expected]
         shown = tuple(self.plain.show(step) for step in steps)
-        model = f"{like[0]} agrees with the model" if len(like) == 1 else "the model does not decide which is right"
+        model = f"{like[0]} agrees with the model" if len(like) == 1 else "the model agrees with neither build or both"
         moved = tuple(self._moved(keys))
         lines = tuple(self.pair.lines)
         constants = self.plain.constants
@@ -380,7 +380,7 @@ class BuildsReport:
         if self.unconfirmed:
             yield (
                 f"{count_histories(self.unconfirmed)} ended differently on B, but not when both builds executed them "
-                "side by side: neither confirmed nor refuted"
+                "side by side, so no difference is confirmed"
             )
         if not self.complete:
             yield (

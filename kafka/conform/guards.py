@@ -2,8 +2,7 @@
 steps.
 
 A variant without a check allows a step that Kafka rejects; in a variant with another rule, a step ends in another
-state. Kafka is brought to the nearest state in which both differ, and executes the step; the result must be the
-model's.
+state. Kafka executes a step in the nearest state in which variant and model differ; the result must be the model's.
 
 Forbidden steps are tried in states of the model without `normalize`, which would answer requests before they are
 handled. Only steps that are blocked by Kafka's checks alone are tried, not steps of a stopped process, without their
@@ -30,7 +29,7 @@ from fencepost.model.language.constants import Constants
 
 MOST_STATES = 150_000
 SHOWN = 8
-"""Maximum number of forbidden steps in the summary. The JSON output contains all of them."""
+"""Maximum number of forbidden steps in the summary. The JSON output contains all forbidden steps."""
 MOST_TRIES = 4
 
 
@@ -42,10 +41,10 @@ class Sight(StrEnum):
     TOGETHER = "noticed-with-others"
     """Like NOTICED, but only after all other checks of the action had been removed too."""
     UNNOTICED = "unnoticed"
-    """Kafka did what the variant does."""
+    """Kafka's result was the variant's, not the model's."""
     UNTRIED = "untried"
     NOWHERE = "nowhere"
-    """There is no reachable state in which Kafka's behaviour could show a difference."""
+    """No reachable state was found in which Kafka's behaviour could show a difference."""
 
 
 @dataclass

@@ -38,7 +38,7 @@ from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter, Step, Transition
 
 EDITION = 1
-"""Version of the histories. Increase it if the model's histories change."""
+"""Version of the histories, to be increased if the model's histories change."""
 SOURCES = Path(__file__).parent / "java"
 WALKS = 60
 DEPTH = 60

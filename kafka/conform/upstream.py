@@ -147,7 +147,7 @@ def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]
             repaired = Interpreter(machine, machine.set_constants({**values, switch: value}), normalize=trace.normalize)
             found = _first_apart(plain, taken, _path(repaired, steps))
             if found is not None:
-                says = f"It fails until {finding.upper()} is fixed ({switch}={value} in the model)."
+                says = f"The test fails until {finding.upper()} is fixed ({switch}={value} in the model)."
                 return plain, Decision(*found, says, finding)
     path = _path(theirs, trace.steps)
     found = _first_apart(theirs, path, taken)
@@ -159,7 +159,7 @@ def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]
         step = trace.steps[found[0] - 1].action
         if int(dict(trace.constants.values)["any_preferred"]) and step.name == "controller_elects_preferred":
             raise UsageError(
-                "the history elects a broker other than the preferred one (any_preferred), which Kafka never does."
+                "the history elects a broker other than the preferred leader (any_preferred), which Kafka never does."
             )
         own = {name: int(value) for name, value in trace.constants.values.items()}
         other = {name: own[name] for name in values if own[name] != values[name]}
@@ -209,7 +209,7 @@ def _apart(one: Any, two: Any) -> int | None:
 
 def _first_apart(plain: Interpreter, path: list[Transition], says: list[Transition]) -> tuple[int, int, Any] | None:
     """Return (step, who, expected state) for the first step after which `path` visibly differs from `says`. If `says`
-    ends earlier, its rules reject the next step, and its state stays the same.
+    ends earlier, the rules of `says` reject the next step, and the state stays the same.
     """
     stays = plain.initial_states()[0]
     for length, (one, two) in enumerate(zip_longest(path, says), 1):
@@ -343,7 +343,8 @@ class _ControllerCalls:
         name, newest = step.action.name, before.image[before.newest]
         if name.startswith(DIRECTORIES):
             raise UsageError(
-                f"`{step.action.label}` needs log directories, but the controller's test has only one per broker."
+                f"`{step.action.label}` needs log directories, but in the controller's test, a broker has only one "
+                "directory."
             )
         calls: dict[str, Callable[..., str]] = {
             "controller_fences_broker": lambda broker: f"fence({broker});",

@@ -17,7 +17,7 @@ from fencepost.model.language.records import Key
 
 class Whose(StrEnum):
     KAFKA = "kafka"
-    """A check in Kafka. Steps that the check blocks can be tried, and Kafka must reject them or do nothing."""
+    """A check in Kafka. Steps that the check blocks can be tried; Kafka must reject such a step or do nothing."""
     PHYSICAL = "physical"
     """A physical condition: a stopped process cannot act, and a message that does not exist cannot be handled."""
     BOUND = "bound"
@@ -48,7 +48,7 @@ class Ablation:
     unseen: Callable[[Constants], Mapping[str, str]]
     """Reasons why varying a rule has no visible effect, by `constant` or `constant=value`."""
     shadowed: Callable[[Constants], Mapping[Place, str]] = lambda _: {}
-    """Checks that never block a step on their own, with the reason."""
+    """Checks that never block a step without another check, with the reason."""
     needs: Mapping[str, Callable[..., bool]] = field(default_factory=dict)
     """Physical conditions in guards that are otherwise checks in Kafka; if a condition is false, no step is tried."""
     grounds: Callable[[Constants], tuple[Sizes, ...]]

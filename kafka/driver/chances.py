@@ -204,7 +204,7 @@ class Ground:
         return not {self._compared(item) for item in one} & {self._compared(item) for item in other}
 
     def _later(self, hidden: Chance, other: Interpreter) -> Iterator[Chance]:
-        """Yield the first visible difference after an invisible difference, if it is near."""
+        """Yield the first visible difference near an invisible difference."""
         assert hidden.model is not None
         assert hidden.variant is not None
         first = self.plain.apply(hidden.at, hidden.step)
@@ -248,8 +248,8 @@ class Ground:
 
 @dataclass(frozen=True)
 class Trial:
-    """Kafka's reaction to a step: `did` is done, refused or untried, `why` is the error, and `answer` describes both.
-    `like_model` and `like_variant` say whether the model and the variant allow the resulting state.
+    """Kafka's reaction to a step: `did` is done, refused or untried, `why` is the error, and `answer` describes the
+    result in words. `like_model` and `like_variant` say whether the model and the variant allow the resulting state.
     """
 
     did: str
@@ -262,7 +262,7 @@ class Trial:
 
 
 def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial | None:
-    """Bring Kafka to a state and execute a step there; return None if a named limit prevents this."""
+    """Bring Kafka to a state and execute a step there; return None if a named limit prevents the attempt."""
     plain = execution.plain
     difference = execution.run(plain.initial_states()[0], chance.history)
     steps = tuple(plain.show(item) for item in (*(taken.step for taken in chance.history), chance.step))

@@ -16,8 +16,8 @@ from fencepost.model.language.records import Key
 
 @dataclass(frozen=True)
 class Act:
-    """A model action on Kafka's classes: `line` returns the driver's command, and `does` describes it. Actions with the
-    same command are one event, whose outcome Kafka decides.
+    """A model action on Kafka's classes: `line` returns the driver's command, and `does` describes the command. Actions
+    with the same command are one event, whose outcome Kafka decides.
     """
 
     line: Callable[..., str]
@@ -164,7 +164,7 @@ class Execution(ABC):
         return found
 
     def followed(self) -> None:  # noqa: B027 (nothing, usually)
-        """Handle that Kafka has reached the state `at`; by default, do nothing."""
+        """Inspect Kafka after a step; by default, do nothing."""
 
     def compare(self, steps: tuple[Step, ...], expected: Key) -> Difference | None:
         told = self.seen.contradictions()

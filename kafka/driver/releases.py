@@ -162,7 +162,7 @@ RELEASES: dict[str, str] = {
     "3.9.2": "kafka-3.9", "4.0.2": "kafka-4.0", "4.1.2": "kafka-4.1", "4.2.1": "kafka-4.2", "4.3.1": "kafka-4.3",
     "4.4.0": "kafka-4.4",
 }  # fmt: skip
-"""Supported releases, each with its version of the model. Other patch releases of their lines work too."""
+"""Supported releases, each with its version of the model. Other patch releases of these lines are supported too."""
 PATCHES = {item.name.removeprefix("kafka-"): item.name for item in MACHINE.patches()}
 """Releases whose rules differ from those of their release line."""
 HERE = Path(__file__).parent
@@ -210,7 +210,7 @@ BROKERS = Harness(RELEASES, "fencepost.Driver", (HERE / "loop", KAFKA / "replica
 
 @dataclass(frozen=True)
 class Release:
-    """A release of Kafka with its compiled driver. `model` is the version of the model with which it is compared."""
+    """A release of Kafka with its compiled driver. `model` is the version of the model to compare it with."""
 
     version: str
     model: str
@@ -356,8 +356,8 @@ def compile_driver(version: str, jars: Path, folders: Iterable[Path], *more: Pat
 def select_lines(text: str, version: str) -> str:
     """Return the driver's source without the lines for other releases.
 
-    A line that ends in `// until 4.1` is for 4.1 and earlier, one that ends in `// since 4.3` is for 4.3 and later, and
-    one that ends in `// since 3.8 until 3.9` is for 3.8 to 3.9.
+    A line that ends in `// until 4.1` is for 4.1 and earlier, a line that ends in `// since 4.3` is for 4.3 and later,
+    and a line that ends in `// since 3.8 until 3.9` is for 3.8 to 3.9.
     """
     release = line_of(version)
     kept = []
@@ -387,7 +387,7 @@ def classes_in(folder: Path) -> dict[str, set[str]]:
 
 
 def adapt_classes(text: str, classes: Mapping[str, set[str]]) -> str:
-    """Return the source with each Kafka class in its package in the jars; ambiguous names stay unchanged."""
+    """Return the source with the packages that Kafka's classes have in the jars; ambiguous names stay unchanged."""
 
     def place(named: re.Match[str]) -> str:
         simple = named[1]

@@ -1,9 +1,9 @@
 """The mapping of the model `quorum` to Kafka: what each action does to KafkaRaftClient, and where each field is read.
 
 Each node is a KafkaRaftClient with the other classes of its package, such as QuorumState, LeaderState and
-FollowerState, and a StringSerde. Its log, election state file and message queue are MockLog, MockQuorumStateStore and
-MockMessageQueue from Kafka's tests. The network, the timeouts of parked fetches and the clocks are replaced; each node
-has its own clock, which advances only where the mapping says so. Messages are the objects of Kafka's requests and
+FollowerState, and a StringSerde. A node's log, election state file and message queue are MockLog, MockQuorumStateStore
+and MockMessageQueue from Kafka's tests. The network, the timeouts of parked fetches and the clocks are replaced; each
+node has its own clock, which advances only where the mapping says so. Messages are the objects of Kafka's requests and
 answers, without serialization. Messages without an action, such as EndQuorumEpoch, never arrive.
 """
 
@@ -52,7 +52,7 @@ ACTIONS: dict[str, Act] = {
     "leader_handles_fetch": Act(lambda _, leader, follower: f"fetch {leader} {follower}",
         "The leader handles the request that the follower built (KafkaRaftClient.handleFetchRequest)."),
     "leader_handles_late_fetch": Act(lambda seen, m: f"late {seen.flying('late').number(m)}",
-        "The leader handles a delayed request; its answer is dropped."),
+        "The leader handles a delayed request; the answer is dropped."),
     "parked_fetch_times_out": Act(lambda _, follower: f"expire {follower}",
         "The future of ExpirationService.failAfter for this fetch completes with a TimeoutException."),
     "follower_appends": Act(lambda _, follower: f"take {follower}",
@@ -83,11 +83,11 @@ FIELDS: dict[str, str] = {
     "node.role": "QuorumState.isLeader, isCandidate and isResigned; a prospective or unattached node is a follower "
         "without a leader",
     "node.epoch": "QuorumState.epoch",
-    "node.leader": "a follower's fetch destination (QuorumState.isFollower) if that node leads the same epoch",
+    "node.leader": "a follower's fetch destination (QuorumState.isFollower), if it leads in the follower's epoch",
     "node.voted": "the voted key in the election state file of a node without a leader; with `real_votes`",
     "node.granted": "the candidate, and the voters whose held answers grant the vote",
     "node.fetched": "whether FollowerState.canGrantVote refuses a pre-vote; with pre-votes",
-    "node.lost": "FollowerState.hasFetchTimeoutExpired of an observer that is looking for its leader",
+    "node.lost": "FollowerState.hasFetchTimeoutExpired of an observer that has lost its leader",
     "node.active": "whether the last RaftClient.Listener.handleLeaderChange named the node itself; with `listeners`",
     "node.failed": "whether an answer caused the error for a truncation below the high watermark",
     "node.log": "the batches of MockLog: each record's value and its batch's epoch", "node.end": "the same",
@@ -150,7 +150,7 @@ AS_BUILT: tuple[str, ...] = (
 
 
 def rules(version: str) -> dict[str, int]:
-    """Return the constants of a version that match Kafka and the driver. `check_quorum` and pre-votes are on if the
+    """Return the constants of a version that match Kafka and the driver. `check_quorum` and `pre_vote` are on if the
     release supports them, even if they are off in the version.
     """
     pre_votes = int(version not in BEFORE_PRE_VOTES)

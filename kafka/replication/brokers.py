@@ -160,7 +160,7 @@ class Brokers(Execution):
         self.seen.frame = Frame(0, self.seen.images[0][2] - initial[STATE["image"]][0][2])
 
     def ignore(self, transition: Transition) -> None:
-        """Deliver answers with a new leader epoch. Leaders ignore them, so the model never sends them."""
+        """Deliver answers with a new leader epoch, which the model never sends, because leaders ignore them."""
         if transition.step.action.name == "controller_applies_alter_partition":
             for number in self.seen.requests().beyond(transition.raw[STATE["alter_partitions"]]):
                 if self.seen.answered(number):

@@ -28,9 +28,11 @@ KAFKAS: dict[tuple[str, str], Check] = {
     ("broker-stops", "not waits or is_known_to_leave(s, c, broker)"): Check(
         f"{_HEARTBEAT}: an active broker has not yet confirmed the change", _RUNS
     ),
-    ("controller-unfences-broker", "bits.contains(image.fenced, broker)"): Check(f"{_HEARTBEAT}: it is not fenced"),
+    ("controller-unfences-broker", "bits.contains(image.fenced, broker)"): Check(
+        f"{_HEARTBEAT}: the broker is not fenced"
+    ),
     ("controller-begins-shutdown", "bits.contains(active(c, image), broker)"): Check(
-        f"{_HEARTBEAT}: it is fenced or already shutting down", ("the heartbeat is answered: stop", "")
+        f"{_HEARTBEAT}: the broker is fenced or already shutting down", ("the heartbeat is answered: stop", "")
     ),
     ("controller-elects-preferred", "image.leader != broker"): Check(
         "ReplicationControlManager.electLeader", ("ELECTION_NOT_NEEDED",)
@@ -136,7 +138,7 @@ KAFKAS: dict[tuple[str, str], Check] = {
     (
         "leader-requests-shrink",
         "all((r.follower[member].end < r.end for member in range(c.brokers) if bits.contains(members, member)))",
-    ): Check("ReplicaState.isCaughtUp: its log end offset equals the leader's"),
+    ): Check("ReplicaState.isCaughtUp: the replica's log end offset equals the leader's"),
     ("leader-learns-change-applied", "is_awaited(s, m)"): Check(
         "Partition.handleAlterPartitionUpdate: the proposal has changed"
     ),
@@ -217,7 +219,7 @@ BOUNDS: dict[str, tuple[Place | str, ...]] = {
         ("broker-applies-configs", "r.raised == local(s, broker).raised or c.publishing == Publishing.TOPICS_FIRST"),
     ),
     "ending a session again has no effect": (("controller-fences-broker", "not bits.contains(image.fenced, broker)"),),
-    "broker 0 is always the preferred one": (
+    "broker 0 is always the preferred leader": (
         (
             "controller-elects-preferred",
             "broker == first_in_order(c, replicas(c, image), s.removing) or c.any_preferred",

@@ -28,7 +28,7 @@ ACTIONS: dict[str, Act] = {
         "the new ReplicaManager returns -1, like BrokerLifecycleManager. BrokerServer, which starts both classes, is "
         "not part of the driver."),
     "broker_registers": Act(lambda _, broker, checkpoint: f"register {broker} {checkpoint}",
-        "ClusterControlManager.registerBroker for a new incarnation, after the old one's session has expired. A new "
+        "ClusterControlManager.registerBroker for a new incarnation, after the previous session has expired. A new "
         "LogManager recovers the segment file, with `checkpoint` as the high watermark checkpoint, and applies the "
         "metadata log. A log is dropped if the metadata log does not contain its replica "
         "(LogManager.isStrayReplica). A process that is already running gets its broker epoch and applies new "
@@ -106,8 +106,8 @@ ACTIONS: dict[str, Act] = {
         "FileRecords.readInto is called again on an answer of ReplicaManager.fetchMessages, which is a slice of the "
         "leader's file."),
     "follower_takes_late_answer": Act(lambda seen, m: f"take {seen.flying('lateAnswers').number(m)}",
-        "AbstractFetcherThread.processFetchRequest with a delayed answer. With `divergence_judged_apart`, it was "
-        "called earlier, and only the resulting truncateOnFetchResponse is called now."),
+        "AbstractFetcherThread.processFetchRequest with a delayed answer. With `divergence_judged_apart`, "
+        "processFetchRequest was called earlier, and only the resulting truncateOnFetchResponse is called."),
     "follower_ignores_late_answer": Act(lambda seen, m: f"take {seen.flying('lateAnswers').number(m)}", "The same."),
     "late_answer_is_lost": Act(lambda seen, m: f"forget {seen.flying('lateAnswers').number(m)}",
         "The answer is dropped."),
@@ -180,23 +180,23 @@ ASIDE = (
     "a follower with an empty log has led an epoch without records",
 )
 LIMITS: tuple[str, ...] = (
-    ("In the model, a log contains no leader epochs without records. In Kafka, a follower that was the leader but "
-        "wrote nothing sends such an epoch in its fetch. If the leader answers that the logs diverge there, the "
-        "answer is handled immediately, and the next fetch is compared. If the answer truncates records or the "
-        "follower has stopped since, the history is abandoned."),
-    ("The controller lets a broker shut down once every active broker has confirmed the change in a heartbeat. If "
-        "a broker is down, Kafka also waits until that broker is fenced; the model does not. Kafka therefore allows "
+    ("In the model, a log contains no leader epochs without records. In Kafka, a follower that led an epoch but wrote "
+        "nothing in it sends this epoch in its fetch. If the leader answers that the logs diverge there, the answer "
+        "is handled immediately, and the next fetch is compared. If the answer truncates records or the follower has "
+        "stopped since, the history is abandoned."),
+    ("The controller lets a broker shut down once every active broker has confirmed the change in a heartbeat. If a "
+        "broker is down, Kafka also waits until that broker is fenced; the model does not. Kafka therefore allows "
         "less than the model, and histories with such a shutdown are abandoned."),
     ("If a follower has reached the log end offset that the leader had at the follower's previous fetch, Kafka "
         "considers the follower caught up as of that fetch. The driver's clock does not advance; the time of a fetch "
         "is backdated after the fetch was handled."),
-    ("In the model, a request for the current replicas changes nothing. Kafka re-evaluates the partition in this "
-        "case: it empties the ELR if the ISR is large enough, completes a reassignment that can complete, replaces a "
-        "fenced leader, and may reorder the replica list. In the model, the replica list always starts with the "
+    ("In the model, a request for the current replicas changes nothing. Kafka re-evaluates the partition after such a "
+        "request: it empties the ELR if the ISR is large enough, completes a reassignment that can complete, replaces "
+        "a fenced leader, and may reorder the replica list. In the model, the replica list always starts with the "
         "remaining replicas, ordered by number, followed by the replicas to be removed."),
     ("The controller replays a ClearElrRecord without updating its ELR index "
-        "(ReplicationControlManager.removeTopicElrs). If a broker in this index is in the ISR again and registers "
-        "after an unclean shutdown, the partition changes twice. The model has no such index, so the history is "
+        "(ReplicationControlManager.removeTopicElrs). If a broker in the ELR index is in the ISR again and registers "
+        "after an unclean shutdown, the partition changes twice. The model has no ELR index, so the history is "
         "abandoned."),
     ("A follower with an empty log accepts no answer from an earlier leader epoch, because it must first find its "
         "truncation offset. If the follower has led an epoch in between without writing a record, Kafka accepts the "

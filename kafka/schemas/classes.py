@@ -46,7 +46,7 @@ class Trip:
 
 class Classes(Driver):
     def fields(self, message: str) -> dict[int, dict[str, str]]:
-        """Return the type of each field of a message, by version and path, with the tag if it has one."""
+        """Return the type of each field of a message, and the tags of tagged fields, by version and path."""
         return {int(version): fields for version, fields in self.tell(f"fields {message}").items()}
 
     def trip(self, message: str, version: int, **values: Any) -> Trip:

@@ -146,7 +146,7 @@ class C(Constants):
     disk_swaps = bound(0, low=0, high=2, meaning="logs that are lost while their broker runs")
     directory_failures = bound(0, low=0, high=2, meaning="log directories that fail while their broker runs (KIP-858)")
     directory_removals = bound(0, low=0, high=2, meaning="log directories that are removed from log.dirs (KIP-858)")
-    disk_replacements = bound(0, low=0, high=2, meaning="disks that are replaced by empty ones while a broker is down")
+    disk_replacements = bound(0, low=0, high=2, meaning="disks that are replaced by empty disks while a broker is down")
     directories = bound(
         0, low=0, high=5, meaning="brokers whose log directory may fail or be replaced, counted from the first"
     )
@@ -165,12 +165,12 @@ class C(Constants):
     early_starts = bound(0, low=0, high=2, meaning="times that a new process follows before it is registered (HYP-15)")
     movable = bound(0, low=0, high=5, meaning="brokers whose replicas operators add and remove, counted from the first")
     least_replicas = bound(
-        0, low=0, high=5, meaning="minimum number of replicas that operators leave the partition (always at least one)"
+        0, low=0, high=5, meaning="minimum number of replicas after a reassignment (always at least one)"
     )
     spare = bound(0, low=0, high=4, meaning="movable brokers without an initial replica, counted from the last")
 
     # initial state
-    initial_leader = bound(0, low=0, high=4, meaning="initial leader; broker 0 is the preferred one")
+    initial_leader = bound(0, low=0, high=4, meaning="initial leader; broker 0 is the preferred leader")
     initial_isr = bound(
         4, low=1, high=5, meaning="number of initial in-sync replicas: the leader, then the lowest-numbered brokers"
     )
@@ -335,21 +335,21 @@ class C(Constants):
         ),
     )
     removal_opens_epoch = switch(default=True, meaning="removing a replica starts a new leader epoch")
-    any_preferred = switch(default=False, meaning="operators may make any replica the preferred one")
+    any_preferred = switch(default=False, meaning="operators may make any replica the preferred leader")
     unclean_election = switch(default=False, meaning="unclean.leader.election.enable")
     elr = switch(default=False, meaning="eligible leader replicas (KIP-966)")
     elr_within_replicas = switch(
         default=False, meaning="with ELR: a broker whose replica is removed is no longer eligible (HYP-10)"
     )
     elr_judged_by = choice(
-        Judging.OWN, meaning="with ELR, the min ISR of the controller is: own, smaller, heartbeats (HYP-11)"
+        Judging.OWN, meaning="with ELR, the controller fills the ELR by the min ISR: own, smaller, heartbeats (HYP-11)"
     )
     stale_elr_elects = switch(
         default=True, meaning="after ELR is turned off, remaining members of an ELR may still be elected (HYP-14)"
     )
     min_isr_opens_partition_epoch = switch(
         default=False,
-        meaning="every change of min ISR starts a new partition epoch, not only one that clears an ELR (HYP-11)",
+        meaning="every change of min ISR starts a new partition epoch, even if no ELR is cleared (HYP-11)",
     )
     leaderless_elr_is_cleared = switch(
         default=True,
@@ -389,7 +389,7 @@ def refuse(c: C) -> str | None:
     if c.min_isr > c.brokers:
         return f"min_isr={c.min_isr} is more than brokers={c.brokers}; min ISR cannot exceed the number of replicas."
     if c.initial_leader >= c.brokers:
-        return f"initial_leader={c.initial_leader} is not a broker: they are numbered 0 to {c.brokers - 1}."
+        return f"initial_leader={c.initial_leader} is not a broker: brokers are numbered 0 to {c.brokers - 1}."
     if c.late_answers > 0 and c.truncation != Truncation.FETCH:
         return f"late_answers={c.late_answers} needs fetch answers with a truncation offset: write truncation=fetch."
     if c.records_read_late and c.crashes + c.clean_stops > 0:

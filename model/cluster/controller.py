@@ -87,7 +87,7 @@ def controller_unfences_broker(s: State, c: C, broker: int) -> None:
     """The controller unfences a running broker that has applied its own registration; it may then be elected.
 
     ReplicationControlManager.handleBrokerUnfenced: only a partition without a leader changes; its ELR is cleared if ELR
-    was turned off. A broker that has asked to shut down is never unfenced
+    was turned off. A broker that has requested a shutdown is never unfenced
     (BrokerHeartbeatManager.calculateNextBrokerState).
     """
     image = newest(s)
@@ -111,7 +111,7 @@ def controller_unfences_broker(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def controller_begins_shutdown(s: State, c: C, broker: int) -> None:
-    """A broker asks to shut down: the controller removes it from the ISR and moves its leadership (KIP-841).
+    """A broker requests a controlled shutdown: the controller removes it from the ISR and from leadership (KIP-841).
 
     ReplicationControlManager.handleBrokerInControlledShutdown.
     """
@@ -167,7 +167,7 @@ def passes_epoch_checks(c: C, image: Image, m: AlterPartition) -> bool:
 
 
 def is_repeated(c: C, image: Image, m: AlterPartition) -> bool:
-    """Return whether the controller takes a request for a copy of the last one, because the ISR is already the same."""
+    """Return whether the controller takes a request for a copy of an applied request, because the ISR is the same."""
     return (
         c.repeats_answers
         and m.broker_epoch == image.broker_epoch[m.leader]
@@ -208,7 +208,7 @@ def is_eligible(s: State, c: C, m: AlterPartition) -> bool:
 def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> None:
     """The controller commits the ISR that the leader requests, if every epoch is current and every member eligible.
 
-    ReplicationControlManager.alterPartition, with its checks in order: STALE_BROKER_EPOCH, FENCED_LEADER_EPOCH,
+    The checks of ReplicationControlManager.alterPartition, in order: STALE_BROKER_EPOCH, FENCED_LEADER_EPOCH,
     INVALID_REQUEST, INVALID_UPDATE_VERSION, INELIGIBLE_REPLICA. If the change completes a reassignment that removes the
     sender, the response is the error NEW_LEADER_ELECTED, although the change was made. The model does not send
     responses with a new leader epoch, which the leader ignores (Partition.handleAlterPartitionUpdate). With

@@ -14,7 +14,7 @@ from fencepost.model.language import action, bits, require
 
 
 def delete(s: State, c: C, r: Replica, offset: int) -> None:
-    """Move the log start to `offset`, because the records below it were deleted on purpose."""
+    """Move the log start to `offset`, because the records below `offset` were deleted on purpose."""
     for deleted in range(max(c.deletions, c.expirations)):
         if r.start <= deleted < offset:
             s.ghost_deleted = bits.with_member(s.ghost_deleted, r.log[deleted].record)
@@ -22,7 +22,7 @@ def delete(s: State, c: C, r: Replica, offset: int) -> None:
 
 
 def may_delete(c: C, r: Replica, offset: int) -> bool:
-    """Return whether a log may start at `offset`: never above its high watermark."""
+    """Return whether a log may start at `offset`, which must not be above the high watermark."""
     return r.start < offset <= (r.high_watermark if c.deletion_needs_high_watermark else r.end)
 
 
@@ -79,9 +79,9 @@ def broker_writes_log_start(s: State, c: C, broker: int) -> None:
 def follower_is_out_of_range(s: State, c: C, leader: int, follower: int) -> None:
     """A follower whose fetch offset is outside its leader's log requests the leader's log start and log end.
 
-    AbstractFetcherThread.fetchOffsetAndTruncate: if the follower's log ends above the leader's, it truncates to the
-    leader's end. If the follower's log ends below the leader's log start, the follower drops all records and restarts
-    at the leader's log start. The fetch does not update the leader's view of the follower's log end.
+    AbstractFetcherThread.fetchOffsetAndTruncate: if the follower's log ends above the leader's, the follower truncates
+    to the leader's end. If the follower's log ends below the leader's log start, the follower drops all records and
+    restarts at the leader's log start. The fetch does not update the leader's view of the follower's log end.
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))

@@ -63,7 +63,7 @@ def log_directory_returns(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def disk_is_replaced(s: State, c: C, broker: int) -> None:
-    """The disk with the replica is replaced by an empty one while the broker is down.
+    """The disk with the replica is replaced by an empty disk while the broker is down.
 
     `log.dirs` is unchanged. The new directory has a new id, and lacks the file that records a clean shutdown.
     """
@@ -129,8 +129,8 @@ def controller_assigns_directory(s: State, c: C, broker: int) -> None:
     """A running broker reports the directory of its new log, and the controller records it.
 
     ReplicationControlManager.handleAssignReplicasToDirs. The change may elect a leader, but not this broker, because
-    the controller still checks its previous directory. Up to 4.2, the change is made as if ELR were off, so it empties
-    the ELR (HYP-17).
+    the controller still checks its previous directory. Up to 4.2, the change is made as if ELR were off, so the ELR is
+    emptied (HYP-17).
     """
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)

@@ -70,7 +70,7 @@ def truncate(c: C, r: Replica) -> None:
 def follower_appends(s: State, c: C, follower: int) -> None:
     """A follower appends the fetched record and adopts the leader's high watermark, which may be lower than its own.
 
-    ReplicaFetcherThread.processPartitionData; UnifiedLog.maybeUpdateHighWatermark limits it to the log end.
+    ReplicaFetcherThread.processPartitionData; UnifiedLog.maybeUpdateHighWatermark: at most the log end.
     """
     r = s.replica[follower]
     require(r.answer.kind == Answer.RECORDS)
@@ -92,7 +92,7 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
-    """When a response makes a follower truncate, it adopts the response's high watermark first (KAFKA-14704)."""
+    """A follower adopts a diverging response's high watermark before it truncates (KAFKA-14704)."""
     r = s.replica[follower]
     require(c.high_watermark_before_truncation)
     require(r.answer.kind == Answer.DIVERGING)

@@ -153,8 +153,8 @@ def is_stale_fetch(s: State, c: C, leader: int, follower: int, broker_epoch: int
 def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -> bool:
     """Return whether the leader's cache allows a follower into the ISR (Partition.isReplicaIsrEligible).
 
-    The follower must be neither fenced nor shutting down (KIP-841), and must be registered with the epoch in its fetch,
-    if the fetch has one (KIP-903).
+    The follower must be neither fenced nor shutting down (KIP-841), and must be registered with the broker epoch of its
+    fetch, if the fetch contains an epoch (KIP-903).
     """
     return not (c.leader_eligibility_check and bits.contains(image.fenced | image.stopping, follower)) and (
         not c.leader_broker_epoch_check
@@ -198,10 +198,10 @@ def may_expand(s: State, c: C, leader: int, follower: int, end: int, broker_epoc
 
 
 def request(s: State, c: C, leader: int, isr: int) -> None:
-    """Send an AlterPartition request, and count its members as in the ISR from now on (Partition.submitAlterPartition).
+    """Send an AlterPartition request, and count the proposed members immediately (Partition.submitAlterPartition).
 
-    The request contains the leader's own broker epoch and, for each other member, the broker epoch of its last fetch
-    (NONE if it has not fetched).
+    The request contains the leader's own broker epoch and the broker epoch of each other member's last fetch (NONE
+    before the first fetch).
     """
     r = s.replica[leader]
     image = local(s, leader)
@@ -259,7 +259,7 @@ def fetched_epoch(c: C, f: Replica) -> int:
 
 
 def is_unknown_epoch(c: C, r: Replica, epoch: int) -> bool:
-    """Return whether the leader's log lacks this epoch, and the leader does not know where it starts (KAFKA-7415)."""
+    """Return whether the leader's log lacks an epoch of which the leader does not know the start (KAFKA-7415)."""
     return not c.epoch_start_recorded and epoch > log.latest_epoch(r)
 
 
@@ -294,7 +294,7 @@ def lacks_high_watermark(s: State, c: C, leader: int, follower: int, high_waterm
 
 
 def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the follower's fetch changes the leader or gets a response; otherwise, it is parked."""
+    """Return whether the follower's fetch changes the leader or gets a response, instead of being parked."""
     r, f = s.replica[leader], s.replica[follower]
     known = r.follower[follower]
     broker_epoch = fetch_epoch(s, c, follower)
@@ -388,8 +388,8 @@ def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> Non
 def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
     """A leader answers where the epoch of a follower's last record ends (OffsetForLeaderEpoch, before KIP-595).
 
-    Since KIP-279, the response names the epoch that ends there, which may be older than the requested epoch. A query
-    from an older leader epoch is fenced (KIP-320).
+    Since KIP-279, the response names the epoch that ends at this offset, which may be older than the requested epoch. A
+    query from an older leader epoch is fenced (KIP-320).
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))
@@ -410,8 +410,8 @@ def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
 @action(leader=Broker)
 def leader_requests_expansion(s: State, c: C, leader: int) -> None:
     """A leader reads the broker epoch of a follower whose log end it has checked, and requests to add the follower.
-    Before KAFKA-15221, a later fetch could change the follower's state between these two steps. If the epoch does not
-    match, the leader requests nothing.
+    Before KAFKA-15221, a later fetch could change the follower's state between the check and the reading of the epoch.
+    If the epoch does not match, the leader requests nothing.
     """
     r = s.replica[leader]
     require(leads(s, leader))
@@ -473,7 +473,7 @@ def is_awaited(s: State, m: AlterPartition) -> bool:
 
 
 def forget_copies(s: State, c: C, m: AlterPartition) -> None:
-    """Stop waiting for responses to resent copies of this request, because one of them was answered."""
+    """Stop waiting for responses to other copies of a request, because one copy was answered."""
     for other in s.alter_partitions:
         if c.resends > 0 and other.status == Status.SENT and is_copy(other, m):
             other.status = Status.STRAY

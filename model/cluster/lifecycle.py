@@ -40,7 +40,7 @@ def may_lose(s: State, c: C, broker: int) -> bool:
 
 
 def halt(s: State, c: C, broker: int, life: Life) -> None:
-    """End the broker's process: its memory and the connections on which it fetched are lost."""
+    """End the broker's process, with the loss of its memory and its fetch connections."""
     r = s.replica[broker]
     forget_leadership(r)
     fail_writes(r)
@@ -60,7 +60,7 @@ def halt(s: State, c: C, broker: int, life: Life) -> None:
 
 @action(broker=Broker, kept=Offset)
 def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
-    """A broker crashes and keeps the first records of its log; it keeps all records unless it may lose some.
+    """A broker crashes and keeps the first records of its log, or all records if the broker must not lose any.
 
     The broker's requests stay in flight, and the controller does not notice the crash immediately. The log start
     reverts to its checkpoint.
@@ -199,8 +199,7 @@ def is_unclean(s: State, c: C, broker: int) -> bool:
     """Return whether the controller assumes that the new incarnation may have lost records (KIP-966).
 
     Either every new incarnation counts as unclean, or the controller checks the broker epoch that the broker saved at a
-    clean shutdown (KAFKA-18635). The controller does not compare the registered directories with those of the previous
-    registration (HYP-16).
+    clean shutdown (KAFKA-18635). The controller does not compare the directories of two registrations (HYP-16).
     """
     r = s.replica[broker]
     if not has_elr(s, c) or c.unclean_shutdown == UncleanShutdown.NEVER:

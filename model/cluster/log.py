@@ -74,7 +74,7 @@ def start_above(r: Replica, epoch: int) -> int:
 
 
 def floor_epoch(r: Replica, epoch: int) -> int:
-    """Return the latest epoch in the log that is at most `epoch`, or `epoch` itself if all are later.
+    """Return the latest epoch in the log that is at most `epoch`, or `epoch` itself if all epochs are later.
 
     The leader epoch cache does not contain epochs before the log start (LeaderEpochFileCache.truncateFromStart).
     """

@@ -68,8 +68,8 @@ def apply_image(s: State, c: C, broker: int, index: int) -> None:
     """Make the broker lead, or follow the leader, as an image requires (ReplicaManager.applyDelta).
 
     A broker that has lost its replica deletes the log; a broker with a new replica starts with an empty log, whose min
-    ISR is the image's (LogManager.getOrCreateLog). Only the two images are compared: a broker whose replica was removed
-    and added again in between does not notice this (TopicDelta.localChanges).
+    ISR is the image's (LogManager.getOrCreateLog). Only two images are compared: a broker whose replica was removed and
+    added again in between does not notice this (TopicDelta.localChanges).
     """
     r = s.replica[broker]
     old, new = s.image[r.applied], s.image[index]
@@ -181,7 +181,7 @@ def is_outdated(c: C, partition_epoch: int, image: Image) -> bool:
 
 
 def make_follower(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
-    """Make the broker a follower, or let it wait for a leader, as its image requires (Partition.makeFollower). Pending
+    """Make the broker a follower, or let it wait for a leader, as the image requires (Partition.makeFollower). Pending
     writes fail. In a new leader epoch, a follower fetches again from its log end and accepts no earlier responses
     (KAFKA-7786). Since IBP 2.7, a follower truncates only if the leader answers that the logs diverge; before, it
     truncated immediately.

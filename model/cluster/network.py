@@ -58,8 +58,8 @@ def leave_fetch_behind(s: State, c: C, broker: int) -> None:
 def leave_answer_behind(s: State, c: C, broker: int) -> None:
     """Leave the response to the broker's fetch in flight when the broker enters another epoch or loses its replica.
 
-    If there is no room, the response is lost. The partition is removed from the fetcher thread, which still waits for
-    the response (AbstractFetcherManager). If the thread has no other partition, it ends and closes its connection.
+    If the model lacks room, it is lost. The partition is removed from the fetcher thread, which still waits for the
+    response (AbstractFetcherManager). If the thread has no other partition, it ends and closes its connection.
     """
     image = local(s, broker)
     f = s.replica[broker]
@@ -81,7 +81,7 @@ def leave_answer_behind(s: State, c: C, broker: int) -> None:
 
 @action(follower=Broker)
 def log_changes_under_answer(s: State, c: C, follower: int) -> None:
-    """A response's record is read while it is sent, from a log that has since been truncated and extended.
+    """A response's record is read at the time of sending, from a log that was truncated and extended in the meantime.
 
     A response refers to a region of a file (FileRecords.writeTo). The leader that sent the response may already be a
     follower (KAFKA-18723). If the file is now shorter, the connection is closed. In the model, all records have the
@@ -170,7 +170,7 @@ def is_refused(s: State, c: C, m: AlterPartition) -> bool:
 
 
 def is_heeded(s: State, c: C, m: AlterPartition) -> bool:
-    """Return whether the leader still waits for this response and will act on it."""
+    """Return whether the leader still waits for a response and will act on it."""
     return is_awaited(s, m) and (m.status != Status.REFUSED or c.rollback_on == Rollback.ANY_ERROR)
 
 

@@ -1,7 +1,7 @@
 """A change to the partition by the controller, which keeps replicas, ISR, ELR and leader consistent.
 
 Modelled on PartitionChangeBuilder and PartitionReassignmentReplicas. A change is requested as an ISR and, if an
-operator moves replicas, new replicas; its result is written to the log as one image.
+operator moves replicas, new replicas; the result is written to the log as one image.
 """
 
 from fencepost.model.cluster.constants import C, Completion, Judging
@@ -42,8 +42,8 @@ def is_complete(c: C, isr: int, missing: int, adding: int, removing: int) -> boo
 
     Up to 3.7, the added replicas must be in the ISR; since KAFKA-15665, all remaining replicas must be; since
     KAFKA-19975, the added replicas must be, or all remaining replicas if the number of replicas decreases. A
-    reassignment that replaced another one may list a broker both as added and as removed. The check for added replicas
-    never finds that broker, so the reassignment completes only under the rule of KAFKA-15665.
+    reassignment that replaced another reassignment may list a broker both as added and as removed. The check for added
+    replicas never finds that broker, so the reassignment completes only under the rule of KAFKA-15665.
     """
     kept = isr & ~removing
     targets = bits.everyone(c.brokers) & ~missing & ~removing
@@ -73,7 +73,7 @@ def judged_raise(s: State, c: C) -> int:
 
     Brokers report in heartbeats how far they have applied metadata, after publishing it (MetadataLoader). Therefore,
     the controller can know which min ISR a broker that leads or may be elected may still use. In the model, the
-    controller knows this immediately, and knows which brokers are down.
+    controller knows immediately which metadata brokers have applied and which brokers are down.
     """
     least = newest(s).raised
     if c.elr_judged_by == Judging.HEARTBEATS:
@@ -92,8 +92,8 @@ def elr_target(s: State, c: C, isr: int, missing: int, unclean: int) -> int:
     """Return the eligible leader replicas for a new ISR (KIP-966, maybePopulateTargetElr).
 
     Members that leave the ISR stay eligible while the ISR is below min ISR, unless they may have lost records. Kafka
-    does not consider the target replicas, so removed members stay too (HYP-10). If ELR is turned off, the field keeps
-    its value.
+    does not consider the target replicas, so removed members stay too (HYP-10). If ELR is turned off, the ELR does not
+    change.
     """
     if not has_elr(s, c):
         return s.elr
@@ -116,9 +116,9 @@ def elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, r
 def cleanly_elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, removing: int) -> int:
     """Return the leader without unclean elections (PartitionChangeBuilder.Election.ONLINE).
 
-    The leader stays if it is acceptable. Otherwise the first acceptable ISR member is elected, or the first acceptable
-    ELR member if the ISR is empty, or the last known leader. Kafka does not check whether ELR is on, so remaining ELR
-    members may be elected after ELR was turned off (HYP-14).
+    The current leader stays if it is acceptable. Otherwise the first acceptable ISR member is elected, or the first
+    acceptable ELR member if the ISR is empty, or the last known leader. Kafka does not check whether ELR is on, so
+    remaining ELR members may be elected after ELR was turned off (HYP-14).
     """
     able = acceptable & ~missing
     eligible = (isr if isr != 0 else elr if heeds_elr(s, c) else 0) & able
@@ -163,11 +163,11 @@ def append_image(s: State) -> None:
 def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: int, adding: int, removing: int) -> None:
     """Write a changed partition into the newest image (PartitionChangeBuilder.build).
 
-    A leader from outside the ISR becomes the whole ISR; unless it was elected from the ELR, the ELR is emptied. This
-    also applies to a leader in both the ISR and an ELR that remained when ELR was turned off. Without ELR, the last
-    member stays in the ISR. While there is no leader, the last leader is recorded. With HYP-12 fixed, the ELR is empty
-    if the elected leader alone satisfies min ISR. Once ELR is turned off, any change empties the ELR, and the last
-    known leader does not change.
+    A leader from outside the ISR becomes the whole ISR, and the ELR is emptied unless the leader was elected from it.
+    The ELR is also emptied for a leader in both the ISR and an ELR that remained when ELR was turned off. Without ELR,
+    the last member stays in the ISR. While there is no leader, the last leader is recorded. With HYP-12 fixed, the ELR
+    is empty if the elected leader alone satisfies min ISR. Once ELR is turned off, any change empties the ELR, and the
+    last known leader does not change.
     """
     image = newest(s)
     is_new = leader not in (NONE, image.leader)

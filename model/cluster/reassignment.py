@@ -1,4 +1,4 @@
-"""Replica reassignment by operators, who may also redirect or cancel one in progress.
+"""Replica reassignment by operators, who may also redirect or cancel a reassignment in progress.
 
 Modelled on ReplicationControlManager.alterPartitionReassignments. Throttles are covered, because any follower in the
 model may be slow.
@@ -24,10 +24,10 @@ from fencepost.model.language import action, bits, require
 
 @action(target=Movable)
 def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
-    """An operator moves replicas so that exactly the movable brokers in `target` have one (kafka-reassign-partitions).
+    """An operator moves replicas: of the movable brokers, those in `target` have a replica (kafka-reassign-partitions).
 
     ReplicationControlManager.changePartitionReassignment. Replicas to be removed stay until the reassignment completes,
-    and brokers that are not movable keep their replicas. A reassignment may replace one in progress: an empty list of
+    and brokers that are not movable keep their replicas. A reassignment may replace another one: an empty list of
     replicas to add or remove then leaves the earlier list unchanged, because only non-empty lists are passed to the
     builder. All changes that the ISR already allows are made immediately, without unclean elections. A broker that is
     being added cannot be elected as a member of the ELR: the controller looks up a leader's directory among the

@@ -4,8 +4,8 @@ The model simplifies Kafka to keep states small:
 
 * The controller is the newest image in a window of images, and a broker's metadata is an index into that window.
   Brokers that lag by more than `metadata_lag` images are not covered.
-* A broker registers and applies the image of its registration in one step, so a running broker's epoch is the one in
-  the newest image. Broker epochs count incarnations. The broker also starts in that step, except at most `early_starts`
+* A broker registers and applies the image of its registration in one step, so the newest image contains every running
+  broker's epoch. Broker epochs count incarnations. The broker also starts in that step, except at most `early_starts`
   times.
 * A follower always has a fetch in flight. The fetch's content follows from the follower's log and leader epoch, so only
   responses are stored, and requests whose sender has crashed or stopped. A fetch that is handled after its sender has
@@ -121,9 +121,9 @@ Early = Annotated[int, Range(0, C.early_starts)]
 
 
 Directories = Annotated[int, BitSet(C.directories)]
-"""Brokers whose log directory may fail or be replaced; empty without such faults."""
+"""Brokers whose log directory may fail or be replaced."""
 Offline = Annotated[int, Range(0, C.directory_failures)]
-"""Whether a replica's log directory has failed, 0 or 1; always 0 without such faults."""
+"""Whether a replica's log directory has failed, 0 or 1."""
 Moved = Annotated[int, Range(0, 2 * C.directory_removals + 2 * C.disk_replacements)]
 """Whether the controller knows the directory of the log (see `Move`)."""
 
@@ -188,13 +188,13 @@ class Replica(Record):
     `epoch_start` is the log end at which the broker began to lead in its current leader epoch, 0 for a follower. If the
     broker restarted in that epoch, records of the same epoch may precede `epoch_start`. `waiting[offset]` is the record
     whose write is acknowledged once the high watermark passes `offset`, or 0. `checked` contains the follower whose log
-    end the leader has already found sufficient for the ISR; the leader holds its lock and has yet to read the broker
-    epoch (before KAFKA-15221). `recent` contains followers that were caught up within the lag time, if the leader waits
-    for them. `truncating` is set while a follower has yet to ask where to truncate its log (before Fetch contained the
-    last epoch). `raised` determines the min ISR that the broker acts on, which may come from an image other than the
-    applied one. `early` is set while a new, unregistered process runs: `life` still describes its predecessor.
-    `offline` is set while the log's directory has failed. Records below `start` are deleted, though the files may still
-    contain them; `checkpoint` is the last checkpointed log start.
+    end the leader has found sufficient for the ISR, before it reads the broker epoch in a separate step (before
+    KAFKA-15221). `recent` contains followers that were caught up within the lag time, if the leader waits for them.
+    `truncating` is set until a follower has queried its truncation offset (before Fetch contained the last epoch).
+    `raised` determines the min ISR that the broker uses, which may come from another image than the applied image.
+    `early` is set while a new, unregistered process runs: `life` still describes the previous process. `offline` is set
+    while the log's directory has failed. Records below `start` are deleted, though the files may still contain them;
+    `checkpoint` is the last checkpointed log start.
     """
 
     life: Life
@@ -293,8 +293,8 @@ class State(Record):
     `adding` and `removing` are the replicas that the current reassignment adds and removes. `ghost_committed` contains
     the records that were first below a leader's high watermark, by offset. `ghost_deleted` contains the records that
     were deleted on purpose. `ghost_low_watermark` is the highest offset below which a leader has reported that all live
-    replicas have deleted their records (DeleteRecords). `ghost_stale` contains ISR members whose current incarnation
-    has not proved that it may be in the ISR.
+    replicas have deleted their records (DeleteRecords). `ghost_stale` contains ISR members that have restarted since
+    the fetch on which their membership is based.
     """
 
     image: Annotated[Array[Image], Size(C.metadata_lag + 1)]
@@ -440,7 +440,7 @@ def has_current_leader(s: State) -> bool:
 
 
 def is_sent(m: AlterPartition) -> bool:
-    """Return whether the message is a request on its way to the controller."""
+    """Return whether the message is a request that the controller has not answered."""
     return m.status in (Status.SENT, Status.STRAY)
 
 

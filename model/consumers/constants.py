@@ -1,8 +1,8 @@
 """Sizes, budgets and designs of fetching from followers.
 
-`design` selects the rules: those of the older or the newer revision of KIP-392, which its page mixes, or those of
-Kafka's code (apache/kafka 1eb7644). For each difference between the designs, a separate constant makes the choice,
-which by default is the design's.
+`design` selects the rules: those of KIP-392's older or newer revision, which the KIP's page mixes, or those of Kafka's
+code (apache/kafka 1eb7644). For each difference between the designs, a separate constant makes the choice, which by
+default is the design's.
 """
 
 from enum import IntEnum
@@ -120,7 +120,7 @@ class C(Constants):
     replicas = capacity(3, low=2, high=4, room=3, meaning="replicas of the partition; replica 0 is its first leader")
     records = capacity(3, low=1, high=5, room=3, meaning="offsets that a log may reach")
     epochs = capacity(
-        2, low=1, high=4, room=3, meaning="leader epochs in total, one more than elections; the first is 1"
+        2, low=1, high=4, room=3, meaning="leader epochs in total, one more than elections; the first epoch is 1"
     )
 
     # budgets
@@ -155,7 +155,7 @@ class C(Constants):
         default=True, meaning="fetches contain the consumer's leader epoch, which replicas check (KIP-320)"
     )
     without_epoch_asks = choice(
-        Option.DESIGN, meaning="if a fetch without an epoch is out of range, the leader is asked before the reset"
+        Option.DESIGN, meaning="if a fetch without an epoch is out of range, the consumer asks the leader first"
     )
     nearest = bound(4, low=0, high=4, meaning="the replica in the consumer's rack; other numbers mean any replica")
     preference_ends = choice(
@@ -199,9 +199,9 @@ class C(Constants):
     )
     latest_is = choice(Latest.HIGH_WATERMARK, meaning="the latest offset is: high-watermark, log-end")
     epoch_end = choice(EpochEnd.DESIGN, meaning="epoch ends that consumers get: design, log-end, clamped, guarded")
-    valid_at_end = switch(default=True, meaning="a position equal to the end of its epoch is valid (Q49)")
+    valid_at_end = switch(default=True, meaning="a position at the end of the position's epoch is valid (Q49)")
     compares_epochs = switch(
-        default=False, meaning="an answer with an older epoch means truncation, whatever the end offset"
+        default=False, meaning="an answer with an older epoch means truncation, for any end offset"
     )
     tells_epoch_before = switch(
         default=False,
@@ -288,7 +288,7 @@ def earliest_from(c: C) -> int:
 
 
 def preference_ends(c: C) -> int:
-    """Return what ends the preference for a replica, besides errors and expiry."""
+    """Return the event, besides errors and expiry, that ends a preference for a replica."""
     if c.preference_ends != Ends.DESIGN:
         return c.preference_ends
     return Ends.LEADER if c.design == Design.IMPLEMENTED else Ends.METADATA

@@ -61,7 +61,7 @@ def start_reset(s: State, c: C) -> None:
 
 @action()
 def consumer_reads(s: State, c: C) -> None:
-    """The consumer gets the record at its position from a replica whose high watermark is above it."""
+    """The consumer gets the record at its position from a replica with a higher high watermark."""
     consumer = s.consumer
     require(consumer.doing == Doing.FETCHING)
     require(is_served(s, c))

@@ -34,7 +34,7 @@ def drop_below(r: Replica, offset: int) -> None:
 
 
 def epoch_before(r: Replica, offset: int) -> int:
-    """Return the epoch of the record before `offset`, or 0 if the log begins there."""
+    """Return the epoch of the record before `offset`, or 0 if the log begins at `offset`."""
     return r.log[offset - 1] if r.start < offset <= r.end else 0
 
 

@@ -69,7 +69,7 @@ def consumer_finds_position_valid(s: State, c: C) -> None:
 
 @action()
 def consumer_finds_truncation(s: State, c: C) -> None:
-    """The leader's log ends before the position: the consumer moves back to its end, or raises an error (KIP-320)."""
+    """The leader's log ends before the position: the consumer moves back to the log end, or fails (KIP-320)."""
     consumer = s.consumer
     require(asks_epoch_end(s))
     require(is_leader_ready(s))
@@ -114,7 +114,7 @@ def asked_for_earliest(s: State, c: C) -> int:
 
 @action()
 def consumer_resets_to_latest(s: State, c: C) -> None:
-    """The consumer moves to the latest offset, which the leader reports unless it must wait for its high watermark.
+    """The consumer moves to the latest offset, once the leader may report it.
 
     Partition.fetchOffsetForTimestamp: the offset comes with the leader's epoch, which may not have any record yet.
     """
@@ -129,7 +129,7 @@ def consumer_resets_to_latest(s: State, c: C) -> None:
 
 @action()
 def consumer_resets_to_earliest(s: State, c: C) -> None:
-    """The consumer moves to the log start of a replica: the one with the error, the next, or the leader.
+    """The consumer moves to a log start: that of the replica that returned the error, of the next, or of the leader.
 
     UnifiedLog.fetchOffsetByTimestamp: the offset comes with the epoch of the record at that offset.
     """
@@ -149,7 +149,7 @@ def asked(s: State, c: C) -> int:
 
 @action()
 def consumer_cannot_ask(s: State, c: C) -> None:
-    """The broker that the consumer asks is down or in a later leader epoch; the consumer requests metadata."""
+    """The broker that the consumer queries is down or in a later leader epoch; the consumer requests metadata."""
     r = s.replica[asked(s, c)]
     require(c.asks_for_metadata)
     require(asks_epoch_end(s) or s.consumer.doing == Doing.RESETTING)
@@ -160,7 +160,7 @@ def consumer_cannot_ask(s: State, c: C) -> None:
 
 @action()
 def client_asks_for_latest(s: State, c: C) -> None:
-    """A client asks the newest leader for the latest offset (ListOffsets)."""
+    """A client requests the latest offset from the newest leader (ListOffsets)."""
     require(c.asks_end_offsets)
     require(has_leader(s))
     require(may_list_latest(c, newest_leader(s)))

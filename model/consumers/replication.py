@@ -61,7 +61,7 @@ def replica_learns(s: State, c: C, replica: int) -> None:
 
 
 def is_follower(s: State, follower: int) -> bool:
-    """Return whether the replica fetches from the newest leader, and both know that it leads."""
+    """Return whether the replica fetches from the newest leader in the newest leader epoch."""
     f = s.replica[follower]
     return f.is_up and has_leader(s) and f.epoch == s.newest and s.leader[s.newest] != follower
 
@@ -221,7 +221,7 @@ def follower_starts_anew(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
-    """When a response makes a follower truncate, it adopts the response's high watermark first (KAFKA-14704)."""
+    """A follower adopts a diverging response's high watermark before it truncates (KAFKA-14704)."""
     f = s.replica[follower]
     require(c.high_watermark_before_truncation)
     require(f.answer.kind == Kind.DIVERGING)
@@ -231,7 +231,7 @@ def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
 
 @action(replica=Broker)
 def retention_moves_log_start(s: State, c: C, replica: int) -> None:
-    """A replica deletes its oldest record, independently of other replicas, and never beyond its high watermark."""
+    """A replica deletes its oldest record below the high watermark, independently of other replicas."""
     r = s.replica[replica]
     require(s.budget.retentions > 0, bound=C.retentions)
     require(r.is_up)

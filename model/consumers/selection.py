@@ -14,7 +14,7 @@ def is_near(c: C, replica: int) -> bool:
 def leader_offers(s: State, c: C, replica: int) -> bool:
     """Return whether the leader's selector may choose the replica, which must be in the ISR and have the offset.
 
-    ReplicaManager.findPreferredReadReplica: log end and log start are those reported by the follower's last fetch.
+    ReplicaManager.findPreferredReadReplica: log end and log start are known from the follower's last fetch.
     """
     r = s.replica[replica]
     if allowed(c) == Allowed.ANY:
@@ -59,7 +59,7 @@ def consumer_prefers_replica(s: State, c: C, replica: int) -> None:
 
 @action()
 def preference_expires(s: State, c: C) -> None:
-    """After metadata.max.age the consumer asks the leader again."""
+    """After metadata.max.age, the consumer fetches from the leader again."""
     require(selector(c) == Selector.LEADER)
     require(s.consumer.doing == Doing.FETCHING)
     require(s.consumer.preferred != NONE)

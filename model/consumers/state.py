@@ -4,15 +4,15 @@ The model simplifies Kafka to keep states small:
 
 * A leader never truncates, so offset and leader epoch identify a record: a log is an array of epochs.
 * The controller is the list of leaders by epoch and the ISR. The newest leader changes the ISR in one step, and only
-  followers in its epoch fetch from it. A deposed leader that does not know this keeps its log and high watermark, and
-  still serves consumers. Problems with AlterPartition and broker epochs are not covered; the machine `replication`
-  covers them.
+  followers in its epoch fetch from it. A deposed leader that has not learned of its successor keeps its log and high
+  watermark, and still serves consumers. Problems with AlterPartition and broker epochs are not covered; the machine
+  `replication` covers them.
 * A follower's fetch is two steps: the leader sends the response, and the follower applies it. A response contains one
   record and the high watermark from before the fetch.
 * A consumer's request and its response are one step, except for out-of-range responses from a preferred replica, of
   which `late_errors` may arrive at any time.
 * Each replica moves its own log start; responses contain the leader's. A follower whose log ends below the leader's log
-  start restarts there.
+  start restarts at that log start.
 """
 
 from enum import IntEnum

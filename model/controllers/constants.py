@@ -46,7 +46,7 @@ class C(Constants):
     )
     records_per_fetch = bound(16, low=1, high=16, meaning="maximum number of records in the answer to a voter's fetch")
     commits_beyond_epoch_start = switch(
-        default=True, meaning="the high watermark must be beyond the start of the epoch, not only at it (KAFKA-12619)"
+        default=True, meaning="the high watermark must be above the start of the epoch, not equal to it (KAFKA-12619)"
     )
     fences_deposed_controllers = switch(
         default=True,
@@ -57,10 +57,10 @@ class C(Constants):
         meaning=("a new controller is active once its epoch's start is committed and all earlier records are applied"),
     )
     answers_after_commit = switch(
-        default=True, meaning="answers are sent once the state on which they are based is committed"
+        default=True, meaning="an answer is sent once the state on which it is based is committed"
     )
     reverts_uncommitted = switch(
-        default=True, meaning="a controller that is deposed reverts its state to what is committed"
+        default=True, meaning="a controller that is deposed reverts its state to the committed state"
     )
     refuses_unknown_epochs = switch(
         default=True, meaning="a controller whose state is older than the leader's answers NOT_CONTROLLER (KAFKA-14154)"

@@ -57,7 +57,7 @@ def put_partition(record: Change, image: Image, isr: int, leader: int) -> None:
 def controller_fences_broker(s: State, c: C, controller: int, broker: int) -> None:
     """A controller fences a broker whose heartbeats stop; the last ISR member stays in the ISR.
 
-    ReplicationControlManager.handleBrokerFenced. Every fenced broker loses leadership, and ISR membership unless it is
+    ReplicationControlManager.handleBrokerFenced. Every fenced broker loses leadership, and leaves the ISR unless it is
     the last member.
     """
     n = s.node[controller]
@@ -97,7 +97,7 @@ def is_ahead(image: Image, leader_epoch: int, partition_epoch: int) -> bool:
 
 
 def is_current(image: Image, leader: int, leader_epoch: int, partition_epoch: int) -> bool:
-    """Return whether a request's sender is the leader and its epochs are current (validateAlterPartitionData)."""
+    """Return whether a request is from the leader and has current epochs (validateAlterPartitionData)."""
     return leader_epoch == image.leader_epoch and partition_epoch == image.partition_epoch and leader == image.leader
 
 

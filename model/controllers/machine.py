@@ -8,7 +8,7 @@ from fencepost.model.language import Cast, Machine
 MACHINE = Machine(
     name="controller-failover",
     sentence=(
-        "the metadata quorum and the cluster's brokers in one model: fail-over of the active controller "
+        "the metadata quorum and the cluster's brokers in one model: failover of the active controller "
         "(KIP-500, KIP-595, KIP-631)"
     ),
     state=State,

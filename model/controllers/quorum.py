@@ -8,14 +8,14 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def has_later_leader(s: State, c: C, node: int) -> bool:
-    """Return whether a majority has elected a leader with a later epoch than this controller's."""
+    """Return whether a majority has elected a leader in a later epoch than this controller's epoch."""
     return any(n.epoch > s.node[node].epoch for n in s.node)
 
 
 def is_active(s: State, c: C, node: int) -> bool:
     """Return whether a controller believes that it is active, and therefore makes decisions.
 
-    A controller is active once it has applied everything up to the start of its epoch
+    A controller is active once it has applied all records before the start of its epoch
     (KafkaRaftClient.maybeFireLeaderChange).
     """
     n = s.node[node]
@@ -65,7 +65,7 @@ def step_down(s: State, c: C, node: int) -> None:
 
 
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
-    """Advance the high watermark to what a majority has reached, but only beyond the epoch's start (LeaderState)."""
+    """Advance the high watermark to the log end of a majority, but only above the epoch's start (LeaderState)."""
     l = s.node[leader]
     highest = 0
     for one in range(c.controllers):

@@ -143,9 +143,9 @@ class Budget(Record):
 class State(Record):
     """The leader, the producer's view of the leader, the log, and the producer.
 
-    A broker knows the batches since its `snapshot` and the last one before it, but no batch below `forgotten`. The
+    A broker knows the last batch before its `snapshot` and all later batches, but no batch below `forgotten`. The
     producer has its `epoch`, the epoch of its sequences, the next sequence, the last acknowledged sequence, and the
-    sequence after an expired batch of which the producer does not know whether it was written (0 without such a batch).
+    sequence after an expired batch that may or may not have been written (0 without such a batch).
     """
 
     leader: Broker
@@ -224,7 +224,7 @@ def answer_to(s: State, c: C, broker: int, epoch: int, sequence: int) -> Answer:
 
 
 def next_request(s: State, c: C, broker: int) -> int:
-    """Return the index of the first request on a connection that the broker has yet to handle, or NONE.
+    """Return the index of the first request on a connection that the broker has not handled yet, or NONE.
 
     The broker handles no further request while the batch of the previous request waits to be committed.
     """
@@ -276,14 +276,14 @@ def broker_handles_request(s: State, c: C, broker: int) -> None:
 
 @action()
 def high_watermark_advances(s: State, c: C) -> None:
-    """The other broker has replicated the next record, so it is committed."""
+    """The other broker has replicated the next record, which is then committed."""
     require(s.high_watermark < s.end)
     s.high_watermark += 1
 
 
 @action(end=Offset)
 def controller_elects_leader(s: State, c: C, end: int) -> None:
-    """The other broker becomes the leader. The new leader's log contains what is committed, and possibly more."""
+    """The other broker becomes the leader. The new leader's log contains all committed records, and possibly more."""
     require(s.budget.elections > 0, bound=C.elections)
     require(s.high_watermark <= end <= s.end)
     s.budget.elections -= 1
@@ -308,7 +308,7 @@ def broker_restarts(s: State, c: C) -> None:
 
 @action()
 def records_are_deleted(s: State, c: C) -> None:
-    """All committed records are deleted. Until 2.3, brokers then forgot producers that had no other records."""
+    """All committed records are deleted. Until 2.3, brokers forgot producers that had no other records."""
     require(s.budget.deletions > 0, bound=C.deletions)
     require(s.deleted < s.high_watermark)
     s.budget.deletions -= 1
@@ -405,8 +405,8 @@ def producer_sends_batch(s: State, c: C, number: int) -> None:
 def producer_receives_answer(s: State, c: C, broker: int) -> None:
     """The producer receives a connection's first response (Sender.completeBatch, TransactionManager.canRetry).
 
-    A leader responds once the record is committed, or once it no longer leads. A batch that is out of order is resent;
-    but if it is the next batch in sequence, there is a gap, and a new epoch starts.
+    A leader responds once the record is committed, or once the leader is deposed. A batch that is out of order is
+    resent; but if it is the next batch in sequence, there is a gap, and a new epoch starts.
     """
     require(len(s.connection[broker]) > 0)
     request = s.connection[broker][0]

@@ -110,7 +110,7 @@ def is_following(f: ReplicaState, leader: int) -> bool:
 
 
 def is_true_leader(s: State, leader: int) -> bool:
-    """Return whether the replica leads according to the controller's latest decision, and knows this."""
+    """Return whether the replica knows that it leads by the controller's latest decision."""
     r = s.replica[leader]
     return s.quorum.leader == leader and r.leader == leader and r.leader_epoch == s.quorum_epoch
 
@@ -131,7 +131,7 @@ def same_entry(a: ReplicaState, b: ReplicaState, offset: int) -> bool:
 
 
 def last_matching_end(a: ReplicaState, b: ReplicaState) -> int:
-    """Return the offset after the last one at which both logs contain the same record, or 0."""
+    """Return the offset after the last record that both logs have at the same offset, or 0."""
     end = 0
     for offset in range(min(a.end, b.end)):
         if same_entry(a, b, offset):
@@ -175,7 +175,7 @@ def replicate(s: State, follower: int, leader: int) -> None:
 
 
 def follow(s: State, follower: int, epoch: int) -> None:
-    """Make the follower adopt the controller's decision for this epoch."""
+    """Make the follower adopt the controller's decision for an epoch."""
     f = s.replica[follower]
     f.leader_epoch = epoch
     f.leader = s.request[epoch].leader
@@ -183,7 +183,7 @@ def follow(s: State, follower: int, epoch: int) -> None:
 
 
 def is_news_of_leader(s: State, follower: int, leader: int, epoch: int) -> bool:
-    """Return whether the controller's decision for `epoch` is new to the follower and names this other leader."""
+    """Return whether the controller's decision for `epoch` is new to the follower and names `leader`."""
     return (
         follower != leader
         and epoch < s.next_leader_epoch
@@ -193,7 +193,7 @@ def is_news_of_leader(s: State, follower: int, leader: int, epoch: int) -> bool:
 
 
 def decide(s: State, leader: int, isr: int) -> None:
-    """The controller opens a new leader epoch with this leader and ISR."""
+    """The controller starts a new leader epoch with a leader and an ISR."""
     epoch = s.next_leader_epoch
     s.quorum_epoch = epoch
     s.quorum.leader = leader
@@ -235,7 +235,7 @@ def controller_shrink_isr(s: State, c: C, replica: int) -> None:
 
 @action(leader=Replica, epoch=Epoch)
 def become_leader(s: State, c: C, leader: int, epoch: int) -> None:
-    """A replica learns that the controller made it leader; it may skip decisions but never goes back."""
+    """A replica learns that the controller made it leader; it may have skipped earlier decisions."""
     require(epoch < s.next_leader_epoch)
     require(s.request[epoch].leader == leader)
     require(epoch > s.replica[leader].leader_epoch)

@@ -1,4 +1,4 @@
-"""KIP-101: a new follower asks the leader where its own last epoch ends, and truncates there.
+"""KIP-101: a new follower queries where its own last epoch ends in the leader's log, and truncates there.
 
 KIP-101 replaces truncation to the high watermark, which loses records, because a follower learns only with its next
 fetch that a record is committed. Replica 1 of the ISR fetches a record, and the leader advances its high watermark past
@@ -13,7 +13,7 @@ from fencepost.model.lineage.base import C, Epoch, Replica, ReplicaState, State
 
 
 def end_of_epoch(l: ReplicaState, epoch: int, unknown: int) -> int:
-    """Return where `epoch` ends in the leader's log: its end, or a later epoch's first record; otherwise `unknown`."""
+    """Return where `epoch` ends in the leader's log, or `unknown` if the log has no such or later epoch."""
     if l.end > 0 and base.latest_epoch(l) == epoch:
         return l.end
     for offset in range(l.end):
@@ -31,7 +31,7 @@ def truncation_offset(l: ReplicaState, f: ReplicaState) -> int:
 def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
     """A replica learns of its leader and truncates to where its own last epoch ends in the leader's log (KIP-101).
 
-    The leader answers from its current log, whatever its epoch and role. As published, if the answer is beyond the
+    The leader answers from its current log, regardless of its epoch and role. As published, if the answer is beyond the
     follower's log end, the follower waits forever.
     """
     l, f = s.replica[leader], s.replica[follower]

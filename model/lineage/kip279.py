@@ -16,7 +16,7 @@ from fencepost.model.lineage.base import C, Epoch, Replica, State
 def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
     """A replica learns of its leader and truncates to where their logs diverge (KIP-279).
 
-    The leader answers from its current log, whatever its epoch and role.
+    The leader answers from its current log, regardless of its epoch and role.
     """
     l, f = s.replica[leader], s.replica[follower]
     require(base.is_news_of_leader(s, follower, leader, epoch))

@@ -1,7 +1,7 @@
 """KIP-320: a follower sends its leader epoch, and the leader serves only followers in its own epoch.
 
-KIP-320 fixes a bug of its first try: the epoch of the last record alone does not fence, because either side may be in
-another leader epoch. Replica 2 leads in epoch 0 with replica 1 in its ISR. Replica 1 leads in epoch 1 and admits
+KIP-320 fixes a bug of its first try: comparing the epoch of the last record is not enough, because either side may be
+in another leader epoch. Replica 2 leads in epoch 0 with replica 1 in its ISR. Replica 1 leads in epoch 1 and admits
 replica 0. Replica 2 is elected for epoch 2 but still acts in epoch 0, and replica 1 already follows it. The records
 that replicas 1 and 2 commit are missing on replica 0, although replica 0 is in the ISR (13 states with three replicas
 and three epochs). Likewise, a leader could count a replica in an older epoch, which could later truncate.
@@ -63,7 +63,7 @@ def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
 
 @action(leader=Replica, follower=Replica, epoch=Epoch)
 def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
-    """A replica learns of its leader and truncates to where their logs diverge, once the leader is in that epoch."""
+    """A replica learns of its leader and truncates to where their logs diverge, once the leader is in the new epoch."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.presumes_leadership(l, leader))
     require(base.is_news_of_leader(s, follower, leader, epoch))

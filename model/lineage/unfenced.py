@@ -1,7 +1,7 @@
 """The leader and its followers before KIP-320: neither checks the other's leader epoch.
 
 The first three models share this module; they differ only in where a new follower truncates. The leader checks only
-whom a follower follows and how long its log is. Modelled on hachikuji/kafka-specification, KafkaReplication.
+whose follower a replica is and where its log ends. Modelled on hachikuji/kafka-specification, KafkaReplication.
 """
 
 from fencepost.model.language import action, bits, require
@@ -37,7 +37,7 @@ def leader_shrink_isr(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Replica)
 def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
-    """The high watermark passes an offset that is in every ISR member's log, whichever record is there. As published,
+    """The high watermark passes an offset that is in every ISR member's log, regardless of the record. As published,
     the leader's own log is checked only if the leader is in the ISR.
     """
     l = s.replica[leader]
@@ -55,7 +55,7 @@ def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
 
 @action(leader=Replica, follower=Replica)
 def follower_fetch(s: State, c: C, leader: int, follower: int) -> None:
-    """The follower copies the next record and the leader's high watermark, if each believes in the other's role."""
+    """The follower copies the next record and the leader's high watermark, if both agree on their roles."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.presumes_leadership(l, leader))
     require(base.is_following(f, leader))

@@ -49,7 +49,7 @@ class Applied(IntEnum):
 
 
 class Notified(IntEnum):
-    """When a node notifies its controller that it is the active one."""
+    """The event at which a node notifies its controller that the controller is active."""
 
     COMMITTED = 0
     RESTARTED = 1
@@ -113,7 +113,7 @@ class C(Constants):
         default=False, meaning="a leader that restarts continues to lead in the same epoch (KAFKA-10527)"
     )
     flush_lags = switch(
-        default=False, meaning="a restarted leader may lose records that it appended after it last handled a fetch"
+        default=False, meaning="a restarted leader may lose records that it appended after the last fetch"
     )
     commits_beyond_epoch_start = switch(
         default=True, meaning="the high watermark must be above the start of the epoch, not equal to it (KAFKA-12619)"
@@ -160,7 +160,7 @@ class C(Constants):
     )
 
     # discovery
-    bootstrap = bound(31, low=0, high=31, meaning="nodes that an observer asks for a leader, as a sum of powers of two")
+    bootstrap = bound(31, low=0, high=31, meaning="nodes that tell observers the leader, as a sum of powers of two")
     observers_return = switch(
         default=True, meaning="after a fetch timeout, an observer may fetch from the same leader again (KAFKA-19354)"
     )

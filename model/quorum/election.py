@@ -144,7 +144,7 @@ def hears_nothing(s: State, c: C, node: int) -> bool:
 
 
 def may_grant_pre_vote(s: State, c: C, elector: int, epoch: int) -> bool:
-    """Return whether an elector may grant a pre-vote in an epoch: a later one, or one in which it has no leader."""
+    """Return whether an elector may grant a pre-vote in an epoch: the epoch is later, or the elector has no leader."""
     return s.node[elector].epoch < epoch or not trusts_leader(s, c, elector)
 
 
@@ -159,7 +159,7 @@ def highest_epoch(s: State, c: C, members: int) -> int:
 
 @action(candidate=Id, electors=Ids)
 def quorum_elects(s: State, c: C, candidate: int, electors: int) -> None:
-    """A majority elects a candidate whose log is as up to date as theirs, in an epoch that is new to them (KIP-595)."""
+    """A majority elects a candidate whose log is as up to date as the majority's, in a new epoch (KIP-595)."""
     n = s.node[candidate]
     require(not c.real_votes)
     require(bits.contains(electors, candidate))
@@ -342,7 +342,7 @@ def unflushed(n: Node) -> int:
 
 @action(node=Id, loses=bool)
 def node_restarts(s: State, c: C, node: int, loses: int) -> None:
-    """A node restarts. A leader may lose records that it had not flushed."""
+    """A node restarts. A restarted leader may lose records that it had not flushed."""
     n = s.node[node]
     require(s.budget.restarts > 0, bound=C.restarts)
     require(not n.failed)

@@ -68,7 +68,7 @@ def told_epoch(l: Node, epoch: int, end: int) -> int:
 
 @action(follower=Id)
 def follower_truncates(s: State, c: C, follower: int) -> None:
-    """A follower truncates its log where the logs diverge; it fails if this is below its high watermark.
+    """A follower truncates its log where the logs diverge; it fails if that offset is below its high watermark.
 
     The follower does not use the high watermark of a diverging response (compare KAFKA-14704 in data replication).
     """

@@ -58,7 +58,7 @@ def reaches(s: State, c: C, n: Node, node: int) -> bool:
 
 
 def may_change_voters(s: State, c: C, leader: int) -> bool:
-    """Return whether a leader may change the voters: it knows the high watermark, which has passed the last change."""
+    """Return whether a leader may change the voters: its known high watermark has passed the last change."""
     l = s.node[leader]
     is_settled = voters_of(s, c, l) == voters_below(s, c, l, max(l.high_watermark, 0))
     return (l.high_watermark != NONE or not c.changes_after_commit) and (is_settled or not c.one_change_at_a_time)
@@ -218,10 +218,10 @@ def append(s: State, c: C, leader: int, record: int) -> None:
 
 @action(leader=Id)
 def leader_appends(s: State, c: C, leader: int) -> None:
-    """The controller writes the next record, even if it was deposed without knowing this.
+    """The controller writes the next record, even if it has been deposed without knowing it.
 
-    With a clock, delays are measured from this record, so it is written while every node is connected and at least two
-    NoOp records remain, because time ends with the last NoOp record.
+    With a clock, delays are measured from this record, so the record is written while every node is connected and at
+    least two NoOp records remain, because time ends with the last NoOp record.
     """
     require(leads(s, leader))
     require(s.written < c.max_records, bound=C.max_records)
@@ -244,7 +244,7 @@ def leader_appends_no_op(s: State, c: C, leader: int) -> None:
 
 @action(leader=Id)
 def leader_removes_itself(s: State, c: C, leader: int) -> None:
-    """The leader appends the record that removes it from the voters, and leads until this is committed (KIP-853)."""
+    """The leader appends the record that removes it from the voters, and leads until it is committed (KIP-853)."""
     require(leads(s, leader))
     require(s.budget.removals > 0, bound=C.removals)
     require(may_change_voters(s, c, leader))

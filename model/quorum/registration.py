@@ -1,5 +1,5 @@
 """Registration of each voter's controller with the active one. Modelled on ControllerRegistrationManager. A
-registration takes effect in one step: its record is not in the log.
+registration takes effect in one step, without a record in the log.
 """
 
 from fencepost.model.language import action, bits, require

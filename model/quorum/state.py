@@ -7,8 +7,8 @@ The model simplifies Kafka to keep states small:
 * A follower always has one fetch in flight. Until the leader handles the fetch, the fetch's content follows from the
   follower's state. Fetches from an epoch that the follower has left are kept in `late_fetches` if there is room.
 * Records in a response are read from the leader's log when the follower receives the response. A leader only appends
-  while it leads, so the records are still there. When a leader gives up its epoch, its responses in flight are lost; a
-  follower that receives one later could have received it earlier.
+  while it leads, so the log still contains these records. When a leader gives up its epoch, its responses in flight are
+  lost; a follower that receives such a response later could have received it earlier.
 * An election is one step in which a smallest majority grants its votes, unless `real_votes` is on. Voters outside this
   majority learn of the leader later.
 * A node takes a snapshot and deletes its log up to the snapshot's end in one step, and fetches a snapshot in one step.
@@ -29,8 +29,8 @@ LEADER_CHANGE = 0
 
 
 class Role(IntEnum):
-    """A node's role in the quorum. Followers and observers alike fetch from `leader`, if they know it. RESIGNED: the
-    node has led in its epoch and no longer leads; without `check_quorum`, such a node is a follower without a leader.
+    """A node's role in the quorum. Followers and observers fetch from `leader`, if known. RESIGNED: the node has led in
+    its epoch and no longer leads; without `check_quorum`, such a node is a follower without a leader.
     """
 
     FOLLOWER = 0
@@ -99,7 +99,7 @@ class Node(Record):
     A leader stores `epoch_start`, the offset of its LeaderChange record; `known_end`, the offset of each node's last
     fetch; `sent`, the last high watermark sent to each node, if the rules use it; and `flushed`, the flushed end of its
     log, if flushing may lag. A candidate stores the votes `granted`. `fetched` says whether the node has received a
-    response from its leader; it is recorded only if pre-votes depend on it. `lost` means that the node is an observer
+    response from its leader; this is recorded only if pre-votes depend on it. `lost` means that the node is an observer
     whose fetch timeout has expired, `active` means that its controller was notified that the node leads, and `failed`
     means that the node stopped because it had to truncate below its high watermark. `registration` is the progress of
     its controller's registration. `received` is the last high watermark sent to the node, if the node reports this

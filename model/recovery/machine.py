@@ -243,7 +243,7 @@ def leave(s: State, c: C, broker: int, unclean: bool) -> None:  # noqa: FBT001
 
 @action(broker=Broker)
 def broker_is_fenced(s: State, c: C, broker: int) -> None:
-    """The controller fences a running broker, or its leader removes it: it leaves the ISR and keeps its log."""
+    """The controller fences a running broker, or the leader removes it: the broker leaves the ISR and keeps its log."""
     require(s.budget.fences > 0, bound=C.fences)
     require(bits.contains(active(s, c), broker))
     s.fenced = bits.with_member(s.fenced, broker)
@@ -282,7 +282,7 @@ def broker_returns(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def controller_elects(s: State, c: C, broker: int) -> None:
-    """The controller elects an ISR member or, if the ISR is empty, an ELR member: both have all committed records."""
+    """The controller elects an ISR member or, if the ISR is empty, an ELR member. Both have all committed records."""
     eligible = s.isr if s.isr != 0 else s.elr
     require(s.leader == NONE)
     require(bits.contains(eligible & active(s, c), broker))

@@ -75,9 +75,9 @@ Epoch = Annotated[int, Range(0, C.crashes + C.stops + C.amendments + 1)]
 class Broker(Record):
     """A broker's process, and the broker epoch that it knows.
 
-    `waiting` means that it has sent a heartbeat, which is `lost` if it was sent to an inactive controller. `remaining`
-    counts the ticks until the heartbeat times out or the next one is sent. `failures` counts failed heartbeats since
-    the last response, up to the largest number that affects the backoff.
+    `waiting` means that the broker has sent a heartbeat, which is `lost` if it was sent to an inactive controller.
+    `remaining` counts the ticks until the heartbeat times out or the next one is sent. `failures` counts failed
+    heartbeats since the last response, up to the largest number that affects the backoff.
     """
 
     running: bool

@@ -23,7 +23,7 @@ from fencepost.model.tiers.state import (
 
 
 def parting(r: Replica, f: Replica) -> int:
-    """Return the offset at which a follower's log diverges from the leader's, or its end without a divergence."""
+    """Return the offset at which a follower's log diverges from the leader's, or else the follower's log end."""
     found = min(r.end, f.end)
     for offset in range(f.end):
         if max(r.start, f.start) <= offset < min(found, r.end) and r.log[offset].epoch != f.log[offset].epoch:

@@ -1,5 +1,5 @@
 """Constants and state of a partition with tiered storage (KIP-405). A record is identified by leader epoch and offset:
-only one leader writes in an epoch, and only once at each offset.
+only one leader writes in an epoch, once at each offset.
 """
 
 from typing import Annotated
@@ -25,7 +25,7 @@ from fencepost.model.language import (
 class C(Constants):
     """Constants of a run."""
 
-    brokers = shape(2, low=2, high=3, meaning="brokers, each with a replica of the one partition")
+    brokers = shape(2, low=2, high=3, meaning="brokers, each with a replica of the partition")
     log_size = capacity(3, low=1, high=6, room=1, meaning="offsets of a log")
     leader_epochs = shape(2, low=1, high=4, meaning="leader epochs")
     segment = bound(1, low=1, high=3, meaning="maximum number of records of a segment")
@@ -60,7 +60,7 @@ class C(Constants):
     finished_copies_count = switch(default=True, meaning="only finished copies count for retention (KAFKA-17062)")
 
     expiry_seeds = switch(
-        default=True, meaning="retention looks up what is in the tier if this is unknown (KAFKA-20732)"
+        default=True, meaning="retention looks up which segments are in the tier if unknown (KAFKA-20732)"
     )
     expiry_waits = switch(
         default=False, meaning="remote retention waits until the leader knows what is copied (one task until 3.8)"
@@ -179,7 +179,7 @@ def has_epoch(r: Replica, epoch: int) -> bool:
 
 
 def end_of_epoch(r: Replica, epoch: int) -> int:
-    """Return the end of an epoch's records in a log, or 0 if it has no such records."""
+    """Return the end of an epoch's records in a log, or 0 if the log has no such records."""
     end = 0
     for offset in range(r.start, r.end):
         if r.log[offset].epoch == epoch:
@@ -200,7 +200,7 @@ def restart_at(r: Replica, c: C, start: int, end: int) -> None:
 
 
 def move_start(r: Replica, start: int) -> None:
-    """Raise the log start and, if it is lower, the local log start (maybeIncrementLogStartOffset)."""
+    """Raise the log start, and the local log start if it is lower (maybeIncrementLogStartOffset)."""
     for offset in range(r.start, start):
         r.log[offset].epoch = 0
     r.start = max(r.start, start)

@@ -108,7 +108,7 @@ def leader_starts_copy(s: State, c: C, leader: int, end: int) -> None:
 
 @action(broker=Broker)
 def broker_ends_copy(s: State, c: C, broker: int) -> None:
-    """A copy is complete (COPY_SEGMENT_FINISHED), possibly after its broker was deposed.
+    """A copy is complete (COPY_SEGMENT_FINISHED), possibly after the copying broker was deposed.
 
     If the log has moved to another directory in the meantime, only the log in the old directory learns what is in the
     tier.
@@ -198,7 +198,7 @@ def is_below(r: Replica, epoch: int, end: int) -> bool:
 
 
 def number(c: C, epoch: int, offset: int, begun: int) -> int:
-    """Return a segment's number in the order of epochs and offsets. An unfinished copy follows a finished one."""
+    """Return a segment's number in the order of epochs and offsets. An unfinished copy follows a finished copy."""
     return (epoch * c.log_size + offset) * 2 + begun
 
 
@@ -259,7 +259,7 @@ def delete_unfinished(s: State, c: C, epoch: int, offset: int) -> None:
 
 @action(leader=Broker)
 def leader_expires_segments(s: State, c: C, leader: int) -> None:
-    """A leader deletes segments in the tier, and moves its log start to their end.
+    """A leader deletes segments in the tier, and moves its log start to the end of the deleted segments.
 
     RLMExpirationTask.cleanupExpiredRemoteLogSegments: retention first deletes segments below the log start, then
     further segments while the log is too large, and then segments of epochs before the log's earliest epoch.

@@ -2,7 +2,7 @@
 
 Modelled on TopicsDelta and TopicsImage, and AssignmentsManager (KIP-858). A record is replayed into the broker's delta
 when the controller writes it; the broker publishes the delta after any number of records, as MetadataLoader does.
-Simplifications: There is one name; each topic with that name has its own id and one replica, on this broker. ELRs are
+Simplifications: All topics have the same name; each topic has its own id and one replica, on the broker. ELRs are
 always empty, because only the effect of a ClearElrRecord on the delta matters. A request about directories contains one
 replica.
 """
@@ -50,7 +50,7 @@ class Delta(Record):
     """The changes made by the records since the last image.
 
     A delta contains the topics that it changes, including new topics; the topics that it deletes from the image; and
-    the topic that it lists as created under the name. Kafka cannot apply a `broken` delta, so it changes no topic.
+    the topic that it lists as created under the name. Kafka cannot apply a `broken` delta, which changes no topic.
     """
 
     changed: Topics
@@ -74,7 +74,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """There is no topic, and the broker knows this."""
+    """There is no topic, neither in the metadata log nor in the broker's image."""
     s.topic = NONE
     s.delta.created = NONE
     s.clears = c.clears
@@ -110,9 +110,9 @@ def controller_deletes_topic(s: State, c: C) -> None:
 def controller_clears_elrs(s: State, c: C) -> None:
     """The cluster's min ISR changes, which clears all ELRs: the delta changes every topic of its image.
 
-    Before KAFKA-19383, the delta also changed the topics that it had deleted. Since KAFKA-19383, it also changes the
-    topics that it lists as created. A created topic that was deleted again has no partitions to change, which causes a
-    NullPointerException, both immediately and when the delta is applied.
+    Before KAFKA-19383, the delta also changed the topics that it had deleted. Since KAFKA-19383, the delta also changes
+    the topics that it lists as created. A created topic that was deleted again has no partitions to change, which
+    causes a NullPointerException, both immediately and when the delta is applied.
     """
     d = s.delta
     is_gone = d.created != NONE and not bits.contains(d.changed, d.created)

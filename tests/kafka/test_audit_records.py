@@ -66,7 +66,7 @@ def test_a_reader_is_shown_what_the_leader_lacks_and_who_has_it(tmp_path: Path) 
         "acknowledged records of t-0 are missing from the leader's log (critical",
         "epoch 0, from offset 0: acknowledged up to offset 99, on 1",
         "the leader lacks: t-0: offsets 0 to 99 of epoch 0, acknowledged",
-        "Do not start a broker on such a disk, because it would truncate the records.",
+        "Do not start a broker on a listed disk, because it would truncate the records.",
         "ends at 0, below its high watermark 100: the log's end is missing",
     ):
         assert part in said

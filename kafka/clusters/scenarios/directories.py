@@ -25,7 +25,7 @@ BACK_SECONDS = 15
 AWAY_SECONDS = 8
 """Seconds before the broker can reach the controller again. Brokers resend an unanswered heartbeat after 4.5 s."""
 MOVES_SECONDS = 20
-"""Seconds within which a leader with a failed disk must be replaced. Without the bug, this happens immediately."""
+"""Seconds within which a leader with a failed disk must be replaced; without the bug, it is replaced immediately."""
 
 
 def late_request(stage: Stage) -> None:

@@ -2,8 +2,8 @@
 
 HYP-16: a replica stays eligible although its disk has failed, because its broker shuts down cleanly without that disk.
 Before 4.3, assigning another directory also empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs),
-after which only the last leader, broker 1, can be elected. No record is lost in this order of events, but records are
-lost in the order of HYP-17, despite the fix for HYP-16.
+after which only the last leader, broker 1, can be elected. No record is lost in the scenario of HYP-16 then, but
+records are lost in that of HYP-17, despite the fix for HYP-16.
 
 HYP-17: a former leader that restarts with a new disk is elected with an empty log, although other replicas have all
 records. Before 4.3, assigning a directory empties the ELR, because handleAssignReplicasToDirs builds its change without
@@ -104,7 +104,7 @@ def cold_start(stage: Stage) -> None:
     stage.replace_disk(2)
     if stage.control:
         stage.tell(
-            "Brokers 1 and 3, which have all records, start first, and one of them leads before broker 2 starts."
+            "Brokers 1 and 3, which have all records, start first, and one of the two leads before broker 2 starts."
         )
         stage.start(1, 3)
         stage.wait(leader=3)
@@ -193,7 +193,7 @@ def move_is_killed(stage: Stage) -> None:
 HYP_16 = Scenario(name="hyp-16", play=disk_fails, brokers=(1, 2, 3), delays=False, disks=(2,),
                   causes=(Cause("hyp-16", since=(4, 3)),), since=(4, 1),
                   title="a disk fails and is removed from log.dirs, and the last member of the ISR restarts",
-                  control="the failed disk is replaced with an empty one and stays in log.dirs")  # fmt: skip
+                  control="the failed disk is replaced with an empty disk, which stays in log.dirs")  # fmt: skip
 HYP_17 = Scenario(name="hyp-17", play=only_disk, brokers=(1, 2, 3), delays=False, elr=True,
                   causes=(Cause("hyp-17", repaired_in=(4, 3)),),
                   title="the last leader's only disk is replaced while the replica with all records is down",
@@ -202,7 +202,7 @@ SCENARIOS = (
     HYP_16,
     replace(HYP_16, name="hyp-16-no-failure", play=disk_is_taken_out,
             title="a disk is removed from log.dirs, and the last member of the ISR restarts",
-            control="the disk is replaced with an empty one and stays in log.dirs"),
+            control="the disk is replaced with an empty disk, which stays in log.dirs"),
     HYP_17,
     replace(HYP_17, name="hyp-17-cold-start", play=cold_start, brokers=(1, 2, 3, 4),
             title="all brokers of a topic shut down, and at power-on, the last leader's only disk is dead",

@@ -16,7 +16,7 @@ RECORDS = 1000
 OLD, NEW = (tuple(f"{name}-{number}" for number in range(RECORDS)) for name in ("old", "new"))
 RECORD_BYTES = 10_000
 THROTTLE = "1000000"
-"""Throttle in bytes per second. At this rate, copying the topic takes about 20 s."""
+"""Throttle in bytes per second. At the throttled rate, copying the topic takes about 20 s."""
 STAYS_OPEN_SECONDS = 25
 COMES_BACK_SECONDS = 25
 

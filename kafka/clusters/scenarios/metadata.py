@@ -25,7 +25,7 @@ def elected_again_and_killed(stage: Stage) -> None:
 
 
 def elected_again_and_stopped(stage: Stage) -> None:
-    """Leader 1 shuts down cleanly; broker 2 is slow, so that it does not copy the record before."""
+    """Leader 1 shuts down cleanly; broker 2 is slow, so that it does not copy the record before the shutdown."""
     elected_again(stage, slow_at_the_end=True)
     stage.acknowledged("LOST", within=10)
     shutdown, following = stage.cluster.log(CONTROLLER), stage.cluster.log(2)
@@ -104,7 +104,7 @@ def forgotten_request(stage: Stage, lag: int) -> None:
 
 
 def shrink_with_late_metadata(stage: Stage) -> None:
-    """Broker 2 leaves the ISR. The leader has received the controller's answer, but not yet the metadata."""
+    """Broker 2 leaves the ISR. The leader has received the controller's answer, but not the metadata of the new ISR."""
     stage.tell("Broker 2 becomes slow: its fetches are delayed until it has left the ISR.")
     stage.hold(fetches(2, of=1))
     stage.send("second")
@@ -156,7 +156,7 @@ def expand_and_forget(stage: Stage) -> None:
 
 
 def late_min_isr(stage: Stage) -> None:
-    """Broker 2 stays in the ELR under the new min ISR, while leader 1 acknowledges records under the old one."""
+    """Broker 2 stays in the ELR under the new min ISR, while leader 1 acknowledges records under the old min ISR."""
     stage.create(replicas=[1, 2], min_isr=1)
     stage.write("first")
 
@@ -191,7 +191,7 @@ HYP_1 = Scenario(name="hyp-1", play=elected_again_and_killed, brokers=BROKERS, c
                  title="a re-elected leader acknowledges a record that no follower has, and crashes",
                  control="metadata reaches broker 1 without delay")  # fmt: skip
 HYP_3 = replace(HYP_1, name="hyp-3", play=partial(forgotten_request, lag=LAG_SECONDS), causes=(Cause("hyp-3"),),
-                title="metadata that a leader already knows makes it forget a replica that is about to join the ISR",
+                title="metadata that a leader already knows makes it forget a replica that is joining the ISR",
                 settings=(("replica.lag.time.max.ms", str(LAG_SECONDS * 1000)),))  # fmt: skip
 SCENARIOS = (
     HYP_1,

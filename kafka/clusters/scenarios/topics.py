@@ -1,12 +1,12 @@
 """Topics that are recreated under the name of a deleted topic: HYP-21 and HYP-26.
 
 HYP-21: a restarted broker applies the settings of a deleted topic to a new topic of the same name.
-ConfigurationsDelta.replay(RemoveTopicRecord) deletes the settings in the previous image, but not those in the same
+ConfigurationsDelta.replay(RemoveTopicRecord) deletes settings in the previous image, but not settings in the same
 delta. A starting broker reads everything after its last snapshot as one delta.
 
 HYP-26: the log of a new topic gets the start offset of a deleted topic's log. A starting broker renames the log of a
 topic that was deleted while the broker was down (LogManager.loadLog), but for a minute, log-start-offset-checkpoint may
-still contain its start offset. If the broker then crashes, a new log of that name starts there.
+still contain its start offset. If the broker then crashes, a new log of that name starts at this offset.
 """
 
 from fencepost.kafka.clusters.scenario import Cause, Scenario

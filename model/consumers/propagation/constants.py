@@ -6,7 +6,7 @@ from fencepost.model.language import Constants, bound, choice, switch
 
 
 class Propagation(IntEnum):
-    """When a leader answers a follower's fetch although it has no records for it."""
+    """The condition in which a leader answers a fetch without new records."""
 
     DATA_ONLY = 0
     TRACKED = 1
@@ -18,7 +18,7 @@ class C(Constants):
 
     records = bound(2, low=1, high=4, meaning="records that the leader appends in total")
     losses = bound(0, low=0, high=2, meaning="answers to the follower that are lost")
-    another_follower = switch(default=True, meaning="another follower in the ISR also determines what is committed")
+    another_follower = switch(default=True, meaning="records are committed only once another follower has them too")
     behind = switch(
         default=False,
         meaning="initially, there is a committed record, and the follower does not know that it is committed",
@@ -27,18 +27,18 @@ class C(Constants):
         Propagation.TRACKED,
         meaning=(
             "a fetch without new records is answered: data-only (never), tracked (if the high watermark last sent in "
-            "its session is outdated), reported (if the reported one is outdated, as in KIP-1166)"
+            "the session is outdated), reported (if the reported high watermark is, as in KIP-1166)"
         ),
     )
     session_is_new = switch(
-        default=True, meaning="the first fetch opens its session, instead of adding the partition to a session"
+        default=True, meaning="the first fetch opens a session, instead of adding the partition to a session"
     )
     answers_new_partition = switch(
         default=True, meaning="the first fetch of a partition in an existing session is not parked (Q48)"
     )
     notes_what_it_sends = switch(default=True, meaning="the leader records the high watermark that it has sent")
     follower_trusts_its_log = switch(
-        default=False, meaning="a follower treats all of its records as committed, whatever the leader says"
+        default=False, meaning="a follower treats all of its records as committed, without the leader's high watermark"
     )
     loss_opens_session = switch(default=True, meaning="after a lost answer, the follower opens a new session")
     consumer = switch(default=False, meaning="a consumer reads from the follower")

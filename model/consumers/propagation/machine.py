@@ -33,7 +33,7 @@ def is_quiet(s: State, c: C) -> bool:
 
 
 def answer(s: State, c: C) -> None:
-    """Send all records and the high watermark, and remember what was sent."""
+    """Send all records and the high watermark, and record the high watermark sent."""
     s.fetch.phase = Phase.ANSWERED
     s.fetch.end = s.leader_end
     s.fetch.high_watermark = s.leader_high_watermark
@@ -113,7 +113,7 @@ def answer_is_lost(s: State, c: C) -> None:
 
 @action()
 def consumer_fetches(s: State, c: C) -> None:
-    """A consumer reads the records below the follower's high watermark; if there are none, its fetch is parked."""
+    """A consumer reads the records below the follower's high watermark; without such records, the fetch is parked."""
     require(c.consumer)
     require(not s.is_parked)
     s.is_parked = s.position >= s.high_watermark

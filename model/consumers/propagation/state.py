@@ -2,7 +2,7 @@
 
 A leader and a follower are both in the ISR, in one leader epoch. Another follower is reduced to its log end. The
 follower always has one fetch in flight. Time is measured in messages, each of which takes half a round trip. A maximum
-wait is longer than any exchange of messages, so it ends only when no message is in flight.
+wait is longer than any exchange of messages, so a maximum wait ends only when no message is in flight.
 """
 
 from enum import IntEnum
@@ -37,8 +37,8 @@ class Fetch(Record):
 class State(Record):
     """Leader and follower, the fetch between them, the last sent high watermark, and the consumer.
 
-    The last high watermark sent is NONE if the leader has not sent one in this session. `known_end` is the follower's
-    log end as the leader knows it, and `other_end` is the other follower's log end.
+    The last high watermark sent is NONE if the leader has not sent a high watermark in this session. `known_end` is the
+    follower's log end as the leader knows it, and `other_end` is the other follower's log end.
     """
 
     leader_end: Offset

@@ -20,7 +20,7 @@ JAVA = KAFKA / "fuzz" / "java" / "fencepost"
 
 def test_a_script_with_its_story_is_read_as_it_was() -> None:
     told = ALARM.script.text(ALARM, "4.3.1")
-    assert "# broker 1 is killed; its disks keep everything" in told
+    assert "# broker 1 is killed; its disks stay intact" in told
     assert Script.parse(told, "x.fuzz") == ALARM.script == Script(SHAPE, ("produce 0 0 0", "kill 1 0 0"))
     assert ALARM.script.line() == f"{SHAPE}|produce 0 0 0;kill 1 0 0"
 
