@@ -92,7 +92,7 @@ HARMS = ("lost", "out", "leaderless")
 
 @dataclass(frozen=True)
 class Claim:
-    """An entry, with its evidence as given in its file."""
+    """An entry and its evidence, as given in its file."""
 
     entry: Entry
     section: str
@@ -121,7 +121,7 @@ def _claim(item: str, section: str, said: dict[str, Any], texts: Mapping[str, st
     only(said, ENTRY_KEYS, "key of an entry")
     for key in ("sentence", "kind", "protocol", "source"):
         if key not in said:
-            raise UsageError(f"it has no {key}: write one.")
+            raise UsageError(f"the entry has no {key}: write one.")
     only([said["kind"]], KINDS, "kind")
     only([said["verdict"]] if "verdict" in said else [], VERDICTS, "verdict")
     only([said[key] for key in ("harm", "without_elr") if key in said], HARMS, "harm")

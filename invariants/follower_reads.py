@@ -19,8 +19,8 @@ from fencepost.model.language.actions import properties_in
 def is_on(s: State, r: Replica) -> bool:
     """Return whether the consumer's position is in a replica's log, as far as the remaining records show.
 
-    The record before the position must have the epoch that it had when a read or a reset gave the position. If
-    retention has deleted that record, the first remaining record decides, because epochs never decrease along a log.
+    The record before the position must have the same epoch as when the consumer got the position. If retention has
+    deleted that record, the first remaining record decides, because epochs never decrease along a log.
     """
     position, epoch = s.consumer.position, s.consumer.ghost_before
     if position > r.end:
@@ -57,7 +57,7 @@ def lacks_position(s: State, r: Replica) -> bool:
 
 @step(on=consumer_reads)
 def deliveries_are_committed(before: State, after: State, c: C) -> bool:
-    """K392-S1, G-S9: a record that a replica gives to the consumer is committed."""
+    """K392-S1, G-S9: a record that a replica sends to the consumer is committed."""
     position = before.consumer.position
     return bits.contains(before.ghost_committed[position], after.consumer.ghost_read[position])
 

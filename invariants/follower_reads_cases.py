@@ -34,7 +34,7 @@ def log_starts_differ(s: State, c: C) -> bool:
 
 @sometimes
 def valid_offset_is_refused(s: State, c: C) -> bool:
-    """SEED-392-12, SEED-392-46: a preferred replica answers out of range at an offset that the leader would serve."""
+    """SEED-392-12, SEED-392-46: a preferred replica rejects an offset as out of range that the leader serves."""
     consumer, l = s.consumer, newest_leader(s)
     return (
         consumer.doing == Doing.FETCHING
@@ -69,7 +69,7 @@ def records_come_later(s: State, c: C) -> bool:
 
 @sometimes
 def log_end_is_told(s: State, c: C) -> bool:
-    """SEED-392-61: OffsetsForLeaderEpoch gives a consumer an end offset above the leader's high watermark."""
+    """SEED-392-61: a consumer's OffsetsForLeaderEpoch returns an end offset above the leader's high watermark."""
     l = s.replica[believed_leader(s)]
     return (
         asks_epoch_end(s)

@@ -197,7 +197,7 @@ def refresh_spares_an_error(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def hint_brings_an_endpoint(before: State, after: State, c: C) -> bool:
-    """A produce or fetch response gives the client a new endpoint."""
+    """A client learns a new endpoint from a produce or fetch response."""
     is_there = before.request.stage == Stage.ANSWERED and after.request.stage == Stage.NONE
     return is_there and any(before.endpoint[broker] != after.endpoint[broker] for broker in range(c.brokers))
 

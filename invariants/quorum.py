@@ -31,7 +31,7 @@ def holds_committed(s: State, n: Node, end: int) -> bool:
 
 
 def is_latest(s: State, node: int) -> bool:
-    """Return whether the node leads and no node has seen a later epoch."""
+    """Return whether the node leads and no node is in a later epoch."""
     return leads(s, node) and all(n.epoch <= s.node[node].epoch for n in s.node)
 
 

@@ -394,7 +394,7 @@ def follower_cuts_its_log(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def leader_is_reelected_unaware(before: State, after: State, c: C) -> bool:
-    """A leader applies metadata that makes it lead in a later epoch, without noticing that it was deposed."""
+    """A leader that does not know that it was deposed applies metadata in which it leads in a later epoch."""
     return any(
         leads(before, broker)
         and leads(after, broker)

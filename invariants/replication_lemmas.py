@@ -13,7 +13,7 @@ def applied_images_exist(s: State, c: C) -> bool:
 
 @always
 def leader_epochs_have_one_leader(s: State, c: C) -> bool:
-    """Along the controller's log, leader epochs never decrease, and each change of leader opens a new epoch.
+    """Along the controller's log, leader epochs never decrease, and each change of leader starts a new epoch.
 
     Losing the leader counts as a change.
     """

@@ -43,7 +43,7 @@ class Twin:
 
 @dataclass(frozen=True)
 class Theorem:
-    """A proof in the catalogue: `goals` follow by induction, together with `lemmas`, for every value of `unbounded`.
+    """A theorem and its proof. `goals` follow by induction, together with `lemmas`, for every value of `unbounded`.
 
     `everywhere` means that the theorem is about all values of the state's fields, not about steps; `havoc_loops` means
     that loops that `unbounded` makes unbounded may write any value.

@@ -104,7 +104,7 @@ class Presence:
             if item.stopping:
                 return "it was shutting down"
             if item.fenced:
-                return "it was fenced because its heartbeats had stopped"
+                return "the broker was fenced because its heartbeats had stopped"
         return ""
 
     def away_within(self, first: int, end: int) -> list[Away]:

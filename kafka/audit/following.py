@@ -138,7 +138,7 @@ class Follower:
                 yield self._clear(moment)
         if self._core is not None:
             if self._around.gaps and self._around.is_unknown_between(self._offset, offset):
-                self._close(self._offset, self._time, "or longer: the records that follow are missing")
+                self._close(self._offset, self._time, "or longer, because the later records are missing")
                 if self._found:
                     yield self._row(self._offset, self._time, "end")
                 self._core = None
@@ -298,7 +298,7 @@ class Follower:
             if broker not in after.replicas:
                 told = "it is no longer a replica"
             elif not told and after.leader in before.isr and after.leader == before.leader:
-                told = "it was active, but lagged according to the leader"
+                told = "the broker was active, but lagged according to the leader"
             reasons[told] = (*reasons.get(told, ()), broker)
         return "; ".join(f"{show_brokers(who)[1:-1]}: {told}" for told, who in reasons.items() if told)
 

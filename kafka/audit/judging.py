@@ -105,7 +105,7 @@ class Condition(NamedTuple):
 
 
 class Conditions:
-    """Conditions of a partition to report. For a partition without a leader, only this condition is reported."""
+    """Reportable conditions of a partition. For a partition without a leader, only this condition is reported."""
 
     def __init__(self) -> None:
         self._open: dict[str, Condition] = {}

@@ -227,7 +227,7 @@ class Copy:
     topic_id: str
     high_watermark: int
     start: int
-    """First offset. Records below it were deleted by retention or by a DeleteRecords request."""
+    """First offset of the log, below which records were deleted by retention or by a DeleteRecords request."""
     stopped: bool
     epochs: tuple[tuple[int, int], ...]
     """Leader epochs and their start offsets, from the leader epoch checkpoint."""

@@ -1,7 +1,7 @@
 """Search for the brokers' steps: a path through the model `replication` on which the controller makes the recorded
 changes. Each step either keeps the controller's state or reaches a later recorded state, possibly skipping states of
 the same batch. The search prefers states that have reached more records and in which the brokers have applied all
-metadata, as is usual. From a dead end, the search backtracks. The search may miss an existing path.
+metadata, as is usual. If no step is possible, the search backtracks. The search may miss an existing path.
 """
 
 from collections.abc import Iterable, Iterator

@@ -106,7 +106,7 @@ auto.create.topics.enable=false
 
 
 class ClusterError(UsageError):
-    """Error for a node that did not start or has died."""
+    """Error for a node that did not start or has crashed."""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ KAFKAS: dict[tuple[str, str], Check] = {
         ("",),
     ),
     ("candidate-wins", "bits.size(n.granted) >= majority(voters_of(s, c, n))"): Check(
-        "EpochElection.isVoteGranted", ("the candidate has not won the election",)
+        "EpochElection.isVoteGranted", ("it has not won the election",)
     ),
     (
         "node-learns-leader",

@@ -23,7 +23,7 @@ STATUS = {SENT: Status.SENT, STRAY: Status.STRAY, "NONE": Status.APPLIED, "INELI
 
 
 class Frame(NamedTuple):
-    """Kafka's values for the model's 0: the number of the first image and its partition epoch."""
+    """Kafka's values that correspond to 0 in the model: the number of the first image and its partition epoch."""
 
     image: int = 0
     epoch: int = 0

@@ -197,7 +197,7 @@ class C(Constants):
     fenced_epoch_check = switch(
         default=False, meaning="leaders compare fetches with the broker epochs of fenced brokers too (HYP-9)"
     )
-    fetch_carries_broker_epoch = switch(default=True, meaning="fetches carry the broker epoch (KIP-903, Fetch v15)")
+    fetch_carries_broker_epoch = switch(default=True, meaning="fetches contain the broker epoch (KIP-903, Fetch v15)")
     epochless_fetches = choice(
         Epochless.ACCEPTED, meaning="fetches without a broker epoch are: accepted (HYP-15), ineligible, refused"
     )
@@ -254,7 +254,7 @@ class C(Constants):
     leader_broker_epoch_check = switch(
         default=True, meaning="the leader compares broker epochs with its metadata cache (KIP-903)"
     )
-    broker_epoch_from = choice(EpochSource.FETCH, meaning="broker epochs of ISR members come from: fetch, cache")
+    broker_epoch_from = choice(EpochSource.FETCH, meaning="broker epochs of ISR members are taken from: fetch, cache")
     atomic_expansion = switch(default=True, meaning="check and request of an ISR expansion are one step (KAFKA-15221)")
     one_request_in_flight = switch(default=True, meaning="a leader has only one AlterPartition in flight (KAFKA-12686)")
     high_watermark_needs_min_isr = switch(

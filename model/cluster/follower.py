@@ -70,7 +70,7 @@ def truncate(c: C, r: Replica) -> None:
 def follower_appends(s: State, c: C, follower: int) -> None:
     """A follower appends the fetched record and adopts the leader's high watermark, which may be lower than its own.
 
-    ReplicaFetcherThread.processPartitionData; UnifiedLog.maybeUpdateHighWatermark: at most the log end.
+    ReplicaFetcherThread.processPartitionData, UnifiedLog.maybeUpdateHighWatermark.
     """
     r = s.replica[follower]
     require(r.answer.kind == Answer.RECORDS)

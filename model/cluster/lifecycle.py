@@ -149,7 +149,7 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
     ClusterControlManager.registerBroker: an expired session does not prevent the registration. The new incarnation
     leaves the ISR as if the old incarnation had been fenced (ReplicationControlManager.handleBrokerShutdown,
     KAFKA-18106). After an unclean shutdown, the broker also leaves the ELR. With `registration_opens_epoch`, every
-    registration opens a leader epoch in every partition instead, an alternative that KIP-903 rejects.
+    registration starts a leader epoch in every partition instead, an alternative that KIP-903 rejects.
     """
     r = s.replica[broker]
     image = newest(s)

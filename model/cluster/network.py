@@ -84,7 +84,7 @@ def log_changes_under_answer(s: State, c: C, follower: int) -> None:
     """A response's record is read at the time of sending, from a log that was truncated and extended in the meantime.
 
     A response refers to a region of a file (FileRecords.writeTo). The leader that sent the response may already be a
-    follower (KAFKA-18723). If the file is now shorter, the connection is closed. In the model, all records have the
+    follower (KAFKA-18723). If the file has become shorter, the connection is closed. In the model, all records have the
     same size, so replaced records begin at the same positions.
     """
     f = s.replica[follower]

@@ -1,8 +1,8 @@
 """Sizes, budgets and designs of fetching from followers.
 
 `design` selects the rules: those of KIP-392's older or newer revision, which the KIP's page mixes, or those of Kafka's
-code (apache/kafka 1eb7644). For each difference between the designs, a separate constant makes the choice, which by
-default is the design's.
+code (apache/kafka 1eb7644). For each difference between the designs, a separate constant selects the rule; its default
+is the design's rule.
 """
 
 from enum import IntEnum
@@ -89,7 +89,7 @@ class Earliest(IntEnum):
 
 
 class Latest(IntEnum):
-    """The offset that `latest` stands for."""
+    """The meaning of the offset `latest`."""
 
     HIGH_WATERMARK = 0
     LOG_END = 1
@@ -150,7 +150,7 @@ class C(Constants):
 
     # the consumer
     policy = choice(Policy.LATEST, meaning="auto.offset.reset: earliest, latest, none")
-    position_epochs = switch(default=True, meaning="positions have the leader epoch of the last record read (KIP-320)")
+    position_epochs = switch(default=True, meaning="positions include the last read record's leader epoch (KIP-320)")
     fetch_epochs = switch(
         default=True, meaning="fetches contain the consumer's leader epoch, which replicas check (KIP-320)"
     )

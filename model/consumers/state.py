@@ -134,7 +134,7 @@ class Budget(Record):
 
 
 class State(Record):
-    """The partition: `leader[epoch]` for the epochs up to `newest`, its ISR and replicas; and the consumer.
+    """The partition and the consumer. `leader[epoch]` is the leader in each epoch up to `newest`.
 
     There are three ghosts: by offset, the epochs of all records that were ever below a leader's high watermark; the end
     of these records; and the largest "latest" offset that a client has received.

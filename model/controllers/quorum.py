@@ -86,7 +86,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def highest_epoch(s: State, c: C, members: int) -> int:
-    """Return the latest epoch that any of the members has seen."""
+    """Return the latest epoch of any of the members."""
     highest = 0
     for node in range(c.controllers):
         if bits.contains(members, node):

@@ -458,7 +458,7 @@ def connection_ends(s: State, c: C, broker: int) -> None:
 
 @action()
 def producer_learns_leader(s: State, c: C) -> None:
-    """Metadata or a hint gives the producer the current leader."""
+    """The producer learns the current leader from metadata or a hint."""
     require(s.believed != s.leader)
     s.believed = s.leader
 

@@ -149,7 +149,7 @@ def may_grant_pre_vote(s: State, c: C, elector: int, epoch: int) -> bool:
 
 
 def highest_epoch(s: State, c: C, members: int) -> int:
-    """Return the latest epoch that any of the members has seen."""
+    """Return the latest epoch of any of the members."""
     highest = 0
     for node in range(c.nodes):
         if bits.contains(members, node):

@@ -8,7 +8,7 @@ from fencepost.model.quorum.state import Id, LateFetch, Node, Phase, Role, State
 
 @action(follower=Id)
 def answer_is_lost(s: State, c: C, follower: int) -> None:
-    """The response to a fetch is lost. After some time, the follower gives up and fetches again."""
+    """The response to a fetch is lost. The follower's request times out, and the follower fetches again."""
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)
     require(s.budget.losses > 0, bound=C.losses)

@@ -32,7 +32,7 @@ def node_takes_snapshot(s: State, c: C, node: int) -> None:
     """A node takes a snapshot of the records that it knows to be committed, and deletes them from its log.
 
     RaftLog.createNewSnapshot and deleteBeforeSnapshot. Kafka keeps part of the log below its last snapshot for some
-    time, but a fetch from offset 0 gets the snapshot anyway.
+    time, but a fetch from offset 0 gets the snapshot too.
     """
     n = s.node[node]
     end = n.high_watermark if c.snapshots_hold_committed else n.end

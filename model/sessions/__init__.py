@@ -1,1 +1,1 @@
-"""Registrations, heartbeats and sessions of a broker: how long a dead broker can remain leader."""
+"""Registrations, heartbeats and sessions of a broker: how long a crashed broker can remain leader."""

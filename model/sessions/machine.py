@@ -234,7 +234,7 @@ def controller_fails(s: State, c: C) -> None:
 
 @action()
 def controller_becomes_active(s: State, c: C) -> None:
-    """A new controller is active. The controller has seen no heartbeats, and opens a session for each unfenced broker.
+    """A new controller is active. The controller has received no heartbeats, and opens sessions for unfenced brokers.
 
     ClusterControlManager.activate. In 4.0, the controller also opens sessions for fenced brokers (KAFKA-19130).
     """

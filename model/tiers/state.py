@@ -140,7 +140,7 @@ class Budget(Record):
 class State(Record):
     """The partition and its tier.
 
-    `ghost_early` means that retention has left less than retention.bytes. `ghost_low` means that a leader has read the
+    `ghost_early` means that retention kept less than retention.bytes. `ghost_low` means that a leader has read the
     tier's metadata, or deleted from the tier, but its log still starts below the first remaining record.
     """
 

@@ -57,8 +57,7 @@ def first_in_tier(s: State, r: Replica) -> int:
 @action(leader=Broker)
 def leader_looks_up_tier(s: State, c: C, leader: int) -> None:
     """Before it copies segments, a new leader looks up what is copied and, since KAFKA-15351, where the log starts.
-    After a move to another directory, the leader looks up both again; since KAFKA-16711, even if a copy has ended in
-    the meantime.
+    After a move to another directory, the leader repeats the lookup; since KAFKA-16711, even if a copy has ended since.
     """
     r = s.replica[leader]
     start = find_log_start(s, c, r) if c.leader_adopts_log_start else r.start

@@ -92,14 +92,14 @@ def only_disk(stage: Stage) -> None:
 
 
 def cold_start(stage: Stage) -> None:
-    """All brokers of the topic shut down cleanly, broker 2 last; at power-on, broker 2's only disk is dead."""
+    """All brokers of the topic shut down cleanly, broker 2 last; at power-on, broker 2's only disk has failed."""
     begin_cleanly(stage, [2, 1, 3])
     stage.tell("All brokers of the topic shut down, one after the other. Broker 4 has no replica and keeps running.")
     for broker in (1, 3, 2):
         stage.shut_down(broker)
     stage.wait(leader=-1)
     stage.pause(SESSION_SECONDS)
-    stage.tell("At power-on, the only disk of broker 2 is dead.")
+    stage.tell("At power-on, the only disk of broker 2 has failed.")
     stage.fail_disk(2)
     stage.replace_disk(2)
     if stage.control:
@@ -205,7 +205,7 @@ SCENARIOS = (
             control="the disk is replaced with an empty disk, which stays in log.dirs"),
     HYP_17,
     replace(HYP_17, name="hyp-17-cold-start", play=cold_start, brokers=(1, 2, 3, 4),
-            title="all brokers of a topic shut down, and at power-on, the last leader's only disk is dead",
+            title="all brokers of a topic shut down, and at power-on, the last leader's only disk has failed",
             control="the brokers with all records start first"),
     replace(HYP_17, name="hyp-17-two-disks", play=two_disks, disks=(2,), causes=(*HYP_17.causes, Cause("hyp-16")),
             title="one of the last leader's two disks fails and is removed from log.dirs",

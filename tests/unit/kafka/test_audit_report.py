@@ -66,8 +66,9 @@ def test_why_a_broker_left_the_isr_is_told_as_far_as_the_log_has_it() -> None:
     fenced.fence(3)
     restarted.event("REGISTER_BROKER_RECORD", brokerId=3, brokerEpoch=99, fenced=True)
     assert [why(log) for log in logs] == [
-        "3: it was fenced because its heartbeats had stopped", "3: it was shutting down",
-        "3: it was active, but lagged according to the leader", "3: it is no longer a replica", "3: it had restarted",
+        "3: the broker was fenced because its heartbeats had stopped", "3: it was shutting down",
+        "3: the broker was active, but lagged according to the leader", "3: it is no longer a replica",
+        "3: it had restarted",
     ]  # fmt: skip
 
 
@@ -150,7 +151,7 @@ def test_what_goes_on_when_records_are_missing_is_said_as_far_as_it_is_known() -
     log.changes.pop(-2)  # it is in no file
     rows = log.rows((moved, moved))
     assert [(item.sort, item.offset) for item in findings(rows)] == [("last-replica", alone), ("under-min-isr", alone)]
-    assert "or longer: the records that follow are missing" in findings(rows)[0].text
+    assert "or longer, because the later records are missing" in findings(rows)[0].text
     assert (rows[-1].election, rows[-1].why) == ("unjudged", "leader 2, ISR [2]")
 
 
