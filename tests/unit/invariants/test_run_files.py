@@ -118,7 +118,7 @@ def test_a_row_has_what_its_group_its_key_and_its_lists_say(runs: Runs) -> None:
         ('set = "small fences=1"', 'set = "smal fences=1"', r"there is no set 'smal'"),
         ("fences=1", "fences=many", r"constant 'fences' was given 'many'"),
         ("pin=[11, 3]", "pni=[11, 3]", r"run 'kafka-4\.1 2 brokers': there is no key of a run 'pni'"),
-        ("pin=[11, 3], ", "", r"it has no figures: write a pin of zeros"),
+        ("pin=[11, 3], ", "", r"the run has no figures: write a pin of zeros"),
         ('profile="quick"', 'profile="fast"', r"there is no profile 'fast'.* Write one of: quick, ci, full"),
         ('"both 7"', '"G-S9 7"', r"there is no judged property for `fails`: 'G-S9'"),
         ('"both 7"', '"both seven"', r"'seven' was given as the number of states of a trace"),
@@ -196,7 +196,7 @@ def test_shared_texts_stand_where_they_are_named(runs: Runs) -> None:
         ('as="G-S7"', 'same_as=["G-S8"]', r"entry SEED-1: there is no entry 'G-S8'"),
         ('gap = "{rule}"', 'classes = "hold: 4.1.2"', r"entry SEED-2: there is no verdict of Kafka's classes 'hold'"),
         ("Not so. {rule}", "Not so. {ruel}", r"there is no shared text 'ruel'\. Did you mean 'rule'"),
-        ('source = "KAFKA-1"\n', "", r"entry B09: it has no source: write one"),
+        ('source = "KAFKA-1"\n', "", r"entry B09: the entry has no source: write one"),
         ("switch =", "swich =", r"there is no key of an entry 'swich'\. Did you mean 'switch'"),
         ('runs.replication = ["kafka-4.1 2 brokers: G-S1"]', "",
             (r"run 'replication kafka-4\.1 2 brokers' does not decide anything: "
