@@ -1,1 +1,1 @@
-"""Search engines: each takes a machine and its properties, and returns verdicts."""
+"""Search engines, which search the states of a machine and return a verdict on each property."""

@@ -1,9 +1,9 @@
-"""Cross-check of a finished search against the plain semantics, on a sample of its states.
+"""Cross-check of a finished search against the plain semantics, on a sample of the search's states.
 
 The sample is drawn uniformly, from a seed, among the states that a native search expanded. For each sampled state, the
 compiled code must agree with the plain semantics: the stored row decodes to the same state, both compute the same
-successors, and both count the same number of refused steps for each guard. In addition, all successors must be in the
-search's table, every property that the search left undecided must hold, and the state must be initial or a successor of
+successors, and both count the same number of refused steps for each guard. All successors must be in the search's
+table, every property that the search left undecided must hold, and each sampled state must be initial or a successor of
 its stored parent. Only stored states are sampled, so a state that the search missed is noticed only if it is a
 successor of a sampled state.
 """
@@ -31,23 +31,21 @@ Array = np.ndarray[Any, Any]
 
 LEAST_SECONDS = 0.1
 SHARE = 0.1
-"""By default, the sample takes this share of the search's time, but at least LEAST_SECONDS."""
+"""Default time for the sample as a fraction of the search's time, but at least LEAST_SECONDS."""
 AIM = 0.9
-"""Fraction of the sample's time to plan for, because later states may take longer than earlier ones."""
+"""Fraction of the allowed time to plan for, because later states may take longer than earlier states."""
 BY_GUARD = 1.0
-"""If the sample may take this many seconds, blocked steps are counted per guard, which needs the model's text."""
+"""Minimum time in seconds for a sample that counts blocked steps per guard, which requires checking the model."""
 FIRST_CHUNK = 4
 CHUNK = 256
 
 
 class Stored(Protocol):
-    """Access to the stored states that a search expanded. Each implementation chooses the type of its state
-    identifiers.
-    """
+    """Access to the stored states that a search expanded. Implementations choose the type of state identifiers."""
 
     expanded: int
     first_chunk: int
-    """Number of states in the first chunk, which serves to estimate the time per state."""
+    """Number of states in the first chunk, which is used to estimate the time per state."""
 
     @property
     def decided(self) -> Collection[str]:
@@ -66,10 +64,10 @@ class Stored(Protocol):
         """Return, for each row, whether the search stored it."""
 
     def parents(self, states: Sequence[Any]) -> list[Key | None] | None:
-        """Return the stored parents (None for an initial state), or None if `keys` has already checked them."""
+        """Return the stored parents (None for initial states), or None if `keys` has already checked the parents."""
 
     def way_to(self, state: Any) -> Path:
-        """Return a path from an initial state to this state."""
+        """Return a path from an initial state to a stored state."""
 
 
 def cross_check(
@@ -77,7 +75,7 @@ def cross_check(
 ) -> CrossCheck:
     """Expand a sample of the stored states with the plain semantics; raise CrossCheckError at the first difference.
 
-    `count` is the size of the sample; with None, it depends on the allowed time. Unless `stored` is given, the states
+    `count` is the size of the sample; None derives the size from the allowed time. Unless `stored` is given, the states
     come from the search's partitions.
     """
     began = time.perf_counter()
@@ -137,7 +135,6 @@ class Partitions:
         return [self.search.layout.decode(row) for row in self._rows(states)]
 
     def _rows(self, states: Sequence[int]) -> Array:
-        """Return the rows of states. A partition's rows are read together, because reading one may mean reading all."""
         numbers, rows = np.array(states, np.int64), np.empty(len(states), self.search.layout.dtype)
         for owner in sorted({state % self.search.owners for state in states}):
             mine = numbers % self.search.owners == owner
@@ -188,7 +185,7 @@ class _Checker:
         keys = self.stored.keys(states)
         rows = self.search.layout.encode(keys)
         for state, same in zip(states, self.stored.are_stored(states, rows), strict=True):
-            self._require(same, state, "its row decodes to a different state")
+            self._require(same, state, "the stored row decodes to a different state")
         fired, refused, native = self._expand(rows)
         steps, refusals = [], Counter[tuple[str, int]]()
         for state, key in zip(states, keys, strict=True):
@@ -210,7 +207,7 @@ class _Checker:
             self._require(not missing, state, "a successor was never stored", missing)
             at += len(found)
         for state, key, parent in zip(states, keys, self.stored.parents(states) or [], strict=False):
-            self._require(self._leads(parent, key), state, "no step leads from its stored parent to it")
+            self._require(self._leads(parent, key), state, "no step leads from the stored parent to the state")
         several = f"in one of {len(states)} states, beginning with this one, the engines count"
         taken = Counter(item.step.action.name for found in steps for item in found)
         self._require(+Counter(fired) == taken, states[0], f"{several} an action's steps differently")
@@ -249,7 +246,7 @@ class _Checker:
         return any(item.after == key for item in self.plain.transitions(parent))
 
     def _judge(self, state: Any, key: Key, steps: list[Transition]) -> None:
-        """Check that neither this state nor any step from it decides a property that the search left undecided."""
+        """Check that a state, and every step from it, decides no property that the search left undecided."""
         for item in self.open:
             wanted = item.kind is Kind.SOMETIMES
             decided = (

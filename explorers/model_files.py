@@ -1,10 +1,10 @@
 """Loader for a model file and the modules beside it, independent of every other load.
 
-A model may be split into files: `from rules import step_of` finds `rules.py` beside the model. Another model may also
-have a `rules.py`, and files may be edited while a process runs. Therefore every load reads and runs each module of the
-model's folder again, under a unique name. Bytecode is neither written nor used, and `source_lines` gives engines the
-text that was executed. A model inside a package may use relative imports, such as `from .rules import step_of`. If a
-model adds folders or zip files to `sys.path`, their modules are treated as part of the model.
+A model may be split into files, so that `from rules import step_of` finds `rules.py` beside the model. Another model
+may also have a `rules.py`, and files may be edited while a process runs. Therefore every load reads and runs each
+module of the model's folder again, under a unique name. Bytecode is neither written nor used, and `source_lines` gives
+engines the text that was executed. A model inside a package may use relative imports, such as `from .rules import
+step_of`. If a model adds folders or zip files to `sys.path`, their modules are treated as part of the model.
 """
 
 import linecache
@@ -62,7 +62,7 @@ def load_sent(files: Files) -> ModuleType:
 
 
 class _AsRead(SourceFileLoader):
-    """Loader that ignores bytecode, which may be outdated: Python checks only the time and size of the source."""
+    """Loader that ignores bytecode, because Python compares only the time and size of the source."""
 
     def __init__(self, name: str, path: str, owner: "_Neighbours") -> None:
         super().__init__(name, path)
@@ -146,7 +146,7 @@ class _Neighbours(MetaPathFinder):
 
     @contextmanager
     def found_first(self) -> Iterator[None]:
-        """Make imports find the folder's modules, not modules of the same names from another load."""
+        """Make imports find the folder's modules, not modules that another load imported under the same names."""
         hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if self._is_ours(name.partition(".")[0])}
         sys.meta_path.insert(0, self)
         self.usual = [*sys.path]
@@ -160,7 +160,7 @@ class _Neighbours(MetaPathFinder):
             sys.modules.update(hidden)
 
     def rename(self) -> None:
-        """Give the modules beside the model, and their definitions, names that are unique to this load."""
+        """Give the modules beside the model, and the definitions in these modules, unique names."""
         for module in self.modules:
             old = module.__name__
             if old.startswith(USER_MODULE):

@@ -1,7 +1,7 @@
 """Paths for display, on which each fault happens as late as possible.
 
-A search finds one of many shortest paths, which differ in the order of independent steps. A search chooses an arbitrary
-order, but a reader expects a fault next to its effect.
+A search finds one of many shortest paths, which differ in the order of independent steps. A search returns an arbitrary
+one, but a reader expects a fault just before the fault's effect.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,9 @@ def values_of(schema: Schema, domain: Domain) -> range:
 
 
 def with_way(plain: Interpreter, properties: Iterable[Property], path: Path, error: DomainError) -> DomainError:
-    """Return an error with its path. With symmetry, return the error that the exact machine raises on that path."""
+    """Return an error with its path; with symmetry, return the error that the machine without symmetry raises on the
+    path.
+    """
     found, end = error, path.states[-1]
     try:
         for prop in properties if plain.symmetry is not None else ():
@@ -48,14 +50,14 @@ LEFT = "_left"
 ORDINARY = -1
 """Rank of a step that is not a fault."""
 LONGEST = 100
-"""Paths longer than this are left unchanged, because the work grows with the square of the number of steps."""
+"""Longest path that is reordered, because the work grows with the square of the number of steps."""
 
 
 def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
     """Return a path of the same length and end, with faults (steps that spend a budget) as late as possible.
 
     Faults that can be swapped follow the order of the machine's actions. If the property is about steps, the step that
-    decides it stays last. `path` must be a shortest path, so that no reordering can decide the property earlier.
+    decides the property stays last. `path` must be a shortest path, so no reordering can decide the property earlier.
     """
     end = len(path.steps) - (1 if prop.over_steps else 0)
     if end > LONGEST or not budgets(plain.machine.state):
@@ -69,7 +71,7 @@ def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
 @lru_cache(64)
 def budgets(state: type[Record]) -> tuple[str, ...]:
     """Return the fields that contain a remaining budget: numbers in a record `budget`, and numbers named `..._left`. If
-    the state has no such field, no step counts as a fault.
+    the state has no budget, no step counts as a fault.
     """
     found: list[str] = []
     for name, field in fields(state):

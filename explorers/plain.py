@@ -1,5 +1,5 @@
-"""The reference search: breadth-first on the plain semantics, short enough to review completely. It is slow. Tests
-compare the other engines' counts, depths, verdicts and coverage with its results.
+"""The reference search: breadth-first on the plain semantics, short enough to review completely. Tests compare the
+counts, depths, verdicts and coverage of the fast engines with this search's results.
 """
 
 import time
@@ -46,12 +46,9 @@ class PlainSearch(Stoppable):
         self.reached: Counter[str] = Counter()
         self.counting: set[str] = set()
         self.together: set[str] = set()
-        """For each bound, the number of states in which only this bound blocked a step; then the bounds that did so in
-        the current level; then the bounds that blocked a step only together with others.
-        """
         self.generated = 0
         self.steps = dict.fromkeys(self.fired, 0)
-        """For each action, the sum of its steps' hashes."""
+        """For each action, the sum of the hashes of the action's steps."""
         self.ends: list[Key] = []
         self.levels: list[int] = []
         self.at: Key | None = None

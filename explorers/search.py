@@ -1,5 +1,5 @@
-"""Search with the native engine for every kind of property. Properties of behaviours are judged on its state graph.
-Results of catalogue runs are compared with their pinned counts and lengths.
+"""Search with the native engine for every kind of property. Properties of behaviours are judged on the search's state
+graph. Results of catalogue runs are compared with the pinned counts and lengths.
 """
 
 import time
@@ -41,9 +41,8 @@ def search(
 ) -> Result:
     """Explore every reachable state of a machine and judge the properties. Call `watch` for each compilation.
 
-    The `usual` properties are compiled together with the requested ones, so that requesting one of them later needs no
-    compilation. If `summed` is given, a complete search also returns a digest of its states and of the steps of these
-    actions.
+    The `usual` properties are compiled together with the requested ones, so that later requests need no compilation. If
+    `summed` is given, a complete search also returns a digest of the states and of the steps of these actions.
     """
     options = options or Options()
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
@@ -126,9 +125,7 @@ def sources_of(
 
 
 def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = None) -> tuple[Result, tuple[str, ...]]:
-    """Search as a catalogue run specifies. Return the result, and a sentence for each difference from the pinned
-    values.
-    """
+    """Search as a catalogue run specifies. Return the result, and a sentence per difference from the pinned values."""
     found = protocol(run.protocol)
     constants = found.machine.set_constants(values_of(run))
     source = source_of(run.protocol, values_of(run), run.properties, normalize=options.normalize)
@@ -156,13 +153,13 @@ def _differences(run: Run, result: Result) -> Iterator[str]:
         return
     for name, wanted, got in (("distinct states", run.distinct, result.distinct), ("depth", run.depth, result.depth)):
         if wanted is not None and wanted != got:
-            yield f"{name}: {got:,} where {wanted:,} are pinned"
+            yield f"{name}: {got:,}, but {wanted:,} are pinned"
     for item in result.properties:
         expected = Verdict.UNREACHED if item.name in run.unreached else Verdict.HOLDS
         if item.name in run.violated:
             expected = Verdict.VIOLATED
         if item.verdict is not expected:
-            yield f"{item.name}: {item.verdict} where {expected} is expected"
+            yield f"{item.name}: {item.verdict}, but {expected} is expected"
         elif expected is Verdict.VIOLATED and item.path is not None and item.path.length != run.violated[item.name]:
             yield (
                 f"{item.name}: the shortest trace has {item.path.length} states where "
@@ -171,7 +168,7 @@ def _differences(run: Run, result: Result) -> Iterator[str]:
         if item.cost is not None and item.name in run.worst:
             worst = str(item.cost.reach) if item.cost.worst is None else item.cost.worst
             if worst != run.worst[item.name]:
-                yield f"{item.name}: the worst case is {worst} where {run.worst[item.name]} is pinned"
+                yield f"{item.name}: the worst case is {worst}, but {run.worst[item.name]} is pinned"
     known = {item.name for item in result.properties}
     for name in {*run.violated, *run.unreached, *run.worst} - known:
         yield f"{name}: a verdict is expected, but the property was not checked"

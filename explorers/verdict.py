@@ -13,12 +13,12 @@ from fencepost.model.language.interpreter import Path
 
 
 class Verdict(StrEnum):
-    """A verdict on one property. Each verdict states its limits, so there is no plain "ok"."""
+    """A verdict on one property. Each verdict states its limits, so none of them is "ok"."""
 
     HOLDS = "holds"
     """The property holds in every reachable state (or step) with the given constants. A witness was reached."""
     PROVED = "proved"
-    """Proved by induction, also for all values of everything that the proof reports as unbounded."""
+    """The property is proved by induction, for all values of everything that the proof reports as unbounded."""
     NOT_FOUND = "not-found"
     """No violation was found, but the search was incomplete by design (random walks)."""
     VIOLATED = "violated"
@@ -84,7 +84,7 @@ class PropertyResult:
     cost: Cost | None = None
     note: str = ""
     vacuous: bool = False
-    """Whether the property is about behaviours and no reachable state starts such a behaviour."""
+    """Whether the property is about behaviours, and no reachable state satisfies `when`."""
 
     @cached_property
     def is_worst_case(self) -> bool:
@@ -93,7 +93,7 @@ class PropertyResult:
 
 @dataclass(frozen=True)
 class GuardCount:
-    """The number of steps that a guard refused, as the first of its action's guards to fail."""
+    """The number of steps that a guard was the first to refuse."""
 
     action: str
     condition: str
@@ -101,15 +101,14 @@ class GuardCount:
 
 
 ENOUGH = 10_000
-"""Once a reached bound has been counted in this many states, it is not counted in later levels."""
+"""Number of counted states from which later levels no longer count a reached bound."""
 
 
 class BoundCount(NamedTuple):
     """The number of states in which a bound alone refused a step or made a step omit something.
 
     If the count exceeds `ENOUGH`, counting stops after the current level of the search, and `at_least` is set.
-    `together` means that the bound never refused a step alone, but did so together with other bounds while every other
-    guard held.
+    `together` means that the bound refused steps only in combination with other bounds.
     """
 
     constant: str
@@ -189,7 +188,7 @@ def ended_by_signal(why: str) -> bool:
 
 @dataclass(frozen=True)
 class Compiled:
-    """The cost of compiling a machine: seconds, and the compiling process's peak bytes (0 if it was cached)."""
+    """The cost of compiling a machine: seconds, and the compiling process's peak bytes (0 for cached code)."""
 
     tier: str
     """`cheap` (available at once) or `optimized`."""
@@ -225,7 +224,7 @@ def not_kept(error: UsageError) -> Problem:
 
 
 SURE = 0.999
-"""Probability with which a sample would have found the share of wrong states that it excludes."""
+"""Probability of detecting, by a sample, the share of wrong states that the sample excludes."""
 EVERY = 1 << 62
 """More states than any search stores."""
 
@@ -314,8 +313,8 @@ class Result:
     """Whether there is a checkpoint from which the search can be resumed."""
     cross_check: CrossCheck | None = None
     digest: int | None = None
-    """Fingerprint of the search: two searches have the same one if they reached the same states and took the same steps
-    of the selected actions. None unless requested.
+    """Fingerprint of the reached states and of the steps of selected actions, or None unless requested. Searches with
+    equal fingerprints reached the same states by the same steps.
     """
 
     @cached_property
@@ -351,7 +350,7 @@ def refuse_behaviours(properties: tuple[Property, ...], why: str) -> None:
 
 def refuse_symmetric_behaviours(properties: tuple[Property, ...], options: "Options") -> None:
     if options.symmetry:
-        refuse_behaviours(properties, "with `symmetry=True`, a promise to one thing seems to be kept by another")
+        refuse_behaviours(properties, "with `symmetry=True`, merged states hide whether fairness holds for each value")
 
 
 def refuse_replacing(folder: object) -> NoReturn:
@@ -365,7 +364,7 @@ class Options:
     """Options of a search. Sizes are in bytes, times in seconds; None means no limit."""
 
     workers: int = 0
-    """0 means one per processor."""
+    """Number of workers; 0 means one per processor."""
     compact: bool = False
     normalize: bool = True
     symmetry: bool = False
@@ -379,11 +378,9 @@ class Options:
     checkpoint: str | None = None
     resume: bool = False
     spill: str | None = None
-    """Folder for parents and unfinished levels; None keeps them in memory."""
+    """Folder for parents and unfinished levels, or None to keep parents and levels in memory."""
     cross_check: int | None = 0
-    """Number of stored states that the plain semantics expands again; None expands as many as fit into a tenth of the
-    time.
-    """
+    """Number of stored states to expand again on the plain semantics; None uses a tenth of the search's time."""
 
     def __post_init__(self) -> None:
         for name in ("workers", "max_depth", "max_states", "budget", "memory", "cross_check"):

@@ -57,19 +57,21 @@ def settings(constants: Constants, more: Mapping[str, tuple[int, ...]]) -> tuple
 
 class Purpose(StrEnum):
     NEEDED = "needed"
-    """A property that holds with the guard is violated without it."""
+    """A property that holds with the guard is violated without the guard."""
     BOUND = "bound"
-    """The guard keeps values in their domains. Without it, domain checks block the same steps."""
+    """The guard keeps values in their domains. Without the guard, domain checks block the same steps."""
     SAME = "same-states"
-    """Without the guard, more steps are possible, but only between states that are reachable anyway."""
+    """Without the guard, more steps are possible, but these steps lead only to states that are also reachable with the
+    guard.
+    """
     IMPLIED = "implied"
-    """Another guard of the action blocks every step that this one blocks."""
+    """Another guard of the action blocks every step that this guard blocks."""
     IDLE = "not-exercised"
-    """The guard never blocks a step: it is unnecessary, or no state exercises it with these constants."""
+    """The guard never blocks a step: the guard is unnecessary, or no state exercises the guard with these constants."""
     DEAD = "never-fires"
     """The guard's action is never enabled with these constants, whether or not the guard is removed."""
     HARMLESS = "nothing-broke"
-    """Without the guard, more states are reached, but they violate no checked property."""
+    """Without the guard, more states are reached, but these states violate no checked property."""
     REFUSED = "refused"
     """The machine rejects the setting in combination with the other constants."""
     UNDETERMINED = "undetermined"
@@ -79,16 +81,16 @@ class Purpose(StrEnum):
 class RowOutcome:
     """Result of a search with one guard removed or one setting changed.
 
-    `refused` counts the steps of the original machine that this guard is the first to refuse; `alone` counts the steps
-    that no other guard refuses. `grown` is true if additional states are reached. In that case, `alone` can be None:
-    steps that only this guard refuses exist but were not counted.
+    `refused` counts the steps of the original machine that the removed guard is the first to refuse. `alone` counts the
+    steps that no other guard refuses. `grown` is true if additional states are reached. If `grown` is true, `alone` may
+    be None, because the steps that only the removed guard refuses were not counted.
     """
 
     row: Row
     purpose: Purpose
     result: Result | None = None
     broken: tuple[str, ...] = ()
-    """Properties that hold in the original machine but are violated here, shortest trace first."""
+    """Properties that hold in the original machine but are violated after the change, shortest trace first."""
     departure: Departure | None = None
     grown: bool | None = None
     refused: int = 0
@@ -98,7 +100,7 @@ class RowOutcome:
 
 class Ablation(Stoppable):
     """Searches of a machine with all of its guards, and then with each guard removed. All searches share compiled
-    kernels, in which masks turn guards off, so they may run in several threads.
+    kernels, in which masks turn guards off, so the searches may run in several threads.
     """
 
     def __init__(
@@ -194,7 +196,7 @@ def _purpose(broken: tuple[str, ...], *, grown: bool | None, complete: bool) -> 
 
 
 def explore_rows(ablation: Ablation, rows: tuple[Row, ...], workers: int, done: Callable[[RowOutcome], None]) -> None:
-    """Explore rows in parallel, one thread each. Call `done` in the calling thread as each row completes."""
+    """Explore the machine of each row in its own thread. Call `done` in the calling thread as each row completes."""
     from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
     waiting = list(reversed(rows))

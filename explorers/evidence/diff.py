@@ -1,9 +1,9 @@
 """Comparison of two machines by their states, and by the behaviours visible to an observer of part of the state.
 
 A behaviour is the sequence of observations along a path, without consecutive repetitions. Machine A has a behaviour
-that B lacks if no path of B produces the same observations. To find one, both machines are followed together: each
-sequence of observations is mapped to the set of states of A and the set of states of B that it can lead to. The first
-observation that only one machine can make completes a shortest behaviour that the other machine lacks.
+that B lacks if no path of B produces the same observations. A search explores both machines together, and maps each
+sequence of observations to the states of A and the states of B that the sequence can lead to. The first observation
+that only one machine can make completes a shortest behaviour that the other machine lacks.
 """
 
 import ast
@@ -28,7 +28,7 @@ SIDES = ("a", "b")
 
 @dataclass(frozen=True)
 class OnlyOne:
-    """A behaviour that only one machine has, a shortest path that shows it, and the number of its observations."""
+    """A behaviour that only one machine has, a shortest path with it, and the behaviour's number of observations."""
 
     side: str
     path: Path
@@ -40,8 +40,8 @@ class Difference:
     """Comparison of two machines under one observation.
 
     `seen` counts the observations made by A, by B, and by both. `state` is the path to an observation that only one
-    machine makes. `behaviour` is a sequence that only one machine produces, although both make each of its
-    observations. `why` explains why the behaviours were not compared completely.
+    machine makes. `behaviour` is a sequence that only one machine produces, although both machines make each of the
+    observations. `why` is the reason if the behaviours were not compared completely.
     """
 
     seen: tuple[int, int, int]
@@ -109,7 +109,7 @@ class _Watch:
         found = self._meet(starts, (), waiting, known)
         while waiting and found is None:
             if len(known) > self.most_pairs:
-                self.why = f"more than {self.most_pairs:,} pairs of sets of states were followed"
+                self.why = f"more than {self.most_pairs:,} pairs of state sets were explored"
                 return None
             sets, behaviour = waiting.popleft()
             following = [self._split(side, self._next(side, own)) for side, own in enumerate(sets)]

@@ -1,10 +1,10 @@
-"""Minimal combinations of faults that violate a property, found by searches with growing budgets.
+"""Minimal combinations of faults that violate a property, found by searches that allow more and more faults.
 
-Budgets are tried in order of cost. A budget is skipped if it includes a smaller one that already violates the property,
-so every result is minimal, and no minimal result within the constants is missed. If the typed program shows that every
-behaviour with fewer faults is also possible with more, the largest budgets are searched first: if they violate nothing,
-no smaller budget does. If a property or an unrelated guard reads a budget, this cannot be shown, and each smaller
-budget is searched.
+Combinations are tried in order of cost. A combination is skipped if it includes a smaller combination that already
+violates the property. Therefore every result is minimal, and every minimal result within the constants is found. If the
+typed program shows that every behaviour with fewer faults is also possible with more faults, the largest numbers are
+searched first: a property that is not violated with them is not violated with fewer faults. Otherwise, for example if
+the property reads a budget, each smaller combination is searched.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,7 +44,7 @@ class Tolerance:
     """Faults that a property tolerates under given constants.
 
     `front` contains all minimal combinations of faults that violate the property, cheapest first. `most` is the largest
-    number tried for each kind of fault. `unknown` gives the reason for each combination that a search could not decide.
+    number tried for each kind of fault. `unknown` maps each combination that a search could not decide to the reason.
     """
 
     constants: Constants
@@ -55,7 +55,7 @@ class Tolerance:
     searches: int
     states: int
     fewer: Mapping[str, str] = field(default_factory=dict)
-    """Kinds of faults whose smaller numbers were searched separately because larger ones exclude them, and why."""
+    """Kinds of faults for which every number was searched separately, each with the reason."""
     omission: float = 0.0
     """Upper bound on the probability that a search with fingerprints missed a state."""
 
@@ -78,8 +78,8 @@ def _ends(machine: Machine) -> dict[str, Linear]:
     if not isinstance(budget, Nested):
         raise UsageError(
             f"protocol {machine.name!r} has no faults to count: its state has no field {BUDGET!r}, a "
-            "record with a number for each kind of fault that is left. Numbers named ..._left outside of "
-            "it are counted by walks only."
+            "record with the remaining number of each kind of fault. Only walks count numbers named ..._left outside "
+            "this record."
         )
     found = {}
     for name, item in fields(budget.record):
@@ -90,8 +90,8 @@ def _ends(machine: Machine) -> dict[str, Linear]:
 
 
 def _why_not(machine: Machine, name: str, ends: Mapping[str, Linear]) -> str:
-    """Return why faults of this kind cannot be counted and what to write instead, or an empty string if they can.
-    Faults can be counted only if their maximum number is a constant that may be 0.
+    """Return why faults of a kind cannot be counted and what to write instead, or an empty string if they can be
+    counted. Faults can be counted only if their maximum number is a constant that may be 0.
     """
     instead = f"Give its budget a separate constant, for example Range(0, C.{name})"
     end = ends[name]
@@ -156,9 +156,10 @@ def tolerance(
 ) -> Tolerance:
     """Return all minimal combinations of faults that violate a property.
 
-    `costs` gives each kind's cost; budgets of other kinds keep the values in `constants`. `look` runs a search under
-    `options`. If the model raises an error with some faults, it also raises the error with any larger budget, so those
-    budgets are reported as unknown. If nothing could be decided, that DomainError is raised.
+    `costs` maps each kind of fault to its cost. The numbers of faults of other kinds keep their values in `constants`.
+    `look` runs a search under `options`. A model that raises an error with some faults also raises the error with more
+    faults, so larger combinations are reported as unknown. If no combination can be decided, the model's DomainError is
+    raised.
     """
     kinds = tuple(costs)
     bounds = [fault_kinds(machine)[name] for name in kinds]
@@ -245,6 +246,8 @@ def _cost(faults: Faults, costs: Iterable[int]) -> int:
 
 
 def _covers(fewer: Faults, more: Faults, apart: Sequence[bool] = ()) -> bool:
-    """Return whether `more` includes `fewer`. Kinds that are searched separately must have equal numbers."""
+    """Return whether `more` includes `fewer`. If a kind is searched separately, both numbers of that kind must be
+    equal.
+    """
     kept = apart or [False] * len(fewer)
     return all(one == other if same else one <= other for one, other, same in zip(fewer, more, kept, strict=True))

@@ -1,7 +1,7 @@
 """A finished search as arrays: densely numbered states, their depths, the steps between them, and observations.
 
-An observation of a state consists of some of its fields, or of numbers computed from it. States with equal observations
-count as one.
+An observation of a state consists of some of the state's fields, or of numbers computed from the state. States with
+equal observations are counted once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,8 +27,8 @@ Array = np.ndarray[Any, Any]
 
 
 class Space:
-    """The N states of a complete and exact search, sorted by owner. For each state, `firsts` says whether it is
-    initial, and `depths` contains its depth; initial states have depth 1.
+    """The N states of a complete and exact search, sorted by owner. For each state, `firsts` says whether the state is
+    initial, and `depths` contains the state's depth, which is 1 for initial states.
     """
 
     def __init__(self, search: Search) -> None:
@@ -53,7 +53,7 @@ class Space:
         return owner + (state - int(self.bases[owner])) * self.search.owners
 
     def steps(self) -> tuple[Array, Array]:
-        """Return all steps grouped by source state: offsets (N + 1) and targets (one per step, with repetitions)."""
+        """Return all steps grouped by source state: offsets (N + 1) and targets (one per step, with duplicates)."""
         orders, hashes = self._sorted()
         sources, targets = [], []
         for source, words, hashed in self._expanded(self.search._worker().checks, self.search.c):

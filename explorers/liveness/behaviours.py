@@ -1,9 +1,9 @@
 """Analysis of a graph stored as rows: whether a fair behaviour avoids `then`, and the cost of reaching `then`.
 
 Strong fairness is a Streett condition. Each round computes the strongly connected components in time linear in the
-number of edges. If a component violates a strong constraint, only its states in which the constraint is disabled are
-kept, so no later round can violate the same constraint there. Therefore, if there are n strong constraints, each state
-is examined in at most n + 1 rounds.
+number of edges. If a component violates a strong constraint, the next round keeps only the component's states in which
+the constraint is disabled, so that these states cannot violate that constraint again. Therefore, if there are n strong
+constraints, each state is examined in at most n + 1 rounds.
 """
 
 from collections.abc import Callable
@@ -41,8 +41,8 @@ class Terms:
     """A question about a graph: for each class of edges, its fairness constraints, whether it is allowed, and its cost.
 
     `masks` (classes, words) has one bit for each constraint that an edge satisfies; `strong` (words) marks the strong
-    constraints. `costs` is indexed by class. If `by_edge` is not empty, it replaces `costs` and is indexed by edge. For
-    a leads-to property, `costs` is empty.
+    constraints. `costs` is indexed by class. If `by_edge` is not empty, costs are taken from `by_edge`, which is
+    indexed by edge. For a leads-to property, `costs` is empty.
     """
 
     masks: Array
@@ -59,7 +59,7 @@ class FairAnswer(NamedTuple):
     forever. If there is no path, `begin` is -1. If there is no loop, `stuck` means that every action may stay disabled
     after the stem.
 
-    `worst` and `best` are MOST_COST if the cost is at least that large. `near` is as in `BehaviourFinding`.
+    `worst` and `best` are MOST_COST if the cost is at least that large. `near` is defined in `BehaviourFinding`.
     """
 
     reach: Reach
@@ -139,8 +139,8 @@ class Analysis:
         return self.dearest(inside, best)
 
     def fair_parts(self) -> Array | None:
-        """Return each state's component in which a fair behaviour may stay forever, or -1; None if no component is
-        fair.
+        """Return the component of each state if a fair behaviour may stay in the component forever, otherwise -1.
+        Return None if no component is fair.
         """
         count = self.rows.states
         fair = np.full(count, -1, np.int32)
@@ -157,7 +157,7 @@ class Analysis:
     # -- ways
 
     def stems(self, inside: Array) -> tuple[Array, Array]:
-        """Return each state's distance from an initial state, or -1 outside the region, and the last edge of a shortest
+        """Return each state's distance from an initial state (-1 outside the region) and the last edge of the state's
         path.
         """
         depth = self.depth(self.begins)

@@ -1,7 +1,7 @@
 """Graphs for liveness questions: numbered steps, and calls of the compiled kernels with their working memory.
 
 A step is an action together with its arguments. Steps are numbered, so that a graph stores one number per edge. A
-message is identified by the fields that some fairness constraint names; `each="m"` names all of them. `kernels.py`
+message is identified by the fields that fairness constraints name, or by all fields for `each="m"`. `kernels.py`
 documents the kernels.
 """
 
@@ -30,7 +30,9 @@ MOST = 1 << 62
 
 
 class Part(NamedTuple):
-    """A component of a step's number: its name, its path in a message, its least value, and how many values it has."""
+    """A component of a step's number: the component's name, its path in a message, its least value, and its number of
+    values.
+    """
 
     param: str
     text: str
@@ -53,7 +55,7 @@ class StepMeaning(NamedTuple):
 class TransitionIds:
     parts: Mapping[str, tuple[Part, ...]]
     first: Mapping[str, int]
-    """The smallest number of each action."""
+    """Smallest step number of each action."""
 
     def value(self, build: Builder, module: Module, action: Action, values: Mapping[Slot, Value]) -> Value:
         slots = {slot.name: slot for slot in module.program.of(action).parameters}
@@ -91,7 +93,7 @@ def hashed_ids_of(machine: Machine, layout: Layout) -> TransitionIds:
     """Return a numbering of a machine's steps by the action's position and all arguments.
 
     The numbering does not depend on domains, so machines with different domains number equal steps equally. Steps with
-    several arguments are hashed, so their numbers can collide.
+    several arguments are hashed, so the numbers of two steps can be equal.
     """
     parts: dict[str, tuple[Part, ...]] = {}
     for item in machine.actions:
@@ -152,7 +154,7 @@ def _inner(build: Builder, value: Value, place: int) -> tuple[str, Memory]:
 
 
 def _at(value: Any, way: tuple[int, ...]) -> int:
-    """Return the number at a path in a message. Beyond the end of an array, return 0, as compiled code does."""
+    """Return the number at a path in a message or, beyond the end of an array, 0, as compiled code does."""
     for place in way:
         if place >= len(value):
             return 0
@@ -190,8 +192,8 @@ Array = np.ndarray[Any, Any]
 class Graph:
     """A graph and a question as kernel arguments: addresses of arrays, which this object keeps alive.
 
-    Each state has `offsets` (with one more at the end) and `marks`. Each edge has `targets`, `classes` and, if not
-    empty, the cost `by_edge`. For each class, `allowed` holds a flag and `costs` a number.
+    Arrays `offsets` (with an extra last entry) and `marks` are indexed by state. Arrays `targets`, `classes` and, if
+    not empty, `by_edge` are indexed by edge. Arrays `allowed` (flags) and `costs` are indexed by class.
     """
 
     def __init__(
@@ -206,7 +208,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class Fairness:
-    """Fairness constraints: those that each edge class satisfies, the strong ones, and those enabled in each state."""
+    """Bit masks of fairness constraints: satisfied by each class of edges, strong, and enabled in each state."""
 
     masks: Array
     strong: Array

@@ -23,7 +23,7 @@ from fencepost.model.language.interpreter import Path
 
 Array = np.ndarray[Any, Any]
 CHUNK = 1 << 16
-"""Number of edges whose costs are computed together. The rows at both ends of each edge are copied."""
+"""Number of edges whose costs are computed together, which requires copies of the rows at both ends of each edge."""
 
 
 class Engine(Stoppable):
@@ -33,7 +33,9 @@ class Engine(Stoppable):
         self.search, self.properties, self.began = search, properties, began
 
     def judge(self, result: Result, order: tuple[Property, ...]) -> Result:
-        """Return the result with these properties judged, in `order`. If time runs out, the rest are undetermined."""
+        """Return the result with verdicts on properties of behaviours added, in `order`. If time runs out, the
+        remaining properties are undetermined.
+        """
         if not result.complete:
             return with_behaviours(result, order, undetermined)
         found: dict[str, PropertyResult] = {}
@@ -152,9 +154,7 @@ class Engine(Stoppable):
         return Terms(masks, strong, allowed, np.array(by_class, np.int64))
 
     def costs(self, number: int) -> Array:
-        """Return each edge's cost. The cost -1 is an error, which counts only if the edge lies between `when` and
-        `then`.
-        """
+        """Return each edge's cost. A cost of -1 raises an error if the edge lies between `when` and `then`."""
         cost, checks = self.predicate(f"cost_{number}")
         found = np.empty(len(self.rows.targets), np.int64)
         first = 0
@@ -232,4 +232,4 @@ class Engine(Stoppable):
 
 
 PER_EDGE, PER_STATE = 8, 120
-"""Maximum memory of the graph and its analysis, in bytes per step and per state, with up to 64 promises."""
+"""Maximum memory of the graph and its analysis, in bytes per step and per state, with up to 64 fairness constraints."""

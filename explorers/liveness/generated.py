@@ -1,5 +1,6 @@
-"""The graph of a finished search, and the code compiled for it: step numbers and predicates. There are two modules: one
-contains the machine's actions, takes long to compile, and serves all properties; the other one contains the properties.
+"""The graph of a finished search, and the code that is compiled to build the graph: step numbers and predicates. One
+compiled module contains the machine's actions, takes long to compile, and serves all properties. A second module
+contains the properties.
 """
 
 import math
@@ -209,7 +210,7 @@ class Graph:
         return owner + (number - int(self.bases[owner])) * self.search.owners
 
     def parents(self) -> Array:
-        """Return, for each state, the state from which it was first reached, or -1 for an initial state."""
+        """Return, for each state, the state from which the search first reached it, or -1 for an initial state."""
         found = np.empty(int(self.bases[-1]), np.int32)
         for owner, part in enumerate(self.search.partitions):
             raw = part.parents[: part.count]
@@ -236,8 +237,8 @@ def digest_of(
 ) -> int:  # fmt: skip
     """Return the sum modulo 2^64 of the hashes of all states and of their steps by these actions.
 
-    The sum does not depend on the order. An action is identified by its position in `names`, and a step also by all of
-    its arguments. `kernels` are the search's kernels.
+    The sum does not depend on the order of states and steps. A step is identified by the position of its action in
+    `names` and by all of its arguments.
     """
     some = replace(machine, actions=tuple(machine.action(name) for name in names))
     steps = _numbered(some, constants, normalize=normalize) if names else kernels

@@ -20,12 +20,12 @@ from fencepost.explorers.native.llvm.types import helper, i32s, i64s, kernel, u8
 FAIR, BROKEN, UNFAIR = 0, 1, 2
 FAR = 1 << 62
 MOST_COST = 0x7FFFFFFFFFFFFFFF
-"""The largest 64-bit number, which represents every cost that is at least this large."""
+"""The largest 64-bit number, which represents every cost that is at least as large."""
 OFFSETS, TARGETS, CLASSES, ALLOWED, MARKS, COSTS, BY_EDGE, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
-"""Addresses of a graph's arrays: `marks` by state, costs by class and by edge, and the number of edges with a cost."""
+"""Indices of the addresses of a graph's arrays, followed by the index of the number of edges with a cost."""
 MASKS, ENABLED, STRONG, HAPPENS, SOMEWHERE, EVERYWHERE, VERDICTS, FIRST, WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-"""Addresses of arrays for fairness constraints: one indexed by class, one by state, one of words, and four indexed by
-component; then the first component's number and the number of words.
+"""Indices of the addresses of arrays for fairness constraints, of the first component's number (FIRST), and of the
+number of words (WORDS).
 """
 
 
@@ -101,8 +101,8 @@ def reach(graph: I64s, masks: U64ss, group: I32s, enabled: U64ss, queue: I32s, c
 def components(graph: I64s, nodes: I32s, group: I32s, component: I32s, order: I32s, room: I32ss, cursor: I64s) -> I64:
     """Number the strongly connected components of the nodes; no edge leads to a component with a greater number.
 
-    This is Tarjan's algorithm with an explicit stack. `order` is working memory for all states, `cursor` and the three
-    rows of `room` for all nodes.
+    The kernel is Tarjan's algorithm with an explicit stack. `order` is working memory for all states, `cursor` and the
+    three rows of `room` for all nodes.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)
@@ -159,12 +159,12 @@ def components(graph: I64s, nodes: I32s, group: I32s, component: I32s, order: I3
 
 @kernel
 def promises(graph: I64s, judging: I64s, nodes: I32s, component: I32s, group: I32s, found: I64, fair: I32s) -> I64:
-    """Judge components: write the numbers of fair ones to `fair`, and prepare `group` for the next round.
+    """Judge components: write the numbers of fair components to `fair`, and prepare `group` for the next round.
 
     If a component violates a strong constraint, its states in which the constraint is disabled form a new group. The
-    states of new groups are moved to the front of `nodes`, and their count is returned. All other states get group -1.
-    On entry, `happens` and `somewhere` are zero for each component, and `everywhere` has all bits set. `verdicts`
-    contains FAIR for fair components.
+    states of new groups are moved to the front of `nodes`, and the number of these states is returned. The group of all
+    other states becomes -1. On entry, `happens` and `somewhere` are zero for each component, and `everywhere` has all
+    bits set. `verdicts` contains FAIR for fair components.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     words = judging[WORDS]
@@ -215,7 +215,7 @@ def total(cost, rest):
 
 @kernel
 def depths(parents: I32s, wanted: I32s, depth: I32s, trail: I32s) -> None:
-    """Write the distance from an initial state along `parents` (-1 for an initial state) for each wanted state."""
+    """Write the distance from an initial state along `parents` (-1 for an initial state) for each requested state."""
     for n in range(len(wanted)):
         v, steps = wanted[n], 0
         while v >= 0 and depth[v] < 0:
@@ -233,7 +233,8 @@ def stems(
     graph: I64s, inside: I32s, begins: I32s, depth: I32s, distance: I32s, via: I64s, queue: I32s
 ) -> None:
     """Write a shortest path from an initial state, through one of `begins`, to each state inside the region. `distance`
-    receives its length and `via` its last edge (-1 for states of `begins`). `begins` is sorted by `depth`.
+    receives the length of each path, and `via` its last edge (-1 for states of `begins`). `begins` is sorted by
+    `depth`.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)
@@ -268,9 +269,9 @@ def stems(
 def walk(graph: I64s, part: I32s, masks: U64ss, enabled: U64ss, pending: U64ss, via: I64s, queue: I32s) -> I64:
     """Find a shortest walk inside a component from queue[0] to queue[1] or, if that is -1, to a pending constraint.
 
-    `pending` has one row for all pending constraints and one for the weak ones. An edge satisfies the constraints in
-    its mask; a state satisfies the weak constraints that it does not enable. Returns the last edge, or -1 if there is
-    no walk; `via` leads back from that edge's source.
+    `pending` has one row for all pending constraints and one row for the weak constraints. An edge satisfies the
+    constraints in its mask; a state satisfies the weak constraints that are disabled in the state. Returns the last
+    edge, or -1 if there is no walk; `via` leads back from that edge's source.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)
@@ -320,8 +321,8 @@ def spin(graph: I64s, nodes: I32s, component: I32s, inside: I32s, distance: I32s
 
 @kernel
 def dearest(graph: I64s, nodes: I32s, component: I32s, worst: I64s) -> None:
-    """Write for each component the cost of the most expensive path from it to `then`, or -1 if there is no path.
-    `nodes` is sorted so that a component comes after its successors. No edge inside a component has a cost.
+    """Write the cost of the most expensive path from each component to `then`, or -1 if there is no path. `nodes` is
+    sorted so that a component comes after its successors. No edge inside a component has a cost.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, costs, by_edge = u8s(graph[ALLOWED], 0), i64s(graph[COSTS], 0), i64s(graph[BY_EDGE], 0)

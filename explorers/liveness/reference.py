@@ -1,6 +1,4 @@
-"""Reference implementation of leads-to and at-most properties on the plain semantics and networkx, short enough to
-review.
-"""
+"""Reference implementation of leads-to and at-most properties with networkx, short enough to review."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -26,7 +24,7 @@ def _is_at(place: Key, at: Key, _: "Edge") -> bool:
 
 
 class Edge(NamedTuple):
-    """A step inside the region, or from the region to a state in which `then` holds."""
+    """A step inside the region, or a step from the region to a state in which `then` holds."""
 
     step: Step
     after: Key
@@ -169,7 +167,7 @@ class Reference:
         return tuple(loop)
 
     def kept(self, left: set[Instance], key: Key, edge: Edge) -> bool:
-        """Return whether a step satisfies one of these constraints, by its action or by disabling a weak one."""
+        """Return whether a step satisfies one of these constraints, by its action or by disabling a weak constraint."""
         return any(
             item in edge.promises or (not self.strong[item[0]] and item not in self.region.enabled[key])
             for item in left
@@ -192,7 +190,7 @@ class Reference:
     # -- costs
 
     def spins(self) -> Iterator[Way]:
-        """Yield, for each loop in the region that has a cost, a path to the loop and once around it."""
+        """Yield, for each loop in the region that has a cost, a path that leads to the loop and goes once around it."""
         stems = self.stems
         for part in self.region.components():
             for key in part:
@@ -202,7 +200,7 @@ class Reference:
                         yield stems[key].around((edge.step, *(item.step for item in back)))
 
     def extreme(self, choose: Callable[[int, int], int]) -> dict[Key, int]:
-        """Return the cost of the most expensive (or cheapest) path from each state from which there is a path."""
+        """Return the cost of the most expensive (or cheapest) path from each state that has a path."""
         found: dict[Key, int] = {}
         for _ in range(len(self.region.edges) + 1):
             before = dict(found)
@@ -244,7 +242,7 @@ class Reference:
 
     @cached_property
     def stems(self) -> dict[Key, Way]:
-        """Return a shortest path from an initial state, through one with `when`, to each state of the region."""
+        """Return a shortest path from an initial state, via a state in which `when` holds, to each state inside."""
         found: dict[Key, Way] = {}
         order = count()
         waiting = [(len(self.prefixes[key]), next(order), self.prefixes[key], key) for key in self.region.begins]
@@ -275,9 +273,8 @@ class BehaviourFinding(NamedTuple):
     vacuous: bool
     """`when` holds in no reachable state."""
     near: int = 0
-    """The shortest path from an initial state, through a state with `when`, to the start of the finding: the
-    nearest state that a fair behaviour may visit forever, the nearest step with a cost in a loop, or the nearest state
-    with the worst cost.
+    """Length of a shortest path from an initial state, through a state in which `when` holds, to the nearest evidence:
+    a state that a fair behaviour may visit forever, a step with a cost in a loop, or a state with the worst cost.
     """
 
 
@@ -287,9 +284,9 @@ _WORSE = (Reach.NEVER, Reach.UNBOUNDED, Reach.BOUNDED)
 def summary(prop: Property, constants: Constants, findings: list[BehaviourFinding]) -> PropertyResult:
     """Return the worst verdict over all arguments.
 
-    Ties go to the nearest finding, then to the arguments declared first. The nearest finding depends only on the graph,
-    so every engine reports the same arguments. The length of the loop is not compared, because an engine need not find
-    the shortest loop.
+    Among equal verdicts, the nearest finding is chosen, and then the finding whose arguments are declared first. The
+    nearest finding depends only on the graph, so every engine reports the same arguments. The length of the loop is not
+    compared, because an engine need not find the shortest loop.
     """
     chosen = min(
         findings,
@@ -317,8 +314,8 @@ def summary(prop: Property, constants: Constants, findings: list[BehaviourFindin
 def with_behaviours(
     result: Result, properties: tuple[Property, ...], judge: Callable[[Property], PropertyResult]
 ) -> Result:
-    """Return the result with the verdicts on leads-to and at-most properties added, in the requested order. Such
-    properties are judged on the complete state graph; if the search is unfinished, they are undetermined.
+    """Return the result with the verdicts on leads-to and at-most properties added, in the requested order. Leads-to
+    and at-most properties are judged on the complete state graph, so they are undetermined if the search is unfinished.
     """
     known = {item.name: item for item in result.properties}
     try:
@@ -333,8 +330,8 @@ def with_behaviours(
 def beside_error(
     error: DomainError, result: Result, properties: tuple[Property, ...], known: Mapping[str, PropertyResult]
 ) -> Result:
-    """Return the result with the verdicts that were `known` when another property of behaviours raised an error. If
-    nothing is violated, raise the error.
+    """Return the result with the verdicts that were `known` when a leads-to or at-most property raised an error. If no
+    property is violated, raise the error.
     """
     found = {item.name: undetermined(item) for item in properties}
     found |= {item.name: item for item in result.properties} | dict(known)

@@ -1,5 +1,5 @@
-"""Check that a path shows a violation of a property of behaviours, by its definition on the plain semantics. Findings
-of every engine are checked before they are displayed, and so are replayed trace files.
+"""Verification of violations of leads-to and at-most properties, by their definition on the plain semantics. Paths
+found by any engine are verified before they are displayed, and so are replayed trace files.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,12 +15,12 @@ from fencepost.model.language.interpreter import Interpreter, Path, Step, Transi
 from fencepost.model.language.records import Key, Scalar, fields
 
 Instance = tuple[int, tuple[Any, ...]]
-"""A fairness promise: its position in `fair`, and the values of its `each`."""
+"""A fairness constraint: its position in `fair`, and the values of the parameters in `each`."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A violation on a path: `then` is never reached from the state at `begin` (NEVER), or is reached at this cost."""
+    """The result of a path: from `begin` on, `then` is never reached (NEVER), or is reached at a cost."""
 
     begin: int
     reach: Reach
@@ -29,9 +29,7 @@ class Shown:
 
 
 def instances(plain: Interpreter, prop: Property, transitions: Iterable[Transition], before: Key) -> set[Instance]:
-    """Return the fairness constraints that the included steps from a state satisfy. Steps that change nothing are
-    ignored.
-    """
+    """Return the fairness constraints that the included steps from a state satisfy, if they change the state."""
     gone = {item.name for item in prop.behaviour.without}
     found: set[Instance] = set()
     for transition in transitions:
@@ -54,7 +52,7 @@ def every_instance(plain: Interpreter, fair: Fairness) -> list[tuple[Any, ...]]:
 
 
 def of_which(plain: Interpreter, fair: Fairness, values: tuple[Any, ...]) -> str:
-    """Return the values of `each` in a trace's notation: `leader=1, m.kind=vote`."""
+    """Return the values of `each` as in traces, for example `leader=1, m.kind=vote`."""
     pairs = zip(fair.each, values, strict=True)
     return ", ".join(
         f"{item}={plain.show_argument(_domain_with(plain, fair, item, value), value)}" for item, value in pairs
@@ -95,9 +93,9 @@ def shown(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path)
     last = len(path.states) - 1
     costs_end = path.loop is None and prop.kind is Kind.AT_MOST
     if path.loop is None and not costs_end:
-        return "it has no loop, and its continuation is unknown"
+        return "the path has no loop, and its continuation is unknown"
     if path.loop is not None and path.states[path.loop] != path.states[last]:
-        return "its loop is not closed: the last state differs from the state where the loop begins"
+        return "the loop is not closed: the last state differs from the state where the loop begins"
     first = max(
         [number + 1 for number in left_out]
         + [number + 1 for number in range(last + (not costs_end)) if thens[number]]
@@ -105,14 +103,14 @@ def shown(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path)
     )
     begin = next((number for number in range(first, last + 1) if whens[number]), None)
     if begin is None:
-        return "no state satisfies `when` such that afterwards `then` does not hold and no excluded action happens"
+        return "after each state that satisfies `when`, either `then` holds or an excluded action happens"
     if path.loop is not None and any(number >= path.loop for number in left_out):
         return "an excluded action happens in the loop"
     if path.loop is not None and any(thens[path.loop :]):
         return "`then` holds in the loop"
     if costs_end:
         if not thens[last]:
-            return "`then` does not hold in its last state"
+            return "`then` does not hold in the last state"
         return Shown(begin, Reach.BOUNDED, sum(_costs(plain, prop, path, begin)))
     assert path.loop is not None
     unfair = _unfair(plain, prop, path, path.loop)

@@ -1,4 +1,4 @@
-"""Error reports for failed checks in compiled code. The plain semantics determines the error to raise."""
+"""Error reports for failed checks in compiled code, with the errors that the plain semantics raises."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, Protocol
@@ -28,8 +28,8 @@ def explain(
 ) -> None:
     """Raise the plain semantics' error for a check that failed in compiled code; the rows are examined in order.
 
-    Properties in `decided` (by name) are not evaluated. Once a row decides a property, it is not evaluated on later
-    rows. `way` returns the path to the row with a given number. Without it, the error shows only the state.
+    Properties in `decided` (by name) are not evaluated. Once a row decides a property, the property is not evaluated on
+    later rows. `way` returns the path to the row with a given number; without `way`, the error shows only the state.
     """
     known = set(decided)
     for number, row in enumerate(rows):
@@ -46,7 +46,7 @@ def explain(
 
 
 def _go_through(search: Explored, key: Key, decided: set[str]) -> None:
-    """Judge a state and take every step from it, to raise any error that the plain search would raise."""
+    """Judge a state and take every step from the state, so that any error of the plain search is raised."""
     for prop in search.properties:
         asked = not prop.over_steps and prop.name not in decided
         if asked and search.plain.holds(prop, key) is (prop.kind is Kind.SOMETIMES):

@@ -1,10 +1,10 @@
 """Checkpoints: folders with everything that a search needs in order to continue.
 
-The manifest lists the data files with their sizes and digests, the question that they belong to, and its own digest.
-The manifest is replaced last and atomically, so a folder always contains one complete checkpoint, even if writing the
-next one was interrupted. The data files are arrays stored as plain bytes in two alternating folders: a new checkpoint
-goes to the folder that the manifest does not name. Only files in these two folders whose names have the expected form
-are ever removed.
+The manifest lists the data files with their sizes and digests, the question that the search answers, and the manifest's
+own digest. The manifest is replaced last and atomically, so a folder always contains one complete checkpoint, even if
+writing the next one was interrupted. The data files are arrays stored as plain bytes in two alternating folders: a new
+checkpoint goes to the folder that the manifest does not name. Files are removed only from these two folders, and only
+if their names have the expected form.
 """
 
 import errno
@@ -151,7 +151,7 @@ def are_states(rows: np.ndarray[Any, Any], layout: Layout, values: Mapping[str, 
 
 
 def _is_record(rows: Any, record: type[Record], values: Mapping[str, int], there: np.ndarray[Any, Any]) -> bool:
-    """Return whether the fields of records (n,) are in their domains. Records that are not `there` must be zero."""
+    """Return whether the fields of records (n,) are in their domains, and records that are not `there` are zero."""
     return all(_is_field(rows[name], field, values, there) for name, field in fields(record))
 
 
@@ -207,7 +207,7 @@ def _differing(name: str, there: Any, here: Any) -> str:
             "symmetry": ("with `symmetry=True`", "without `symmetry=True`"),
         }[name]
         return f"{options[not there]} there, {options[not here]} here"
-    return f"the {name} changed since then"
+    return f"the {name} has changed since then"
 
 
 def question(search: Expansion) -> dict[str, Any]:

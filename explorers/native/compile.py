@@ -1,7 +1,7 @@
 """Compiled machines: a model's kernels, and the kernels shared by all machines.
 
-Each combination of machine and shape is one LLVM module, which is found in memory or on disk, or compiled. If no
-optimized code exists, a search starts with cheaply compiled code; `tiers.py` replaces it during the search.
+Each combination of machine and shape is one LLVM module, which is loaded from memory or disk, or compiled. If no
+optimized code exists, a search starts with cheaply compiled code, and `tiers.py` replaces that code during the search.
 """
 
 import os
@@ -56,13 +56,15 @@ class Source:
     most_successors: int
     masks: Masks | None = None
     bounds: tuple[str, ...] = ()
-    """Constants whose bounds are counted after the guards: first states, then steps that several bounds block."""
+    """Constants that are bounds. The counters of bounds follow those of guards: states by bound, then steps that
+    several bounds block.
+    """
     counting: int | None = None
     """Index in the check array of the bit mask of bounds to count."""
     general: "Source | None" = None
-    """If this module is for one run's constants, the general module from which it was derived."""
+    """The general module from which this module for one run's constants was derived, if any."""
     specialize: "Callable[[Constants], Source] | None" = None
-    """Returns the module for one run's constants, with the same rows, counters and number of successors."""
+    """Function that returns the module for one run's constants, with the same rows and counters."""
 
     @cached_property
     def counters(self) -> int:
@@ -127,8 +129,8 @@ def source_of(
 
 
 def most_successors(module: Module) -> int:
-    """Return an upper bound on a state's number of successors: every action with every combination of its arguments.
-    Raise UsageError if the bound exceeds `MOST_SUCCESSORS`.
+    """Return an upper bound on a state's number of successors, in which every action has every combination of
+    arguments. Raise UsageError if the bound exceeds `MOST_SUCCESSORS`.
     """
     total = 0
     for action in module.program.actions:
@@ -191,9 +193,9 @@ def _switch(guard: Guard, part: int, condition: Expression) -> Switch:
 
 
 TEXTS = "packed", "nodes", "kernels"
-"""Modules that `shared` compiles. Each one includes the previous ones."""
+"""Maximum number of cached shapes, because generating the code of a shape takes a fifth of a second."""
 MOST_SHAPES = 64
-"""Number of cached shapes. A catalogue uses them repeatedly, and generating one takes a fifth of a second."""
+"""Maximum number of cached shapes. Generating the code of a shape takes a fifth of a second."""
 PER_CHARACTER = 2.7e-6
 """CPU seconds for optimizing a machine, per character of its IR: 2.6 to 3.2 microseconds were measured."""
 NAMED = "FENCEPOST_TIER"
@@ -205,7 +207,7 @@ class Run(NamedTuple):
     layout: Layout
     constants: np.ndarray[Any, Any]
     checks: np.ndarray[Any, Any]
-    """The check array. Each worker has its own copy."""
+    """The check array, of which each worker has a copy."""
 
 
 @dataclass(frozen=True)
@@ -264,7 +266,7 @@ Made = TypeVar("Made")
 
 
 class Shapes(Generic[Made]):
-    """Cache of recently used code, by the identity of machine and properties, the shape, and further key parts."""
+    """Cache of recently used code. Keys include the identity of the machine and its properties, and the shape."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], tuple[Made, Machine, tuple[Property, ...]]] = {}
@@ -299,8 +301,8 @@ def generate(
     masked: bool = False,
     symmetry: bool = False,
 ) -> Source:
-    """Return the module for a machine in the shape of these constants. If `masked`, its guards can be turned off at run
-    time. With `symmetry`, new states are canonicalized.
+    """Return the module for a machine in the shape of these constants. If `masked`, the machine's guards can be turned
+    off at run time. With `symmetry`, new states are canonicalized.
     """
     properties = tuple(item for item in properties if not item.kind.over_behaviours)
 
@@ -368,7 +370,7 @@ def is_ready(source: Source) -> bool:
 
 
 def begin(source: Source, seconds: float = 0.0) -> Kernels:
-    """Return the kernels with which a search begins: optimized ones if they exist, otherwise cheaply compiled ones. If
+    """Return the kernels with which a search begins: optimized code if it exists, otherwise cheaply compiled code. If
     the search is expected to take longer (`seconds`) than optimizing does, the code is optimized first.
     """
     tier = forced()
@@ -380,7 +382,7 @@ def begin(source: Source, seconds: float = 0.0) -> Kernels:
 
 
 def as_forced(kernels: Kernels, constants: Constants) -> Kernels:
-    """Return the exact code of these constants if the environment demands it, otherwise the given kernels."""
+    """Return code compiled for exactly these constants if the environment requests it, otherwise the given kernels."""
     specialize = kernels.source.specialize
     if forced() is not Tier.EXACT or specialize is None:
         return kernels
@@ -402,7 +404,7 @@ class Watching(Protocol):
 def compile_watched(
     name: str, constants: Constants, source: Source, watch: Watching, *, begins: bool = False
 ) -> Kernels:
-    """Return a module's kernels; notify the watcher if they must be compiled. With `begins`, a search is starting."""
+    """Return a module's kernels; notify the watcher before compiling. `begins` means that a search starts."""
     make: Callable[[Source], Kernels] = begin if begins else load
     if is_ready(source) if begins else is_cached(source):
         return make(source)

@@ -1,8 +1,9 @@
 """The states of a search, and the workers that expand, insert and judge states in compiled code.
 
-Each level is split into batches of states. A batch is expanded into a buffer, and its successors are sorted by owner.
-After a round of batches, every owner inserts its successors in batch order. The number of batches per round is fixed,
-so states enter a partition in the same order on every run, and all state numbers and traces are reproducible.
+Each level is split into batches of states. Each batch is expanded into a buffer, and the successors in the buffer are
+sorted by owner. After a round of batches, every owner inserts its successors in batch order. The number of batches per
+round is fixed, so states enter a partition in the same order on every run, and all state numbers and traces are
+reproducible.
 """
 
 import os
@@ -35,9 +36,9 @@ from fencepost.model.language.symmetry import Symmetry
 
 UNDECIDED = 1 << 62
 LARGE = 1 << 23
-"""From the level after this many states on, a search stores keys. Before that, rows are faster and small enough."""
+"""Number of states from which a search stores keys instead of rows, because rows are faster but larger."""
 WORTH_SHARING = 2048
-"""If there are fewer states than this, a single worker processes them, because waking another one costs more."""
+"""Minimum number of states for several workers, because waking another worker takes time."""
 
 
 @dataclass
@@ -47,10 +48,9 @@ class Worker:
     refused: np.ndarray[Any, Any]
     alive: np.ndarray[Any, Any]
     place: np.ndarray[Any, Any]
-    """Two numbers: the owner whose states are being inserted (or -1), and the number of batches."""
     queue: np.ndarray[Any, Any]
     found: np.ndarray[Any, Any]
-    """For each step property, the row that decides it; -1 if the property is not judged."""
+    """For each step property, the row that decides the property; -1 if the property is not judged."""
     opened: np.ndarray[Any, Any] | None = None
 
     @classmethod
@@ -62,7 +62,8 @@ class Worker:
         self, module: Any, rows: np.ndarray[Any, Any], piece: tuple[int, int], c: Any, buffers: Buffers, *,
         batch: int = 0, number: int = 0, codes: tuple[np.ndarray[Any, Any], ...] = (),
     ) -> int:  # fmt: skip
-        """Write the successors of rows `piece[0]` to `piece[1] - 1` into a batch of the buffers; return their number.
+        """Write the successors of rows `piece[0]` to `piece[1] - 1` into a batch of the buffers; return the number of
+        successors.
 
         Parent numbers start with `number` for row 0. `codes` has room for each step's number, if the module numbers
         steps.
@@ -181,7 +182,7 @@ class Expansion:
         self.trees: Trees | None = None
         self.position = Position()
         self.before_judging: tuple[list[int], dict[str, int]] | None = None
-        """Decisions made before a search was stopped within a level. A resumed search judges the whole level again."""
+        """Decisions made before a search was stopped within a level, which a resumed search judges again."""
         self.workers = options.workers or processors()
         most = kernels.source.most_successors
         self.batch, self.batches = sizes(self.layout.dtype, most, BATCH, ROUND)
@@ -189,11 +190,11 @@ class Expansion:
         self._buffers = Buffers(self.layout.dtype, self.batches, self.batch * most)
         self.pool = WorkerPool([self._worker() for _ in range(self.workers)])
         self.tasks = np.zeros(2, np.int64)
-        """The next shared task, which workers increment in compiled code, and the number of tasks."""
+        """Index of the next shared task, which workers increment in compiled code, and the number of tasks."""
         self._pieces = np.zeros((self.batches, PIECE), np.int64)
         self._calls: dict[int, Calls] = {}
         self.fatal = self.watched = np.array([ERROR], np.int64)
-        """Checks. If a task sets a watched check, the expansion stops; a fatal check is an error."""
+        """Indices in the check array. A watched check stops the expansion, and a fatal check is an error."""
         self._found = np.zeros((self.batches, max(1, len(kernels.source.step_properties))), np.int64)
 
     # -- states
@@ -250,7 +251,7 @@ class Expansion:
             count_bounds(self.kernels.source, worker.checks, bounds)
 
     def change_to(self, kernels: Kernels) -> None:
-        """Continue with other code for the same rows. No kernel may be running."""
+        """Continue with other code for the same rows. The caller must ensure that no kernel is running."""
         if kernels.source is not self.kernels.source:
             self._checks = kernels.checks(self.constants)
             for worker in self.pool.workers:
@@ -259,9 +260,7 @@ class Expansion:
         self.kernels, self.module = kernels, kernels.module
 
     def rounds(self) -> list[np.ndarray[Any, Any]]:
-        """Return the level's batches as rows of `PIECE` numbers, grouped into rounds. The states of a batch have the
-        same owner.
-        """
+        """Return the level's batches as rows of `PIECE` numbers, grouped into rounds."""
         found = []
         for owner, (first, last) in enumerate(zip(self.position.starts, self.position.ends, strict=True)):
             base = self.partitions[owner].base
@@ -316,7 +315,7 @@ class Expansion:
         self.pool.each(work, states)
 
     def _call(self, worker: Worker) -> Calls:
-        """Return a worker's kernel calls, cached because creating them takes longer than expanding a small level."""
+        """Return a worker's kernel calls, cached because their creation takes longer than expanding a small level."""
         made = self._calls.get(id(worker))
         if made is None or made.module is not self.module or made.trees is not self.trees:
             module, buffers = self.module, self._buffers
@@ -344,9 +343,7 @@ class Expansion:
         return self.trees.facts, self.trees.steps, address_of(worker.opened), self.trees.room()
 
     def _expand(self, worker: Worker, failed: list[tuple[int, Worker]]) -> None:
-        """Expand batches until all are taken or one fails. When one fails, all earlier batches have been taken by
-        workers.
-        """
+        """Expand batches until all are taken or one fails, by which time workers have taken all earlier batches."""
         expand = self._call(worker).expand
         while True:
             number = expand()
@@ -419,7 +416,7 @@ class Expansion:
         return np.array([UNDECIDED if item.name in waiting else -1 for item in properties] or [-1], np.int64)
 
     def _note(self, properties: tuple[Property, ...], found: np.ndarray[Any, Any], owner: int, base: int) -> None:
-        """Record the first states that decide properties. Calls must be ordered by owner, then by state number."""
+        """Record the first states that decide properties. Calls must be ordered by owner and state number."""
         for item, number in zip(properties, found, strict=False):
             if 0 <= number < UNDECIDED and item.name not in self.position.found:
                 self.position.found[item.name] = owner + (int(number) + base) * self.owners
@@ -453,7 +450,7 @@ class Expansion:
 
     @property
     def slack(self) -> int:
-        """Return the memory that one more round may need, for its buffers and for a copy of the largest table."""
+        """Return the memory that another round may need, for the round's buffers and a copy of the largest table."""
         return max(3 * part.table_bytes for part in self.partitions) + ROUND * BATCH * 4 * self.layout.dtype.itemsize
 
     @property

@@ -69,7 +69,7 @@ def count_ends(alive, first, last, ends, at):
 
 @kernel
 def close(alive: U8s, first: I64, last: I64, ends: I64s) -> None:
-    """Count the states first..last-1 that have no successor: `ends` = [their count, the first one]."""
+    """Count the states first..last-1 that have no successor, and write the count and the first of them to `ends`."""
     count_ends(alive, first, last, ends, 0)
 
 
@@ -87,7 +87,7 @@ def tagged(h, index):
 
 @helper
 def seen(table, h, slots):
-    """Return the first slot, starting at home, that is empty or has this hash's tag."""
+    """Return the first slot, starting at home, that is empty or has the tag of this hash."""
     tag = tagged(h, -1)
     slot = home(h, slots)
     while table[slot] != 0 and table[slot] & np.uint32(0xFF000000) != tag:
@@ -109,7 +109,7 @@ def look(table, stored, h, slots):
 
 @helper
 def line_up(order, starts, batches, owner, queue):
-    """Write the positions of an owner's successors in all batches, in batch order; return their count."""
+    """Write the positions of an owner's successors in all batches, in batch order; return the number of successors."""
     size = 0
     for batch in range(batches):
         for position in range(starts[batch, owner], starts[batch, owner + 1]):
@@ -120,7 +120,7 @@ def line_up(order, starts, batches, owner, queue):
 
 @helper
 def put(words, hashes, parents, size, part, queue):
-    """Insert the queued successors; return whether all of them were inserted."""
+    """Insert the queued successors; return whether every successor was inserted."""
     width = words.shape[1]
     position, known, limit = part[DONE], part[KNOWN], part[LIMIT]
     part[LEFT] = size - position
@@ -222,9 +222,9 @@ def expand_pieces(
 
     A batch specifies the position of its rows, the range to expand, and the state numbers. The kernel adds the number
     of rows without a successor, and the first such row, to the batch. `tasks` = [next batch, number of batches] may be
-    shared by several callers. With `trees`, rows are stored as keys: they are decoded first, and the hashes of
-    successors are replaced by keys. Return -1, or the number of a batch after which one of the `watched` positions of
-    `e` is nonzero.
+    shared by several callers. With `trees`, states are stored as keys, so they are first decoded to rows, and the
+    hashes of successors are replaced by keys. Return -1, or the number of a batch after which one of the `watched`
+    positions of `e` is nonzero.
     """
     n = take(tasks)
     while n < tasks[1]:
@@ -274,7 +274,7 @@ def judge_pieces(
 
 @kernel
 def rebuild(table: U32s, hashes: U64s, count: I64) -> None:
-    """Insert the states 0..count-1, which are distinct and have these `hashes`, into an empty table."""
+    """Insert the distinct states 0..count-1, with these `hashes`, into an empty table."""
     slots = np.uint64(table.shape[0])
     for index in range(count):
         if index + FAR < count:

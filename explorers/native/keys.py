@@ -1,4 +1,4 @@
-"""States stored as keys: the nodes of their rows, and each partition's table of keys. `packed.py` explains both."""
+"""Storage of states as keys, which `packed.py` explains: the nodes of rows, and each partition's table of keys."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,18 +15,18 @@ MOST_KEYS = (1 << 27) - 2
 """Maximum number of states in a partition: a parent's number and owner share 32 bits."""
 MOST_NODES = (1 << 31) - 2
 FILL = 0.9
-"""Maximum load factor of a table. Free slots cost memory, but too few of them cost time."""
+"""Maximum load factor of a table. Free slots cost memory, but too few free slots cost time."""
 GROWTH = 1.125
 FIRST_SLOTS = 1 << 10
 SMALL = 1 << 15
-"""Tables grow by doubling up to this number of slots."""
+"""Number of slots up to which tables grow by doubling."""
 NODE_FILL = 0.8
 NODE_GROWTH = 1.25
 LEAST_BITS = 16
-"""Minimum number of bits for a node's number, because a key's home slot depends on 32 bits of two such numbers."""
+"""Minimum number of bits for a node's number, because a key's home depends on 32 bits of two node numbers."""
 ENTERED = 1
 TOGETHER = 256
-"""Number of successors whose nodes are looked up in turn, so that their data fit in a fast cache."""
+"""Number of successors whose nodes are looked up together, small enough for a fast cache."""
 OPENED = 512
 """Number of rows decoded together."""
 
@@ -104,7 +104,7 @@ def missing(count: int) -> Array:
 
 def steps_of(words: int) -> Array:
     """Return (tree, first, second) for each node of a row, for the first half and then for the second. If `second` is
-    -1, `first` is a word; otherwise both are earlier nodes. The last node of each half is its root.
+    -1, `first` is a word; otherwise both numbers are earlier nodes. The last node of each half is the root.
     """
     found: list[tuple[int, int, int]] = []
 
@@ -168,8 +168,8 @@ class KeyTable:
         del before
 
     def _make(self, slots: int) -> None:
-        """Create an empty table. An entry stores those bits of a key that its slot, at most `REACH` slots from its
-        home, does not determine.
+        """Create an empty table. An entry stores the bits of a key that the entry's slot does not determine. The slot
+        is at most `REACH` slots after the key's home.
         """
         lefts, rights = self._bits()
         size = lefts + rights or packed.FINGERPRINT_BITS

@@ -22,9 +22,9 @@ BITS = 8 * WORD
 STEPS = 6
 """Steps for gathering bits without a special instruction: by 1, 2, 4, ... 32 positions."""
 ENTRY = 8 + STEPS
-"""Number of entries in the check array for each memory word from which bits are stored."""
+"""Number of entries in the check array per memory word that has stored bits."""
 HEAD = 3
-"""Number of entries that precede those: words per row, number of entries, and a flag for special instructions."""
+"""Number of header entries: words per row, number of entries, and a flag for special instructions."""
 
 
 class Leaf(NamedTuple):
@@ -42,12 +42,12 @@ class Entry(NamedTuple):
     word: int
     mask: int
     base: int
-    """Negated minimum values of the word's fields, each in the bytes of its field."""
+    """Negated minimum values of the word's fields, each in the bytes of the field."""
     tops: int
     """Highest bits of the fields to which a minimum value is added."""
     bits: int
     shift: int
-    """Position of the number's first bit in `source`, a word of the row. Its last bit is in `last`."""
+    """Position of the number's first bit in `source`, a word of the row. The last bit is in `last`."""
     source: int
     last: int
     moves: tuple[int, ...]
@@ -58,9 +58,8 @@ class Entry(NamedTuple):
 class Layout:
     """The layout of a state class for given rooms (the sizes for which arrays are compiled).
 
-    `lows` and `rooms` are the least and greatest values of the constants; one memory layout serves the whole range. The
-    stored bits follow from `numbers`, the values of `depends` in a run. Without `numbers`, there are enough bits for
-    every run.
+    `lows` and `rooms` are the least and greatest values of the constants, for all of which one memory layout suffices.
+    `numbers` contains the values of `depends` in a run, which determine the stored bits.
     """
 
     state: type[Record]
@@ -71,15 +70,15 @@ class Layout:
     spots: "tuple[Spot, ...]"
     """Every number of a state, in memory order."""
     shape: tuple[Any, ...]
-    """Positions of numbers, nested like a key. The position of a bag's size comes before those of its messages."""
+    """Positions of numbers, nested like a key, with a bag's size before the bag's messages."""
     depends: tuple[Depending, ...]
     """Parts that depend on a run's constants: bounds of domains, array lengths and bag capacities."""
     numbers: tuple[int, ...]
     exact: bool = False
-    """Whether it is only for constants whose `numbers` are these."""
+    """Whether the layout serves only the constants that yield `numbers`."""
 
     def at(self, numbers: Sequence[int]) -> "Layout":
-        """Return the layout of a run: the same in memory, and in storage as narrow as the run's constants allow."""
+        """Return a layout for one run, in which memory is unchanged, and rows are as narrow as the constants allow."""
         return replace(self, numbers=tuple(numbers))
 
     # -- in memory
@@ -147,7 +146,7 @@ class Layout:
         return found
 
     def unpack(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return rows of shape (n,) as states in memory, without checking their content."""
+        """Return rows of shape (n,) as states in memory, without checking the values."""
         found = np.zeros(len(rows), self.wide)
         words, place = rows["words"], 0
         for leaf in self.leaves:
@@ -249,7 +248,7 @@ def moves(mask: int) -> tuple[int, ...]:
 
 
 def layout_of(state: type[Record], constants: Constants, *, exact: bool = False) -> Layout:
-    """Return the layout for these constants and all smaller ones of the same shape; if `exact`, only for these."""
+    """Return the layout for these constants and, unless `exact`, for all smaller constants of the same shape."""
     lows = {name: int(item.low) for name, item in constants.declared().items()}
     rooms = constants.rooms
     if exact:
@@ -263,8 +262,8 @@ def layout_of(state: type[Record], constants: Constants, *, exact: bool = False)
 class Spot(NamedTuple):
     """A number in a record before a run's constants are known. The number's bounds are positions in `depends`.
 
-    The number is in use if its index in each enclosing array is below that array's length; each array is given as this
-    index and the position of the length.
+    The number is in use if its index in each enclosing array is below the array's length. `limits` contains the index
+    and the position of the length for each array.
     """
 
     offset: int
@@ -291,7 +290,7 @@ class Spots:
         self.found: list[Spot] = []
         self.depends: list[Depending] = []
         self.widest: list[int] = []
-        """For each number that depends on constants, the value with the largest magnitude in any run."""
+        """For each number that depends on constants, the value with the largest magnitude among all runs."""
         self._known: dict[tuple[int, bool], int] = {}
 
     def record(

@@ -32,10 +32,9 @@ class Departure:
 
 
 class MaskedSearch(Search):
-    """An exhaustive search without one guard (or, given None, with all guards) that stores all states.
-
-    Without a guard, a step that leaves a domain is refused; with all guards, it is an error. With `stop_on_violation`,
-    the search ends after the level in which the last property that can fail has failed.
+    """An exhaustive search without one guard (or, for None, with all guards) that stores all states. Without a guard, a
+    step that leaves a domain is refused; with all guards, such a step is an error. With `stop_on_violation`, the search
+    ends after the level in which every property that can fail has failed.
     """
 
     def __init__(
@@ -98,8 +97,8 @@ class MaskedSearch(Search):
     def refusals(self, guards: Iterable[Guard]) -> dict[Guard, int]:
         """Return how often each guard refuses a step in the reached states, regardless of the other guards.
 
-        If a guard cannot be evaluated because an earlier guard does not hold, this is not a refusal. Raise DomainError
-        if the guard cannot be evaluated because compiled numbers are limited to 64 bits.
+        A guard that cannot be evaluated, because an earlier guard does not hold, does not refuse. Raise DomainError if
+        the guard cannot be evaluated because compiled numbers are limited to 64 bits.
         """
         found: dict[Guard, int] = {}
         waiting = list(guards)

@@ -8,13 +8,13 @@ from fencepost.explorers.native.llvm.types import helper, kernel, prefetch, u32s
 from fencepost.explorers.native.packed import MISSING, OWNER_BITS, TOPS, ones
 
 NODES_AHEAD = 16
-"""How many nodes ahead the index slot of a node is prefetched."""
+"""Number of nodes by which index slots are prefetched ahead of their use."""
 NODES, NODE_ROOM, NODE_COUNT, INDEX, INDEX_SLOTS, NODE_BITS = 0, 1, 2, 3, 4, 5
 TREE = 6
 LINES = 6
-"""Data on one of the two trees: the address and length of the nodes, and their number; then the address and length of
-the index, and one plus the number of bits that an index entry uses for a node's number. The other bits contain part of
-the node's hash.
+"""Data on one of the two trees: the address, the capacity and the number of the nodes, the address and the length of
+the index, and one plus the number of bits that an index entry uses for a node's number. The other bits of an index
+entry contain part of the node's hash.
 """
 
 @helper
@@ -43,7 +43,7 @@ def node_of(tree, value, adds):
 
 @helper
 def first_slot(h, slots):
-    """Return the slot of the index where a lookup of a node with this hash begins."""
+    """Return the index slot at which the lookup of a node with hash `h` begins."""
     return ((h >> np.uint64(32)) * slots) >> np.uint64(32)
 
 
@@ -66,7 +66,9 @@ def width_of(steps):
 
 @helper
 def open_rows(trees, steps, keys, first, last, words, opened):
-    """Decode the rows of keys first..last-1. `opened` receives the node numbers of each step, and then their values."""
+    """Decode the rows of keys first..last-1. `opened` receives the numbers of each step's nodes, and then the values of
+    these nodes.
+    """
     top = steps.shape[0] - 1
     left = top_left(steps)
     for row in range(last - first):
@@ -93,7 +95,7 @@ def top_left(steps):
 
 @helper
 def value_of(steps, step, words, n, now, at):
-    """Return the value of a step's node: either a word of row `n`, or the pair of its children's numbers."""
+    """Return the value of a step's node: a word of row `n`, or the pair of the children's numbers."""
     one, other = steps[step, 1], steps[step, 2]
     if other < 0:
         return words[n, one]
@@ -115,10 +117,10 @@ def key_of(trees, steps, words, n, now, adds):
 def key_successors(trees, steps, words, keys, parents, count, opened, number, now):
     """Replace the hashes of successors by their keys, reusing nodes of their parents, which are `opened`.
 
-    A parent's number is `number` plus its position there. `now` is working memory: a row for each step, and `LINES`
-    more. Nodes that differ from the parent's are looked up for many successors at a time, because each lookup waits for
-    memory twice. If only the roots of the two trees are unknown, the key becomes TOPS, and the values of the two roots
-    replace the first two words of the row, so that adding them takes two lookups.
+    A parent's number is `number` plus the parent's position in `opened`. `now` is working memory: a row for each step,
+    and `LINES` more. Nodes that differ from the parent's are looked up for many successors at a time, because each
+    lookup waits for memory twice. If only the roots of the two trees are unknown, the key becomes TOPS, and the values
+    of the two roots replace the first two words of the row, so that adding them takes two lookups.
     """
     many, tops = now.shape[1], steps.shape[0]
     parent, waiting, slots, known, values, lower = tops, tops + 1, tops + 2, tops + 3, tops + 4, tops + 5
@@ -180,7 +182,7 @@ def key_successors(trees, steps, words, keys, parents, count, opened, number, no
 
 @helper
 def opened_rows(trees, steps, keys, first, last, rows, opened):
-    """Decode the rows of the keys first..last-1 to an address; return the address that row 0 would have."""
+    """Decode the rows of the keys first..last-1 to an address; return the address at which row 0 would be."""
     width = width_of(steps)
     open_rows(trees, steps, u64s(keys, last), first, last, u64ss(rows, last - first, width), opened)
     return rows - 8 * width * first
@@ -200,8 +202,8 @@ def open_keys(trees: I64ss, steps: I64ss, keys: U64s, rows: I64, opened: U64ss) 
 def key_rows(
     trees: I64ss, steps: I64ss, words: U64ss, keys: U64s, first: I64, now: I64ss, adds: I64
 ) -> I64:
-    """Write the missing keys of rows, from row `first` on, and add new nodes if `adds`. Return the first row for which
-    there was no room for a node, or -1 if all keys are written.
+    """Write the missing keys of rows, from row `first` on, and add new nodes if `adds`. Return the first row with a
+    node that did not fit, or -1 if all keys are written.
     """
     for n in range(first, keys.shape[0]):
         if n + NODES_AHEAD < keys.shape[0] and keys[n + NODES_AHEAD] == np.uint64(TOPS):

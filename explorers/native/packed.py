@@ -1,16 +1,16 @@
 """Exact storage of a large search: each row becomes a pair of numbers, of which a few bits are stored.
 
 The words of a row are the leaves of two binary trees, one over each half. A node is a word, or the pair of its
-children's numbers. Each distinct node is stored once and has a number, so two rows are equal if and only if both of
-their roots are equal. The pair of the roots' numbers is the state's *key*. All partitions share the nodes. During
+children's numbers. Each distinct node is stored once and has a number, so two rows are equal if and only if their two
+roots have equal numbers. The pair of the roots' numbers is the state's *key*. All partitions share the nodes. During
 expansion, workers only look nodes up; between rounds, one worker inserts the missing nodes in order. Therefore the
 numbers do not depend on the number of workers, and no locks are needed.
 
 A partition's keys are stored in a table, sorted by an invertible scrambling of their bits. The first bits of a key
 determine its *home*. A key is stored in its home or at most `REACH` slots later, after all smaller keys, so its slot
-determines its first bits up to `REACH` homes. Only the remaining bits are stored, with one bit for the order and one
-that is always set (an all-zero slot is free). A parallel array contains the states' numbers. To grow, a table is copied
-in order.
+leaves at most `REACH` possible homes. Only the remaining bits are stored, with one bit for the order, and one bit that
+is always set because an all-zero slot is free. A parallel array contains the states' numbers. To grow, a table is
+copied in order.
 
 Fingerprints are stored as keys too, but without nodes. The kernels in `kernels.py` call this module's functions.
 """
@@ -24,34 +24,34 @@ from fencepost.explorers.native.llvm.types import helper, kernel, prefetch, u32s
 OWNERS = 32
 OWNER_BITS, OWNER_SHIFT = 5, 59
 AHEAD = 8
-"""How many successors ahead the code prefetches the state that may equal a successor, or looks up a key."""
+"""Number of successors by which key lookups, and the prefetching of states that may be equal, run ahead."""
 FAR = 16
-"""How many successors ahead the code prefetches the table and the successor."""
+"""Number of successors by which the prefetching of hashes runs ahead."""
 FARTHEST = 48
-"""How many successors ahead the code prefetches hashes."""
+"""Number of successors by which the code runs ahead when it prefetches hashes."""
 RING = 16
-"""Number of slots that are looked up ahead. They are stored at the front of a queue."""
+"""Number of slots that are looked up ahead and stored at the front of a queue."""
 KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT = 0, 1, 2, 3, 4, 5, 6
 ANCESTORS, ROOM, DONE, LEFT, EXPANDED = 7, 8, 9, 10, 11
-"""Data on an owner that `insert` reads: the number of states, the first row that is kept, and the number of states that
-the table may hold; addresses and lengths of the table, the rows and the parents; then the point where `insert` stopped:
-after how many successors, and how many are left. `EXPANDED` holds the address of the current level's rows.
+"""Indices of the data on an owner that `insert` reads: the number of states, the first stored row, the number of states
+that the table may hold, the addresses and lengths of the table, the rows and the parents, the number of successors
+after which `insert` stopped, the number of remaining successors, and the address of the current level's rows.
 """
 LEFTS, RIGHTS, FIRST_LEFTS, FIRST_RIGHTS, SIZE = 12, 13, 14, 15, 16
-"""Data on a partition that stores states as keys: the number of bits in each of a key's two numbers, now and when the
-search began to use keys. If all are 0, keys are fingerprints.
+"""Indices of the data on a partition that stores states as keys: the number of bits in each of a key's two numbers, now
+and when the search began to use keys. If all numbers are 0, keys are fingerprints.
 """
 WIDTH, NUMBERS, NUMBER_BITS = 17, 18, 19
 FACTS = 20
-"""Bits per table slot, the address of the array of state numbers, and the bits per state number."""
+"""Indices of the bits per table slot, of the address of the state numbers, and of the bits per state number."""
 REACH = 64
-"""A key may be stored up to this many slots after its home."""
+"""A key may be stored up to `REACH` slots after its home."""
 MISSING = 0xFFFFFFFFFFFFFFFF
 """Key of a row that contains an unknown node."""
 TOPS = 0xFFFFFFFFFFFFFFFE
-"""Key of a row of which one or both root nodes are unknown, but no other nodes."""
+"""Key of a row of which only root nodes are unknown."""
 FINGERPRINT_BITS = 59
-"""Bits of a fingerprint, except those that determine the owner."""
+"""Number of bits of a fingerprint, excluding the bits that determine the owner."""
 
 
 @helper
@@ -77,7 +77,7 @@ def set_field(words, at, bits, value):
 
 @helper
 def push(words, first, free, bits, value):
-    """Shift the fields between bits `first` and `free` up by one field, and write a value at `first`."""
+    """Shift the fields between bits `first` and `free` up by one field width, and write a value at `first`."""
     low, high = first >> 6, (free + bits - 1) >> 6
     before = (np.uint64(1) << np.uint64(first & 63)) - np.uint64(1)
     moved = (np.uint64(2) << np.uint64((free + bits - 1) & 63)) - np.uint64(1)
@@ -116,7 +116,7 @@ UNDO_FIRST, UNDO_LAST = 0xCFEE444D8B59A89B, 0x9CB4B2F8129337DB
 
 @helper
 def placed(key, lefts, rights, first_lefts, first_rights):
-    """Return the bits of a key that determine its slot. Bits added later come last, so that the order is stable."""
+    """Return the bits of a key that determine its slot. Bits added later are the last, so that the order is stable."""
     if lefts == 0:
         return key & ones(FINGERPRINT_BITS)
     left, right = key & np.uint64(0xFFFFFFFF), key >> np.uint64(32)
@@ -147,14 +147,14 @@ def home_of(bits, size, slots):
 
 @helper
 def whole(entry, slot, size, slots, width):
-    """Return all bits of the key in a slot: the greatest key that ends in the stored bits and can be in this slot."""
+    """Return all bits of the key in a slot: the greatest key with the stored bits that this slot can contain."""
     most = ((np.uint64(min(slot + 1, slots)) << np.uint64(32)) + np.uint64(slots - 1)) // np.uint64(slots)
     return greatest(entry, most, size, width)
 
 
 @helper
 def greatest(entry, first, size, width):
-    """Return the greatest key that ends in these bits and is less than every key whose first 32 bits are `first`."""
+    """Return the greatest key with these last bits that is less than every key whose first 32 bits are `first`."""
     most = (first << np.uint64(size - 32)) - np.uint64(1)
     return most - ((most - entry) & ones(width - 1))
 
@@ -184,7 +184,7 @@ def is_at(table, bits, slot, width):
 
 @helper
 def enter(part, bits, slot, number):
-    """Insert a key into the slot that `sought` returned. Return False if a key would be too far from its home."""
+    """Insert a key into the slot that `sought` returned. Return False if the slot would be too far from its home."""
     slots, size, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
     table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
     home = home_of(bits, size, slots)
@@ -269,7 +269,7 @@ def put_keys(words, keys, parents, size, part, queue):
 
 @kernel
 def widen(old: I64s, new: I64s) -> I64:
-    """Copy a partition's states in order into a table that is larger or has wider keys; return whether they fit."""
+    """Copy a partition's states in order into a larger table, or one with wider keys; return whether all states fit."""
     slots, size, width, number_bits = old[SLOTS], old[SIZE], old[WIDTH], old[NUMBER_BITS]
     table, numbers = u64s(old[TABLE], 0), u64s(old[NUMBERS], 0)
     new_slots, new_size, new_width = new[SLOTS], new[SIZE], new[WIDTH]
@@ -318,8 +318,8 @@ def list_keys(part: I64s, keys: U64s) -> None:
 
 @kernel
 def enter_keys(part: I64s, keys: U64s) -> I64:
-    """Insert the keys of states, starting with the first unknown one. Return 1 if all were inserted, 0 if there is no
-    room, and 2 if two keys are equal.
+    """Insert the keys of states, starting with the first state whose key is not in the table. Return 1 if all keys were
+    inserted, 0 without enough room, and 2 for two equal keys.
     """
     slots, size, width = part[SLOTS], part[SIZE], part[WIDTH]
     table = u64s(part[TABLE], 0)

@@ -1,5 +1,5 @@
 """Breadth-first search in compiled code, partitioned by owner, with the same result for any number of workers.
-`expansion.py` processes the states. This module determines the order of work, the limits of a search, and its results.
+`expansion.py` processes the states. This module determines the order of work, and the limits and results of a search.
 """
 
 import time
@@ -44,7 +44,8 @@ class Search(Stoppable, Expansion):
         """Level size at which the search pauses so that another engine can continue; None means never."""
         self.paused = False
         self.advanced = not options.resume
-        """Whether to check the clock. A resumed search first completes one round, so that it makes progress."""
+        """Whether the time limit applies. A resumed search first completes one round, so that each run makes progress.
+        """
 
     # -- the search
 
@@ -129,7 +130,7 @@ class Search(Stoppable, Expansion):
         return ""
 
     def _change_over(self) -> None:
-        """Switch to optimized code once it exists. While it is being compiled, leave one processor free."""
+        """Switch to optimized code once it exists. During the compilation, leave one processor free."""
         self.change_to(self.tiers.after(self.position.levels))
         self.pool.resting = int(self.tiers.waits and 1 < self.workers >= processors())
 

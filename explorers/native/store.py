@@ -1,8 +1,8 @@
 """The states and the progress of a search: one partition for each owner, with its parents and its table.
 
-A table contains rows or, in a large search, keys (`packed.py`); results are the same with both. A search that spills
-stores its parents in files and, if states are keys, also the levels that are not yet expanded. These files are written
-and read sequentially.
+A table contains rows or, in a large search, keys (`packed.py`), which does not affect results. A search that spills
+stores parents in files that are written and read sequentially. If states are keys, it also stores the unexpanded levels
+in such files.
 
 The top bits of a state's hash determine its owner. Only one worker at a time uses a partition, so no locks are needed.
 A partition's content depends only on the order of its successors, not on the number of workers.
@@ -25,25 +25,28 @@ MOST_STATES = (1 << 24) - 2
 FILL = 0.8
 GROWTH = 1.5
 SMALL = 1 << 15
-"""Tables grow by doubling up to this number of slots, at which they still fit in a core's cache. The cost of growing is
-proportional to the table's content.
+"""Number of slots up to which tables grow by doubling, because small tables fit in a core's cache. The cost of growing
+is proportional to the table's content.
 """
 FIRST_SLOTS = 1 << 11
 FIRST_ROWS = 1 << 15
-"""Initial capacity in rows. It is large because the operating system allocates only pages that are written to."""
+"""Initial capacity in rows, large because the operating system allocates only pages that are written to."""
 ROW_GROWTH = 4
 SPILL_GROWTH = 2
-"""Growth factor of arrays in files, which occupy their disk space immediately."""
+"""Growth factor of arrays in files, whose full size occupies disk space immediately."""
 
 WORD = 8
 BESIDE = 24
-"""Bytes per successor in addition to its row: hash, parent, and positions in the order and in a worker's queue."""
+"""Number of bytes per successor in addition to the row: hash, parent, and positions in the order and in a worker's
+queue.
+"""
 BATCH = 512
-"""Number of states expanded into one buffer. Their successors still fit in a core's cache when they are inserted."""
+"""Number of states expanded into one buffer, so that the successors still fit in a core's cache when they are inserted.
+"""
 ROUND = 32
 """Number of batches that are expanded before their successors are inserted."""
 MOST_BYTES = 1 << 33
-"""Bytes reserved for a round's successors. If states may have many successors, rounds and batches are smaller."""
+"""Maximum size in bytes of a round's successors, which limits rounds and batches."""
 
 
 ALL = slice(None)
@@ -77,15 +80,15 @@ class Position:
     deadlock: int = -1
     initial: int = 0
     found: dict[str, int] = field(default_factory=dict)
-    """For each decided property, the state that decides it, or the state from which the deciding step starts, as owner
-    + number * OWNERS.
+    """For each decided property, the state that decides it or from which the deciding step starts: owner + number *
+    OWNERS.
     """
     seconds: float = 0.0
 
 
 def sizes(row: np.dtype[Any], most_successors: int, batch: int, batches: int) -> tuple[int, int]:
-    """Return the numbers of states per batch and batches per round that fit in memory, at most the given ones. The
-    second number is reduced first, because the order of states depends only on the size of batches.
+    """Return the numbers of states per batch and of batches per round that fit in memory, at most `batch` and
+    `batches`. The second number is reduced first, because the order of states depends only on the size of batches.
     """
     each = max(1, most_successors) * (row.itemsize + BESIDE)
     batches = max(1, min(batches, MOST_BYTES // (each * batch)))
@@ -132,7 +135,7 @@ class Partition:
 
     Initially, exact mode stores every row in `rows`. If states are keys (in compact mode, and after `pack`), `rows`
     contains only the level being expanded (from number `base`), and `fresh` contains the next level (from
-    `fresh_base`). In compact mode both contain rows, otherwise keys that the trees decode.
+    `fresh_base`). In compact mode, `rows` and `fresh` contain rows; otherwise, both contain keys that the trees decode.
     """
 
     def __init__(
@@ -189,7 +192,7 @@ class Partition:
         return self.bytes - self.table_bytes - (0 if self.keys else self.count * self.rows.itemsize)
 
     def read(self, numbers: slice | np.ndarray[Any, Any] = ALL) -> np.ndarray[Any, Any]:
-        """Return the rows (n,) of the given states, or of all states. Not available in compact mode."""
+        """Return the rows (n,) of the given states, or of all states (not in compact mode)."""
         if self.trees is None:
             return self.rows[: self.count][numbers]
         return self.trees.rows(self.all_keys()[numbers]).view(self.dtype).reshape(-1)
@@ -303,7 +306,7 @@ class Partition:
             self._bind()
 
     def _grown(self, array: np.ndarray[Any, Any], wanted: int, used: int) -> np.ndarray[Any, Any]:
-        """Return a larger copy of an array, in a file if this search spills and its states are keys."""
+        """Return a larger copy of an array, in a file if the search spills and states are keys."""
         size = max(wanted, (SPILL_GROWTH if self.spill else ROW_GROWTH) * len(array))
         larger: np.ndarray[Any, Any]
         if self.spill and (self.keys or array is self.parents):

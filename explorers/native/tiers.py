@@ -23,16 +23,16 @@ from fencepost.model.language.constants import Constants
 START = 0.15
 """CPU seconds needed to start another process."""
 WORTH = 2.5
-"""Optimizing pays off if the rest of the search takes at least this many times the CPU time that optimizing takes.
-Optimized code needs 0.55 of the time, so the factor is 2.2 if both share a processor, 1 with one worker and a free
-processor, and 3.2 with two workers, one of which is suspended.
+"""Minimum ratio of the rest of a search to the CPU time of optimizing for which optimizing pays off. Optimized code
+takes 0.55 of the time, so the ratio must exceed 2.2 if the search and the compiler share a processor, 1 with one worker
+and a free processor, and 3.2 if one of two workers is suspended.
 """
 WORTH_EXACT = 5.0
-"""The same factor for exact code, which serves only one run's constants but needs 0.77 of optimized code's time."""
+"""Value of WORTH for code for one run's constants, which takes 0.77 of optimized code's time."""
 ENOUGH = 50_000
 """Number of states from which the rate of a search is meaningful; before that, most of the time is startup."""
 LEAST_FALL = 0.01
-"""Minimum decrease in the logarithm of the growth from one level to the next. It keeps every estimate finite."""
+"""Minimum decrease in the logarithm of the growth between two levels, which makes every estimate finite."""
 SPAN = 3
 ENDLESS = 1e12
 
@@ -40,9 +40,9 @@ ENDLESS = 1e12
 def states_to_come(levels: Sequence[int]) -> float:
     """Estimate the number of states that a breadth-first search will find beyond these levels.
 
-    Levels grow more and more slowly and then shrink. In all our machines, the logarithm of the growth rate falls
-    linearly, so it is extrapolated. After a tenth of a search, the estimated total is mostly within a factor of two of
-    the final count.
+    Levels grow more and more slowly and then shrink. In all measured machines, the logarithm of the growth rate falls
+    linearly, so this logarithm is extrapolated. After a tenth of a search, the estimated total is usually within a
+    factor of two of the final count.
     """
     if len(levels) <= 2 * SPAN:
         return 0.0
@@ -57,7 +57,7 @@ def states_to_come(levels: Sequence[int]) -> float:
 
 
 def seconds_to_come(levels: Sequence[int], earlier: int, seconds: float) -> float:
-    """Estimate a search's remaining time from its levels. `earlier` states were found before these `seconds`."""
+    """Estimate a search's remaining time. `earlier` states were found before the measured `seconds`."""
     rate = max(1, sum(levels[:-1]) - earlier) / seconds
     grows = len(levels) < 2 or levels[-1] >= levels[-2]
     return max((levels[-1] + states_to_come(levels)) / rate, seconds / 2 if grows else 0)
@@ -77,7 +77,7 @@ class Tiers:
         return self.kernels.level == CHEAP and _optimizer.is_busy
 
     def after(self, levels: Sequence[int]) -> Kernels:
-        """Return the kernels to use after these levels. No kernel may be running."""
+        """Return the kernels to use after these levels. The caller must ensure that no kernel is running."""
         if self._earlier < 0:
             self._earlier, self._began = sum(levels[:-1]), time.process_time()
         if self._forced is Tier.SWAP:
@@ -91,7 +91,7 @@ class Tiers:
         return self.kernels
 
     def _next(self) -> Kernels:
-        """Return the code of the next tier; after the last tier, return the code of the first."""
+        """Return the code of the next tier or, after the last tier, the code of the first."""
         at = next(place for place, item in enumerate(self.used) if item is self.kernels)
         if at + 1 < len(self.used):
             return self.used[at + 1]
@@ -123,7 +123,7 @@ class Tiers:
 
 
 class _Optimizer:
-    """A process that optimizes one unit at a time, for any search. It outlives the search."""
+    """A process that optimizes one unit at a time, for any search, and outlives the search."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -182,7 +182,7 @@ _optimizer = _Optimizer()
 
 @atexit.register
 def _end() -> None:
-    """End the process if this process started it: a forked process inherits the object but not the child."""
+    """End the child process unless it belongs to the parent of a forked process."""
     _optimizer.end()
 
 

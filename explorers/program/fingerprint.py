@@ -1,4 +1,4 @@
-"""The text of a machine and its properties, which changes whenever something changes on which a search depends."""
+"""The text of a machine and its properties, which changes whenever anything that a search depends on changes."""
 
 import ast
 import re
@@ -49,7 +49,7 @@ def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 
 
 def _meanings(program: Program, made: Function, functions: dict[Callable[..., Any], str]) -> list[str]:
-    """Return the meanings of a function's global names: numbers, the model's functions by text, and others by name."""
+    """Return the meanings of a function's global names: numbers, texts of model functions, and other names."""
     scope = Scope(program, made)
     found = set()
     for node in (inner for statement in made.node.body for inner in ast.walk(statement)):
@@ -80,7 +80,7 @@ def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 
 
 def plain_texts(function: object) -> list[str]:
-    """Return everything that a function outside the language (such as `refuse`) depends on: source texts and names."""
+    """Return the source texts and names on which a function outside the language, such as `refuse`, depends."""
     found = []
     functions = [function]
     for item in functions:

@@ -1,7 +1,5 @@
-"""Machines with one guard removed, which are explored to find out what the guard is for.
-
-Such a machine is an ordinary machine. Explore it with `Interpreter(..., bounded=True)`: if a step that the guard
-refused would leave a field's domain, the domain refuses the step instead.
+"""Machines with one guard removed, which are explored to find the guard's purpose. Explore these machines with
+`Interpreter(..., bounded=True)`, in which a domain refuses every step that would leave the domain.
 """
 
 import ast
@@ -24,10 +22,10 @@ HELPER = "Return whether "
 
 @dataclass(frozen=True)
 class Guard:
-    """One `require` of an action, or one conjunct of its condition.
+    """A `require` of an action, or one conjunct of such a guard.
 
     `number` numbers the action's guards from 1, and `part` numbers the guard's conjuncts from 1 (0: the whole guard).
-    `sentence` describes the condition in words, if the model provides them.
+    `sentence` is the model's description of the condition, if any.
     """
 
     action: str
@@ -38,12 +36,14 @@ class Guard:
 
     @property
     def name(self) -> str:
-        """Return a short name, unique in the machine: `follower-fetch 1`, or `follower-fetch 1a` for a conjunct."""
+        """Return a short name that is unique in the machine, such as `follower-fetch 1` or, for a conjunct,
+        `follower-fetch 1a`.
+        """
         return f"{self.action} {self.number}{_letters(self.part)}"
 
 
 def _letters(number: int) -> str:
-    """Return a positive number as letters: `a` to `z`, then `aa`; an empty string for 0."""
+    """Return a positive number as letters, from `a` to `z`, then `aa`; an empty string for 0."""
     return _letters((number - 1) // len(LETTERS)) + LETTERS[(number - 1) % len(LETTERS)] if number else ""
 
 
@@ -52,7 +52,7 @@ _MOST_FOUND = 32
 
 
 def guards(machine: Machine) -> tuple[Guard, ...]:
-    """Return every guard of a machine, each followed by its conjuncts, ordered by action and position in the text."""
+    """Return every guard of a machine, ordered by action and position in the text. Conjuncts follow their guard."""
     if machine.actions not in _FOUND:
         if len(_FOUND) >= _MOST_FOUND:
             _FOUND.clear()
@@ -96,7 +96,7 @@ def without(machine: Machine, guard: Guard) -> Machine:
 
 
 def without_all(machine: Machine, guards: tuple[Guard, ...]) -> Machine:
-    """Return a machine without some guards. The last guard is removed first, so that the others keep their numbers."""
+    """Return a machine without some guards. The last guard is removed first, so that others keep their numbers."""
     for guard in sorted(guards, key=lambda item: (-item.number, -item.part)):
         machine = without(machine, guard)
     return machine
@@ -127,7 +127,7 @@ def _without(item: Action, guard: Guard) -> Callable[..., None]:
 
 
 def _sentence(made: Function, guard: ast.Call, piece: ast.expr) -> str:
-    """Return a guard in words, from the comment beside it or the docstrings of the predicates that it calls."""
+    """Return a guard in words, from the comment beside the guard or the docstrings of the predicates that it calls."""
     return next(_comments(made, guard), "") or "; ".join(dict.fromkeys(_predicates(made, piece)))
 
 

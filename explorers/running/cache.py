@@ -1,8 +1,8 @@
 """The cache that persists between runs.
 
 Cached code is executed, so only the current user may be able to write to the cache. Anyone who can write to a parent
-folder of a file can replace the file. Therefore only the current user can access the cache folder (0700), and every
-folder and link above it must belong to this user or to root and must not be writable by others.
+folder of a file can replace the file. Therefore only the current user can access the cache folder (0700). Every folder
+and link above the cache folder must belong to the current user or to root, and must not be writable by others.
 """
 
 import atexit
@@ -26,7 +26,6 @@ MOST = 1 << 28
 """Maximum size of a cache file, in bytes."""
 
 _temporary: list[Path] = []
-"""The temporary folder that replaces an untrusted cache, once it has been created."""
 
 
 class UntrustedError(Exception):
@@ -36,9 +35,9 @@ class UntrustedError(Exception):
 def cache_folder() -> Path:
     """Return the cache's folder, which only the current user can access.
 
-    The folder is FENCEPOST_CACHE if set, otherwise `fencepost` in XDG_CACHE_HOME or ~/.cache. If the folder cannot be
-    written or another user could change it, a temporary folder is used until this process ends; for FENCEPOST_CACHE,
-    UsageError is raised instead.
+    The folder is FENCEPOST_CACHE if set, otherwise `fencepost` in XDG_CACHE_HOME or ~/.cache. If the folder is not
+    writable, or another user could change it, a temporary folder is used until this process ends; if FENCEPOST_CACHE is
+    set, UsageError is raised instead.
     """
     named = os.environ.get(NAMED)
     try:
@@ -56,10 +55,9 @@ def cache_folder() -> Path:
 
 
 def private_folder(path: Path) -> Path:
-    """Return a folder at `path` that only the current user can access; create it if it is missing.
-
-    Raises UntrustedError or OSError if that is impossible. If others can read the folder, a folder `private` inside it
-    is returned, because a group may be able to write to the outer one.
+    """Return a folder at `path` that only the current user can access, and create a missing one. Raises UntrustedError
+    or OSError if this is impossible. If others can read the folder, a folder `private` inside it is returned, because
+    the outer folder may be writable by a group.
     """
     folder = _resolve(path)
     found = folder.stat()
@@ -84,10 +82,9 @@ def write_cached(path: Path, content: bytes) -> None:
 
 
 def read_cached(path: Path) -> bytes:
-    """Return a cache file's content. Raise OSError for a link, or for a file that others own or may write.
-
-    The folder already excludes other users. A file may still have other owners if it was copied, unpacked from an
-    archive, or created in a container.
+    """Return a cache file's content. Raise OSError for a link, or for a file that another user owns or may write.
+    Although other users cannot access the folder, a file that was copied, unpacked from an archive, or created in a
+    container may have another owner.
     """
     if path.parent.is_symlink():
         raise OSError(f"{path.parent} is a symbolic link")
@@ -99,7 +96,7 @@ def read_cached(path: Path) -> bytes:
 
 
 def _resolve(path: Path) -> Path:
-    """Return `path` with links resolved. Check every folder above it, and create missing ones for this user alone."""
+    """Return `path` with links resolved. Check all folders above it, and create missing folders for this user alone."""
     at, links = Path("/"), 0
     _require_safe(at)
     waiting = list(reversed(path.absolute().parts[1:]))
@@ -146,12 +143,12 @@ def _writable(folder: Path, found: os.stat_result) -> str:
 
 
 def lasts() -> bool:
-    """Return whether the cache folder used so far keeps compiled code until the next run."""
+    """Return whether code compiled into the current cache folder is kept until the next run."""
     return not _temporary
 
 
 def _stand_in(reason: str) -> Path:
-    """Return a temporary folder for this process and its children. Print a warning the first time."""
+    """Return a temporary folder for this process and its child processes. Print a warning at the first call."""
     if not _temporary:
         made = Path(tempfile.mkdtemp(prefix="fencepost-"))
         atexit.register(_remove, made, os.getpid())

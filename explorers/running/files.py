@@ -17,7 +17,7 @@ from uuid import uuid4
 MOST = 1 << 26
 """Maximum size, in bytes, of a file that is read in one piece."""
 _IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
-"""System errors for a file that is writable but not replaceable, due to its folder or because it is a mount."""
+"""System errors for a writable file that cannot be replaced, because of its folder or because it is a mount."""
 LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.new")
 _RETRY = 0.05
 """Seconds between two attempts to acquire a lock."""
@@ -42,7 +42,7 @@ def write_named(path: Path, content: bytes) -> None:
     """Write a file that a user named.
 
     A regular file is replaced atomically, so an error leaves the old content unchanged; pipes and devices are written
-    in place. A read-only file is not replaced, even if the folder's permissions allow it.
+    in place. A read-only file is never replaced, even if the folder's permissions allow replacing it.
     """
     is_open = path.is_symlink() and {"/dev", "/proc"} & set(map(str, path.absolute().parents))  # such as /dev/stdout
     if path.exists() and (is_open or not (path.is_file() and os.access(path, os.W_OK))):
@@ -58,7 +58,7 @@ def write_named(path: Path, content: bytes) -> None:
 
 
 def _send(path: Path, content: bytes) -> None:
-    """Write to an open file. If it is our own standard output, flush earlier output first."""
+    """Write to an open file. For this process's standard output, flush earlier output first."""
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         if _is_open_as(path, number):
             stream.flush()
@@ -87,7 +87,7 @@ def create_file(path: Path, content: bytes | memoryview, *, lasting: bool = True
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the temporary files of killed processes from a folder. No other process may be writing there."""
+    """Remove the temporary files of killed processes from a folder to which no other process is writing."""
     for entry in folder.iterdir():
         if LEFTOVER.fullmatch(entry.name):
             entry.unlink()
@@ -140,8 +140,8 @@ class Lock:
 
 
 def lock_folder(folder: Path, *, shared: bool = False, patience: float | None = None) -> Lock | None:
-    """Lock a folder against all other holders or, if `shared`, only against exclusive ones. Returns None if the folder
-    is missing, or if it stays locked for `patience` seconds (None: wait forever).
+    """Lock a folder against all other holders or, if `shared`, only against exclusive holders. Returns None if the
+    folder is missing, or if the folder stays locked for `patience` seconds (None: wait forever).
     """
     import fcntl  # missing in browsers
 

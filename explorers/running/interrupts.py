@@ -1,7 +1,7 @@
 """Cancellation of running work by Ctrl-C, SIGTERM or the caller, for searches, walks, proofs and compilers alike.
 
-Work in rounds stops after the current round (`Signals`); other work is interrupted (`interruptible`). This module also
-measures how much memory the process has used and may still use.
+Work in rounds stops after the current round (`Signals`), and other work is interrupted (`interruptible`). The module
+also measures the memory that the process has used and may still use.
 """
 
 import os
@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from fencepost.explorers.verdict import Cause, Reason
 
 AGAIN = 0.02
-"""Seconds until an interrupt is sent again in case it was lost. An LLVM callback takes less time."""
+"""Seconds after which an interrupt is sent again, in case the first one was lost. An LLVM callback takes less time."""
 POLL = 0.05
 """Seconds between two checks whether the caller has cancelled."""
 CANCELLED = Reason("it was cancelled", Cause.CANCELLED)
@@ -37,7 +37,7 @@ class Stopped(KeyboardInterrupt):
 
 @contextmanager
 def cancelled_by(cancel: Callable[[], bool] | None) -> Iterator[None]:
-    """Stop the block, whichever thread runs it, once `cancel` returns true."""
+    """Stop the block once `cancel` returns true. The block may run in any thread."""
     token = _CANCEL.set(cancel)
     try:
         yield
@@ -65,9 +65,7 @@ class Stoppable:
 
 
 class Signals:
-    """Signal handler that lets SIGINT, SIGTERM, SIGHUP and the caller stop work in rounds. A second signal stops the
-    work at once.
-    """
+    """Signal handler that lets SIGINT, SIGTERM, SIGHUP and the caller stop work in rounds, the second time at once."""
 
     def __init__(self, ask: Callable[[str], bool]) -> None:
         self.ask = ask
@@ -107,10 +105,10 @@ class Signals:
 def interruptible(doing: str = "") -> Iterator[None]:
     """Make Ctrl-C raise Stopped, with the name of the work, inside the block.
 
-    Child processes forked there ignore Ctrl-C. An exception raised in a destructor or in an LLVM callback would be
-    lost, so it is raised afterwards. If the caller cancels, the main thread is interrupted; other threads check only
-    before and after the block. No signal is sent once the earlier handler is restored, because it would interrupt
-    unrelated work.
+    Child processes that are forked inside the block ignore Ctrl-C. In a destructor or an LLVM callback, an exception
+    would be lost, so the exception is raised afterwards. If the caller cancels, the main thread is interrupted; other
+    threads check only before and after the block. No signal is sent after the earlier handler is restored, because that
+    signal would interrupt unrelated work.
     """
     stop_if_cancelled(doing)
     if threading.current_thread() is not threading.main_thread():
@@ -156,7 +154,7 @@ def interruptible(doing: str = "") -> Iterator[None]:
 
 
 def _send(number: int) -> None:
-    """Send a signal to the main thread, because no other thread's signal interrupts its blocking calls."""
+    """Send a signal to the main thread, because only a signal to that thread interrupts its blocking calls."""
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:
@@ -164,7 +162,7 @@ def _send(number: int) -> None:
 
 
 def _would_be_lost(frame: FrameType | None) -> bool:
-    """Return whether an exception would only be printed: in a destructor (of z3 terms) or in an LLVM callback."""
+    """Return whether an exception would only be printed, as in a destructor (of z3 terms) or in an LLVM callback."""
     at = frame
     while at is not None:
         code = at.f_code
@@ -183,7 +181,7 @@ DEFAULT_SHARE = 0.8
 
 
 def peak_memory() -> int:
-    """Return this process's peak memory in bytes, or 0 if the system does not report it (as in WebAssembly)."""
+    """Return this process's peak memory in bytes, or 0 on systems that do not report it, such as WebAssembly."""
     try:
         import resource
     except ModuleNotFoundError:
@@ -200,7 +198,7 @@ def default_memory() -> int:
 
 
 def _control_group_rest() -> int | None:
-    """Return the free memory below a container's limit (the system's figure ignores it); None if there is no limit."""
+    """Return the free memory below a container's limit, which the system's figure ignores; None without a limit."""
     folder = Path("/sys/fs/cgroup")
     try:
         return int((folder / "memory.max").read_text()) - int((folder / "memory.current").read_text())

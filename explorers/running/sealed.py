@@ -1,4 +1,4 @@
-"""JSON sealed with a digest of its content, so that damage is detected before the content is used."""
+"""JSON sealed with a digest of the content, so that damaged content is never used."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ SUM = "sum"
 
 
 class BrokenSealError(ValueError):
-    """Error for a text that differs from the one that was written."""
+    """Error for a text that was changed after it was written."""
 
 
 class DamagedError(UsageError):
@@ -50,7 +50,7 @@ def _refuse(constant: str) -> NoReturn:
 
 def read_sealed(text: bytes, where: object, number: int) -> dict[str, Any]:
     """Return the content of a checkpoint file. Raises UsageError if its format number is not `number`, and DamagedError
-    if it was modified after it was written.
+    if the file was modified after it was written.
     """
     try:
         found = parse_object(text)

@@ -1,1 +1,1 @@
-"""The same machines on Apache Spark: exhaustive search in partitions, and sweeps of random walks."""
+"""Exhaustive search in partitions, and sweeps of random walks, on Apache Spark."""

@@ -1,9 +1,10 @@
 """Exhaustive breadth-first search on Spark. Small levels are searched by the native engine first.
 
 Each level is one job. A partition expands its share of the level (a block of the store), sends each successor to the
-partition that owns it, and keeps the new successors that it receives as its block of the next level. Between two jobs,
-all state is in the store and the manifest. Therefore Spark's lineage is never longer than one level, the replacement
-for a lost executor rebuilds its mapped partitions from the blocks, and a new driver continues from the manifest.
+partition that owns the successor, and stores the new successors that it receives as a block of the next level. Between
+two jobs, all data of the search are in the store and the manifest. Therefore Spark's lineage is never longer than one
+level, the replacement for a lost executor rebuilds its mapped partitions from the blocks, and a new driver continues
+from the manifest.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Explore:
     """Actions whose steps are part of a complete search's digest; None if no digest is requested."""
 
     def run(self, start: Callable[[], AbstractContextManager[SparkContext]]) -> verdict.Result:
-        """Search until every state is reached or a limit stops the search. Start Spark only when it is needed."""
+        """Search until every state is reached or a limit stops the search. The first large level starts Spark."""
         _require_kinds(self.properties)
         temporary = "" if self.options.checkpoint else tempfile.mkdtemp(prefix="fencepost-levels-")
         store = Store(self.options.checkpoint or temporary)
@@ -173,7 +174,7 @@ class Explore:
             raise UsageError(f"a Spark job failed at level {work.level}: {first_cause(str(error))} {kept}") from error
 
     def _take(self, manifest: Manifest, answers: list[Received], native: Search) -> None:
-        """Add a level's results to the manifest. If an error occurred in a partition, raise it instead."""
+        """Add a level's results to the manifest. If an error occurred in a partition, raise the error."""
         for answer in answers:
             if answer.message or answer.expanded.message:
                 raise UsageError(answer.expanded.message or answer.message)
@@ -182,7 +183,7 @@ class Explore:
                 explain(native, np.frombuffer(share.failed, native.layout.dtype), {*manifest.found, *share.decided})
                 blame(native, share.code)
         if sorted(answer.partition for answer in answers) != list(range(manifest.partitions)):
-            raise MismatchError("some partitions did not answer in a level of the search on Spark.")
+            raise MismatchError("some partitions returned no result for a level of the search on Spark.")
         for answer in answers:
             expanded = answer.expanded
             manifest.fired = [one + other for one, other in zip(manifest.fired, expanded.fired, strict=True)]
@@ -238,7 +239,7 @@ Array = np.ndarray[Any, Any]
 
 
 def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
-    """Write a search that is between two levels as blocks: one for all earlier levels, one for the newest."""
+    """Write a search that is between two levels as two blocks: all earlier levels, and the newest level."""
     position = native.settle()
     to = [tasks.targets(part.all_hashes()[: part.count], partitions) for part in native.partitions]
     places = [_places(found, partitions) for found in to]
@@ -279,7 +280,7 @@ def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
 
 
 def _places(to: Array, partitions: int) -> Array:
-    """Return, for each of an owner's states, its position among the states that go to the same partition."""
+    """Return the position of each of an owner's states among the states that go to the same partition."""
     order = np.argsort(to, kind="stable")
     sizes = np.bincount(to, minlength=partitions)
     places = np.empty(len(to), np.int64)
@@ -377,7 +378,7 @@ class _Trails:
 
 
 class _Blocks:
-    """The expanded states of a search on Spark, for its cross-check. Each partition looks states up in its blocks."""
+    """The expanded states of a search on Spark, for the cross-check. Each partition looks up states in its blocks."""
 
     first_chunk = 64
 

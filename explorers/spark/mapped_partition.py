@@ -1,9 +1,9 @@
 """The states of one Spark partition, in files that every Python process of an executor maps into memory.
 
-Spark may give a task to any of an executor's Python processes, so a partition's state cannot live in one of them. A
-mapped partition is a folder with the partition's rows and hash tables, which the processes map and share. A mapped
-partition is a cache: if it is missing, outdated, or incomplete because a task died while writing, it is rebuilt from
-the levels in the store.
+Spark may run a task in any of an executor's Python processes, so a single process cannot hold a partition. A mapped
+partition is a folder with the partition's rows and hash tables, which the processes map and share. If a mapped
+partition is missing, outdated, or incomplete because a task died while writing, it is rebuilt from the levels in the
+store.
 """
 
 import json
@@ -28,7 +28,7 @@ STATE = "state.json"
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock a mapped partition, so that a second attempt at a task waits for the first one to end."""
+    """Lock a mapped partition, so that a second attempt at a task waits until the first attempt ends."""
     folder.mkdir(parents=True, exist_ok=True)
     held = lock_folder(folder)
     assert held is not None
@@ -37,8 +37,8 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 class MappedPartition:
-    """One partition's rows and tables with `OWNERS` shares, as arrays of shape (owners, capacity). Use it only inside
-    `locked`. `counts` is each owner's number of states.
+    """A partition's rows and tables, as arrays of shape (owners, capacity) with `OWNERS` shares. Use a mapped partition
+    only inside `locked`. `counts` is each owner's number of states.
     """
 
     def __init__(self, kernels: Kernels, layout: Layout, folder: Path) -> None:
@@ -47,7 +47,7 @@ class MappedPartition:
         self.dtype, self.words = layout.dtype, layout.words
         self.counts = np.zeros(self.owners, np.int64)
         self.level = 0
-        """The last level that is completely in the mapped partition, or 0."""
+        """The last level that is stored completely in the mapped partition, or 0."""
         self.rows: np.ndarray[Any, Any]
         self.tables: np.ndarray[Any, Any]
         self._history: dict[int, list[int]] = {}
@@ -95,7 +95,7 @@ class MappedPartition:
         self.mark(dirty=False)
 
     def put(self, rows: np.ndarray[Any, Any], shares: list[int]) -> None:
-        """Append states that are known to be new, sorted by owner. `shares` is the count for each owner."""
+        """Append states that are known to be new, sorted by owner. `shares` is the number of states for each owner."""
         self._reserve(max(count + share for count, share in zip(self.counts.tolist(), shares, strict=True)))
         begin = 0
         for owner, share in enumerate(shares):
@@ -108,8 +108,8 @@ class MappedPartition:
         self._rebuild(max(self.tables.shape[1], int(int(self.counts.max()) / FILL * GROWTH)))
 
     def insert(self, rows: np.ndarray[Any, Any], hashes: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
-        """Insert successors in order; return, for each owner, the positions of the new ones. `rows` has shape (n,),
-        `hashes` (n,) of uint64.
+        """Insert successors in order; return, for each owner, the positions of the new successors. `rows` has shape
+        (n,), `hashes` (n,) of uint64.
         """
         module, total = self.kernels.module, len(rows)
         words = rows.view(np.uint64).reshape(total, self.words)

@@ -1,8 +1,8 @@
-"""Spark sessions, the reason if one fails to start, tasks, and a shuffle of raw blocks.
+"""Spark sessions, reports of failed starts, tasks, and a shuffle of raw blocks.
 
-PySpark's own `partitionBy` would pickle every block, and could run a receiver on any executor. This shuffle passes
-blocks unchanged. The shuffle forms the union of the shuffled partitions and a cached RDD with the same partitioner and
-one small element per partition, because Spark runs each task of such a union where the cached partition is.
+PySpark's own `partitionBy` would pickle every block, and could run a receiver on any executor. The shuffle passes
+blocks unchanged. To keep receivers on their executors, it forms the union of the shuffled partitions and a cached RDD
+with the same partitioner: Spark runs each task of the union on the executor that has the cached partition.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Cluster:
     """A Spark cluster: its master, settings, and the number of partitions (0 means two per processor)."""
 
     master: str = ""
-    """If empty, the master that `spark-submit` sets, or `local[*]`."""
+    """Address of Spark's master; if empty, the master that `spark-submit` sets, or `local[*]`."""
     conf: tuple[tuple[str, str], ...] = ()
     partitions: int = 0
     handover: int = HANDOVER
@@ -123,7 +123,7 @@ def _started(conf: SparkConf, cluster: Cluster) -> SparkContext:
 
 def kept_aside() -> IO[str]:
     """Return an empty temporary file; raise UsageError if the disk is full. Java reports its start in a temporary file;
-    if it cannot write one, pyspark waits forever.
+    pyspark waits forever if Java cannot write the file.
     """
     try:
         made = tempfile.NamedTemporaryFile("w+", prefix="fencepost-spark-", suffix=".log")  # noqa: SIM115 (it stays)
@@ -203,11 +203,11 @@ Found = TypeVar("Found")
 def run_tasks(
     context: SparkContext, task: Callable[[Item], Found], items: Sequence[Item], done: Callable[[Item, Found], None]
 ) -> str:
-    """Run `task` on executors for each item, one per processor at a time; return why it ended early, or "".
+    """Run `task` on executors for each item, one per processor at a time; return why the run ended early, or "".
 
     `done` is called in the calling thread, in order of completion; if it raises an error, all tasks are cancelled. A
-    signal cancels running tasks and prevents new ones. If an executor is lost, Spark runs its items elsewhere. Raises
-    UsageError if a task fails.
+    signal cancels running tasks and prevents new ones. If an executor is lost, Spark runs the executor's items on
+    another one. Raises UsageError if a task fails.
     """
     why = ""
     waiting = list(reversed(items))
@@ -270,8 +270,8 @@ class Exchange:
         self._anchors.count()
 
     def run(self, send: Sender, receive: Receiver) -> list[bytes]:
-        """Let every partition send blocks and then receive its own. Return the results in partition order. `send` and
-        `receive` may run more than once for a partition, and must return the same result each time.
+        """Let every partition send blocks and then receive blocks. Return the results in partition order. `send` and
+        `receive` may run more than once for a partition, and must return the same result every time.
         """
         from pyspark import RDD
         from pyspark.serializers import NoOpSerializer

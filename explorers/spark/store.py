@@ -35,24 +35,24 @@ FORMAT = 2
 MANIFEST = "spark.json"
 MAGIC = b"FPB1"
 HEAD = struct.Struct("<4sII")
-"""Magic number, length of the JSON header, and CRC-32 of the rest."""
+"""Magic number, length of the JSON header, and CRC-32 of the remaining bytes."""
 NO_ANCESTOR = (1 << 64) - 1
 ANCESTOR = 8
 """Bytes per ancestor."""
 OURS = re.compile(rf"\d{{5,}}\.block|{LEFTOVER.pattern}")
-"""Names of the files in a level's folder. No other files are removed."""
+"""Names of the files in a level's folder that may be removed."""
 SOURCE_SHIFT = 32
 """An ancestor is encoded as partition << 32 | number, where the number is owner + number within the owner * OWNERS."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """New states of one partition and level: `rows` (n,) sorted by owner, and `ancestors` (n,) of uint64."""
+    """New states of a partition and a level, as `rows` (n,) sorted by owner, and `ancestors` (n,) of uint64."""
 
     level: int
     partition: int
     firsts: tuple[int, ...]
-    """For each owner, the number of its first state in the block."""
+    """For each owner, the number of the owner's first state in the block."""
     shares: tuple[int, ...]
     rows: np.ndarray[Any, Any]
     ancestors: np.ndarray[Any, Any]
@@ -86,7 +86,7 @@ State = list[int]
 class Manifest:
     partitions: int
     base: int
-    """The first level that has a block. The block contains the states of all levels up to this one."""
+    """The first level that has a block, which contains the states of all levels up to this level."""
     level: int
     levels: list[int]
     """Number of states of each level, starting with the first."""
@@ -134,7 +134,7 @@ class Store:
         self.system, self.path = folder_of(url)
 
     def write_block(self, block: Block) -> tuple[int, int]:
-        """Write a block completely or not at all; return its size and checksum."""
+        """Write a block completely or not at all; return the block's size and checksum."""
         named = {name: getattr(block, name) for name in ("level", "partition", "firsts", "shares")}
         head = json.dumps({**named, "itemsize": block.rows.dtype.itemsize}).encode()
         rows, ancestors = np.ascontiguousarray(block.rows).view(np.uint8), block.ancestors.view(np.uint8)
@@ -225,7 +225,7 @@ class Store:
         return bool(self.system.get_file_info(f"{self.path}/{name}").is_file)
 
     def remove(self, levels: Sequence[int]) -> None:
-        """Remove the blocks of levels that are not in the manifest, and their folders if these become empty."""
+        """Remove the blocks of levels that are not in the manifest, and folders that become empty."""
         from pyarrow.fs import FileSelector
 
         for level in levels:
@@ -271,7 +271,7 @@ def load_manifest(store: Store, native: Search) -> Manifest:
 
 
 def _head_of(text: bytes, size: int) -> Head:
-    """Return a block's header. Raise ValueError, KeyError or TypeError if the file is not a block of this size."""
+    """Return a block's header. Raise ValueError, KeyError or TypeError if the file is not a block of `size` bytes."""
     magic, length, checksum = HEAD.unpack_from(text)
     if magic != MAGIC or length > len(text) - HEAD.size:
         raise ValueError(magic)

@@ -1,6 +1,4 @@
-"""Summary of a sweep's walks, computed in Spark SQL: violations, coverage, reached states, and the boundary of safe
-settings.
-"""
+"""Summary of a sweep's walks, computed in Spark SQL: violations, coverage, reached states, and safe settings."""
 
 from __future__ import annotations
 
@@ -134,7 +132,7 @@ def summarise(spark: SparkSession, rows: DataFrame) -> Summary:
 
 @dataclass(frozen=True)
 class Point:
-    """A cell of the grid: the position of its value on each axis, and whether a walk violated a property there."""
+    """A cell of the grid: its position on each axis, and whether a walk violated a property in the cell."""
 
     places: tuple[int, ...]
     unsafe: bool
@@ -145,9 +143,7 @@ def below(one: Sequence[int], other: Sequence[int]) -> bool:
 
 
 def smallest_unsafe(points: Mapping[str, Point]) -> tuple[str, ...]:
-    """Return the minimal unsafe cells: those without another unsafe cell below them. Values compare by position on
-    their axis.
-    """
+    """Return the minimal unsafe cells, which have no other unsafe cell below them. Values compare by position."""
     unsafe = {name: point for name, point in points.items() if point.unsafe}
     return tuple(
         name

@@ -113,7 +113,7 @@ def _refuse_other(
         if earlier["question"].get(name) != value:
             raise UsageError(
                 f"the sweep in {folder} has {name} {earlier['question'].get(name)!r}, and {value!r} was requested: "
-                "request the same, or name another folder."
+                "request the same value, or name another folder."
             )
     for cell, model in earlier["models"].items():
         if models.get(cell, model) != model:
@@ -164,9 +164,7 @@ def _place(folder: str) -> str:
 
 
 def missing(spark: SparkSession, folder: str, wanted: list[Block]) -> list[Block]:
-    """Return the blocks that are not in the folder. If a block was saved with fewer walks, return a block with the
-    remaining ones.
-    """
+    """Return the missing blocks, which include the missing parts of blocks with too few saved walks."""
     from pyspark.sql import functions
 
     rows = rows_of(spark, folder)
@@ -203,8 +201,8 @@ def run(
     tell: Callable[[int, int, float], None] | None = None,
     kept: bool = True,
 ) -> Swept:
-    """Run the missing walks of all blocks, and save them after each round. If a job fails, the sweep ends, but earlier
-    walks are kept. `kept` means that the folder outlives the run.
+    """Run the missing walks of all blocks, and save the results after each round. If a job fails, the sweep ends, but
+    earlier walks are kept. `kept` means that the folder outlives the run.
     """
     wanted = blocks_of(sweep, walks)
     waiting = missing(spark, folder, wanted)
@@ -263,9 +261,10 @@ SCHEMA = (
 )
 """Schema of a sweep's rows.
 
-`cell` are the constants as JSON; `property` is the one with the shortest violation, and `length` counts its states, 0
-without one; `violations` has every violated property with its number of states; `fired` counts the steps of each
-action; `fingerprints` are hashes of states, one state of 16; `seconds` a share of its block's.
+`cell` contains the constants as JSON. `property` is the property with the shortest violation, and `length` counts the
+states of that violation, or is 0 without a violation. `violations` contains every violated property with the number of
+states of its trace. `fired` counts the steps of each action. `fingerprints` contains the hashes of about one state in
+16. `seconds` is the walk's share of the time of a block.
 """
 NEVER = 1 << 30
 ERROR = "error"

@@ -1,8 +1,8 @@
 """Tasks of a distributed search: expanding a level, and receiving successors.
 
-A task may run again, on another executor or on the same mapped partition. A task reads only blocks of the store, and
-processes successors in the order of their senders, so its result is always the same. An executor loads the machine by
-the protocol's name, or from the text of a user's file.
+A task may run several times, on several executors or on one mapped partition. A task reads only blocks of the store,
+and processes successors in the order of their senders, so that every run has the same result. An executor loads the
+machine by the protocol's name, or from the text of a user's file.
 """
 
 import gc
@@ -43,9 +43,7 @@ class Origin:
     files: Files
     values: tuple[tuple[str, int], ...]
     properties: tuple[str, ...]
-    """Names of the properties to judge; all if empty. A built-in protocol is always compiled with all of its
-    properties.
-    """
+    """Names of the properties to judge; all if empty. All properties of built-in protocols are always compiled."""
     normalize: bool
 
     def protocol(self) -> Protocol:
@@ -79,13 +77,12 @@ def _found(origin: Origin) -> Protocol:
 
 
 LARGEST = 48 << 20
-"""Size of a block that is sent, in bytes. A task buffers at most this much per receiver."""
+"""Maximum size in bytes of a block that is sent, which limits the buffers of a task for each receiver."""
 _STATES, _COUNTS = 1, 2
 _FRAME = struct.Struct("<BxxxIQ")
-"""Kind, sender, states."""
 _PARTITION_SHIFT = np.uint64(40)
 _PARTITION_MASK = np.uint64(0xFFFFF)
-"""Bits of the hash that determine a partition. Other bits determine the owner, the slot and the tag."""
+"""Bits of the hash that determine a partition, as opposed to the owner, the slot and the tag."""
 
 
 @dataclass(frozen=True)
@@ -99,23 +96,22 @@ class Work:
     base: int
     waiting: tuple[str, ...]
     counting: int = 0
-    """Bit mask of the bounds to count."""
     earlier: int = 0
-    """The last level that an earlier run wrote. Its rows are checked before compiled code reads them."""
+    """The last level that an earlier run wrote, whose rows are checked before compiled code reads them."""
 
 
 @dataclass(kw_only=True)
 class Share:
     found: dict[str, int] = field(default_factory=dict)
-    """For each decided property, the number of the first state that decided it, or from which the deciding step starts.
+    """For each decided property, the number of the first state that decides it, or from which the deciding step starts.
     """
     failed: bytes = b""
-    """The rows in which a check failed."""
+    """Rows of the states in which a check failed."""
     decided: tuple[str, ...] = ()
-    """Properties that were decided before the first of these rows."""
+    """Properties that were decided before the first failed state."""
     code: int = 0
     message: str = ""
-    """Why the share failed, if the user can correct it."""
+    """Reason for a failure that the user can correct."""
 
 
 @dataclass
@@ -132,15 +128,14 @@ class Received(Share):
     partition: int
     fresh: int = 0
     block: tuple[int, int] = (0, 0)
-    """Size and checksum of its block."""
     received: int = 0
     expanded: Expanded = field(default_factory=Expanded)
 
 
 Ask = tuple[list[tuple[int, int]], list[bytes]]
-"""A partition's states, each with the last level that may contain it and its number in that level; rows to look up."""
+"""A partition's states, each with its number and the last level that may contain it, and rows to look up."""
 Looked = tuple[list[tuple[bytes, int]], list[bool]]
-"""The row and the ancestor of each such state, and whether each row is stored."""
+"""Answer to an `Ask`: each state's row and ancestor, and whether each row is stored."""
 
 
 def targets(hashes: np.ndarray[Any, Any], partitions: int) -> np.ndarray[Any, Any]:
@@ -148,7 +143,7 @@ def targets(hashes: np.ndarray[Any, Any], partitions: int) -> np.ndarray[Any, An
 
 
 def send(work: Work, number: int) -> Iterator[tuple[int, bytes]]:
-    """Expand one partition's share of the level; yield blocks of successors, each with its receiver."""
+    """Expand a partition's share of the level; yield blocks of successors, each with its receiver."""
     kernels = work.origin.kernels()
     outbox = _Outbox(kernels, kernels.layout(work.origin.constants()), work.partitions, number)
     try:
@@ -236,7 +231,7 @@ def _decided_before(row: int, properties: tuple[Property, ...], found: np.ndarra
 
 
 def _least(one: int, other: int) -> int:
-    """Return the smaller of two state numbers. -1 stands for no state."""
+    """Return the smaller of two state numbers. -1 means no state."""
     return other if one < 0 else min(one, other)
 
 

@@ -1,11 +1,11 @@
 """Bags on the symbolic engine: messages in canonical order, which a loop visits from the last to the first.
 
 In a state, messages fill the first slots in ascending order, as on the plain semantics. A walk through a function does
-not move messages: removing one leaves a hole, and each added one gets a new slot at the end. Therefore a name always
-refers to the same message. After the walk, `settle` restores the order and the size.
+not move messages: removing a message leaves a hole, and an added message gets a new slot at the end. Therefore a name
+always refers to the same message. After a walk, `settle` restores the order and the size of bags.
 
-Messages that contain an unbounded array or set cannot be compared. Such messages may be in any order, and code that
-could depend on their order is rejected.
+Messages that contain an unbounded array or set cannot be compared, so code that could depend on the order of such
+messages is rejected.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from fencepost.explorers.symbolic.places import Arr, Bag, Cell, Endless, Rec, ag
 from fencepost.explorers.symbolic.terms import Flag, Mask
 
 Slots = list[tuple[Flag, Rec]]
-"""Messages, each with a flag that says whether it is present."""
+"""Messages, each with a flag that is true if the message is present."""
 
 
 def canonical(bag: Bag) -> Flag:
@@ -41,7 +41,7 @@ def not_after(one: Rec, other: Rec) -> Flag:
 
 
 def _leaves(place: Any) -> Iterator[Any]:
-    """Yield the keys by which messages are compared, in order. Sets are compared by their greatest members first."""
+    """Yield the keys by which messages are compared, in order. The greatest members of sets are compared first."""
     if isinstance(place, Rec):
         for part in place.parts.values():
             yield from _leaves(part)
@@ -64,7 +64,7 @@ def is_full(bag: Bag) -> Flag:
 
 
 def added(bag: Bag, where: Flag) -> Rec:
-    """Add a message with zero fields at the end of a bag and return it."""
+    """Add a message with zero fields at the end of a bag and return the message."""
     message: Rec = clone(bag.blank)
     bag.present.append(where)
     bag.removed.append(False)
@@ -73,8 +73,8 @@ def added(bag: Bag, where: Flag) -> Rec:
 
 
 def removed(bag: Bag, message: Refs, where: Flag) -> Flag:
-    """Remove this message if the bag contains it, otherwise the first equal one. Return the condition that there is
-    none. If the bag is sorted, equal messages are adjacent, so it does not matter which one is removed.
+    """Remove a message if the bag contains it, otherwise the first equal message. Return the condition that the bag
+    contains neither. In a sorted bag, equal messages are adjacent, so removing any of them has the same effect.
     """
     missing: Flag = True
     others = []
@@ -142,7 +142,7 @@ def settle(bag: Bag) -> Bag:
 
 
 def _closed(bag: Bag, slots: Slots, holes: list[Flag]) -> tuple[Slots, list[Flag]]:
-    """Return slots in which later messages moved up to fill the first hole, and the remaining holes."""
+    """Return slots in which later messages moved forward to fill the first hole, and the remaining holes."""
     found: Slots = []
     left: list[Flag] = []
     moves: Flag = False
@@ -156,7 +156,7 @@ def _closed(bag: Bag, slots: Slots, holes: list[Flag]) -> tuple[Slots, list[Flag
 
 
 def _inserted(bag: Bag, slots: Slots, on: Flag, message: Rec) -> Slots:
-    """Return ascending slots with one more message if `on` holds, placed after all messages that are not greater."""
+    """Return ascending slots to which a message is added if `on` holds, after all messages that are not greater."""
     found: Slots = []
     shifts: Flag = False
     earlier: tuple[Flag, Rec] = (False, bag.blank)

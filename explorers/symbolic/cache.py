@@ -56,7 +56,6 @@ def _kept(file: Path) -> Proof | None:
 
 
 _ASKED = "k", "depth", "everywhere", "explain", "havoc_loops"
-"""Other settings that a proof depends on."""
 
 
 def digest(

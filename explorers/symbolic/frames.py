@@ -1,5 +1,5 @@
 """A function call on a symbolic state, and the interface of `Walk` for the modules that process parts of a function. A
-reference is the set of places that a model's name may refer to, each under a condition. Loops bind some of them.
+reference is the set of places that a name may refer to, each under a condition.
 """
 
 from abc import ABC, abstractmethod
@@ -68,7 +68,7 @@ class Numbers(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
-    """A condition that must hold if another one does; otherwise the step raises DomainError."""
+    """A condition that must hold if another condition does; otherwise the step raises DomainError."""
 
     where: Flag
     holds: Flag
@@ -98,11 +98,12 @@ class Frame:
 
 
 class Walking(ABC):
-    """The interface of `Walk` for expressions, folds and loops: its guards, checks and variables.
+    """The interface of `Walk` for expressions, folds and loops.
 
-    `havoc_loops` determines how an unbounded loop is treated (see `loops`): `forgotten` names the functions with such a
-    loop, and `facts` are constraints on the variables for what the loop wrote. With None, unbounded loops are
-    forbidden, as in a property, which must be exact. `branches` counts the branches of which both sides were followed.
+    `havoc_loops` determines how unbounded loops are treated (see `loops`). `forgotten` names the functions with
+    unbounded loops, and `facts` contains constraints on the variables for the values that these loops wrote. None means
+    that unbounded loops are forbidden, as in properties, which must be exact. `branches` counts the branches of which
+    both sides were followed.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Induction: a conjunction of predicates holds initially, and every step preserves it.
+"""Induction: a conjunction of predicates holds initially, and every step preserves the conjunction.
 
 The state before a step is any state in which the conjunction holds, reachable or not. Therefore a step that breaks the
-conjunction need not be a violation. Such a step is a counterexample to induction, and shows what the conjunction lacks.
+conjunction is a counterexample to induction, but not necessarily a violation.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ class MoveAnswer:
     seconds: float = 0.0
     queries: int = 0
     forgotten: tuple[str, ...] = ()
-    """Functions whose unbounded loops were havocked. If there are any, a failed proof may show an impossible step."""
+    """Functions whose unbounded loops were havocked, because of which a failed proof may show an impossible step."""
     small: bool = False
 
 
@@ -84,9 +84,7 @@ def _answer(
 
 
 def _undecided(asking: Asking, goals: dict[str, Flag]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the goals that do not follow, and those that z3 leaves undecided. A single z3 model shows every goal
-    that fails in it.
-    """
+    """Return the goals that do not follow, and the goals that z3 leaves undecided. A model may refute several."""
     left = {name: goal for name, goal in goals.items() if goal is not True}
     broken: list[str] = []
     while left:

@@ -1,10 +1,10 @@
 """Folds, and loops that `unbounded=` makes unbounded, which a proof may havoc.
 
-After a havocked loop, everything that the loop may write has an arbitrary value of its domain. This over-approximates
+After a havocked loop, everything that the loop may write has an arbitrary value of its domain. Havoc over-approximates
 the loop, so proofs are sound, but a counterexample to induction need not be a step of the model. The written places are
-found by walking through the body repeatedly until no new one appears: each walk stands for an arbitrary iteration, from
-a state in which the places found so far have arbitrary values. Checks in that iteration apply to every iteration, so an
-error in the body becomes a cut of the proof.
+found by walking through the body until no new place appears. Each walk represents an arbitrary iteration, from a state
+in which the places found so far have arbitrary values. Checks in that iteration apply to every iteration, so the proof
+reports a possible error in the body.
 """
 
 from typing import Any, NamedTuple
@@ -42,7 +42,7 @@ def _set(place: Cell | Slot, content: Any) -> None:
 
 
 def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
-    """Havoc an unbounded loop: if it runs at all, everything that it may write has an arbitrary value afterwards.
+    """Havoc an unbounded loop: if the loop runs at all, everything that it may write has an arbitrary value afterwards.
     Raises ModelError inside an unbounded fold, where a single value for all iterations would be an under-approximation.
     """
     start, stop = source
@@ -55,7 +55,7 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
             "this loop is unbounded and inside an unbounded all() or any(), in which each number can leave other "
             "values behind"
         )
-        run.refuse(frame, node, f"{what} else", "leave the constant that bounds one of them bounded")
+        run.refuse(frame, node, f"{what} else", "leave the constant that bounds one of the loops bounded")
     run.forgotten[frame.made.name] = None
     places: dict[Any, Cell | Slot] = {}
     shapes: dict[int, Shape] = {}
@@ -83,7 +83,7 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
 
 
 def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Value, Value]) -> None:
-    """Walk through the body for an arbitrary iteration; raise ModelError for anything forbidden in such a loop."""
+    """Walk through the body for an arbitrary iteration; raise ModelError for what unbounded loops must not do."""
     start, stop = ends
     outer = frame.breaks, frame.continues, len(frame.results), run.messages
     item = Num(terms.integer(run.fresh_name()), terms.bounds(terms.number(start))[0], None)
@@ -94,7 +94,7 @@ def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Va
     frame.breaks, frame.continues = outer[:2]
     if (len(frame.results), run.messages) != outer[2:]:
         what = "this loop is unbounded, and it returns, or adds or removes messages"
-        run.refuse(frame, node, what, "leave its bound bounded")
+        run.refuse(frame, node, what, "leave the constant that bounds the loop bounded")
 
 
 def _lose(run: Walking, frame: Frame, where: Flag, places: dict[Any, Cell | Slot], shapes: dict[int, Shape]) -> None:
@@ -132,7 +132,7 @@ def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Sh
     values = (before, after)
     if any(isinstance(item, Refs | Members) for item in values):
         what = "this loop is unbounded, and it changes what a name refers to"
-        run.refuse(frame, node, what, "leave its bound bounded")
+        run.refuse(frame, node, what, "leave the constant that bounds the loop bounded")
     if all(map(terms.is_flag, values)):
         return None
     if any(isinstance(item, Mask) and item.sign is False for item in values) and all(
@@ -147,7 +147,7 @@ def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Sh
 
 
 def _wider(old: Shape, new: Shape, again: bool) -> Shape:  # noqa: FBT001
-    """Return a shape that covers both. A bound that has moved before is dropped, so that the iteration terminates."""
+    """Return a shape that covers both shapes. Bounds that moved before are dropped, so that the iteration ends."""
     if old == new or not again:
         return new
     if isinstance(old, tuple) and isinstance(new, tuple):
@@ -174,7 +174,7 @@ def held_by(item: Any) -> Any:
 
 
 def fold(run: Walking, frame: Frame, node: Fold) -> Value:
-    """Evaluate a fold. An element is evaluated only if the earlier ones do not decide the result. Over an unbounded
+    """Evaluate a fold. An element is evaluated only if earlier elements do not decide the result. Over an unbounded
     range, `all` becomes a universal and `any` an existential quantifier on a single variable.
     """
     live = frame.live
@@ -194,7 +194,7 @@ class _Fold:
         self.found: list[Any] = []
 
     def reached(self, where: Flag) -> Flag:
-        """Return the condition that an element is examined, because no earlier one decided the result."""
+        """Return the condition that no earlier element decided the result, so that an element is evaluated."""
         if self.is_sum:
             return terms.both(self.entry, where)
         return terms.both(self.entry, where, *(item if self.is_all else terms.negate(item) for item in self.found))
@@ -242,7 +242,7 @@ class _Fold:
         self.visit(clauses[1:], inner)
 
     def quantify(self, clauses: tuple[Clause, ...], where: Flag, source: Numbers) -> None:
-        """Visit an unbounded range with a variable that represents any of its numbers."""
+        """Visit an unbounded range with a variable that represents any number in the range."""
         run, outer, entry, before = self.run, self.found, self.entry, len(self.run.checks)
         variable, condition = run.any_of(source)
         self.entry, self.found = self.reached(where), []

@@ -13,14 +13,14 @@ from fencepost.model.language.domains import NONE, BitSet, Domain, InFlight, Ran
 from fencepost.model.language.records import Key, Nested, fields
 
 MOST_REFUSED = 100
-"""Maximum number of rejected combinations of constants before the search for others ends."""
+"""Maximum number of combinations of constants that the machine rejects before the search ends."""
 SIZES = (1, 2, 3, 5, 8)
-"""Numbers that are tried first, to find a small counterexample."""
+"""Sizes that are tried first, in order to find a small counterexample."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two plain states and the step between them, with the run's constants: a counterexample to induction."""
+    """A counterexample to induction: two plain states, the step between them, and the run's constants."""
 
     constants: dict[str, int]
     before: Key
@@ -28,15 +28,13 @@ class Pair:
     args: tuple[Any, ...]
     after: Key
     size: int
-    """Number of values in the state before the step that differ from their initial values."""
+    """Number of values that differ from their initial values in the state before the step."""
 
 
 def smallest_model(system: System, asking: Asking, before: places.Rec, happened: Happening) -> Any:
-    """Return a model of the assumptions with a small state near an initial one, or None if z3 finds no model.
-
-    In the model, the constants are in their ranges, and all values before the step, in its arguments and after it are
-    in the domains that these constants give, so that the plain semantics accepts them. Shrinking takes at most as long
-    as one question.
+    """Return a model of the assumptions with a small state near an initial state, or None if z3 finds no model. The
+    constants are in their ranges, and all values in the states and arguments are in the domains that these constants
+    determine, so that the plain semantics accepts them. Shrinking takes at most the time limit of one question.
     """
     solver = asking.solver
     solver.push()
@@ -75,8 +73,8 @@ def _make_small(system: System, asking: Asking, before: places.Rec) -> None:
 
 
 def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = True) -> Any:
-    """Return z3's answer with the constants in their ranges. If there is a model, the machine accepts the model's
-    constants. Rejected constants are excluded only if `inside` holds. After too many rejections, the answer is unknown.
+    """Return z3's answer with the constants in their ranges. The machine accepts the constants of any model. Constants
+    that the machine rejects are excluded only if `inside` holds. After too many rejections, the answer is unknown.
     """
     for _ in range(MOST_REFUSED):
         said = asking.ask(*flags, inside)
@@ -106,7 +104,7 @@ def _wishes(cell: Any, start: Any) -> Iterator[Flag]:
 
 
 def strict(system: System, place: places.Rec) -> Flag:
-    """Return the condition that the lifted constants are in their ranges, and every value is in its domain."""
+    """Return the condition that the lifted constants are in their ranges, and all values in their domains."""
     return terms.both(*strict_constants(system), *_strict(system, place, Nested(place.record)))
 
 
@@ -180,7 +178,7 @@ def plain_length(system: System, place: places.Endless) -> int:
 
 
 class OpenValueError(Exception):
-    """Error for a term whose value in z3's model still contains a quantifier, so that it is not a number."""
+    """Error for a term whose value in z3's model contains a quantifier and is therefore not a number."""
 
 
 OPEN = 1_000
@@ -188,7 +186,7 @@ OPEN = 1_000
 
 
 def value_under(model: Any) -> Callable[[Any], int]:
-    """Return a function from a term to its plain value in a model, which raises OpenValueError if z3 gives no value."""
+    """Return a function from terms to plain values in a model. It raises OpenValueError if z3 gives no value."""
 
     def value_of(term: Any) -> int:
         found = model.eval(term, model_completion=True)

@@ -16,11 +16,11 @@ from fencepost.model.language.errors import UsageError
 from fencepost.model.language.records import ArrayOf, FieldType, Nested, Record, Scalar, fields
 
 MOST_MEMBERS = 62
-"""Maximum number of members of a plain set, however large its constants are."""
+"""Maximum number of members of a plain set, for any constants."""
 
 
 class Kind(NamedTuple):
-    """The values of a cell: a flag, a set of `bits` members, or a number from `low` to `high` (None: unbounded).
+    """The values of a cell: a flag, a set of `bits` members, or a number from `low` to `high` (None if unbounded).
     `endless` marks a set without a greatest member.
     """
 
@@ -72,7 +72,7 @@ class Kind(NamedTuple):
         return terms.number(value)
 
     def narrow(self, value: Value) -> Value:
-        """Return a stored value limited to its domain. A value outside the domain ends the step with an error."""
+        """Return a stored value limited to a domain. A value outside the domain ends the step with an error."""
         if not isinstance(value, Num):
             return value
         low = self.low if value.lo is None or (self.low is not None and self.low > value.lo) else value.lo
@@ -127,9 +127,9 @@ class Arr:
 class Endless:
     """An array of unbounded length: for each field, a z3 array from index to value.
 
-    `terms` maps the field's path (empty for an array of scalars) to one term, or to one term for each member of a set.
-    `base` contains the terms at creation. `facts` contains the domain constraints of the elements that were read; these
-    suffice for the whole array.
+    `terms` maps the path of each field (empty for an array of scalars) to a term or, for a set, to one term per member.
+    `base` contains the terms at creation. `facts` contains domain constraints only for the elements that were read,
+    which suffices.
     """
 
     label: str
@@ -142,7 +142,7 @@ class Endless:
     facts: dict[Any, Flag]
 
     def note(self, path: str, index: Any) -> None:
-        """Record that the number at an index was read from the array's original content, so it is in its domain."""
+        """Record the read of an element of the array's original content, whose value is in its domain."""
         everywhere = z3.Int("any") if _is_quantified(index) else None
         first = z3.Select(self.base[path][0], index if everywhere is None else everywhere)
         fact = self.kinds[path].domain(Num(first, None, None))
@@ -160,7 +160,7 @@ class Endless:
 
 
 def _is_quantified(index: Any) -> bool:
-    """Return whether an index contains a quantified variable. Shared subterms are visited only once."""
+    """Return whether an index contains a quantified variable. Shared subterms are visited once."""
     seen, left = set(), [index]
     while left:
         item = left.pop()
@@ -236,7 +236,7 @@ def _leaves_of(kind: Kind, value: Value) -> Iterator[Any]:
 
 @dataclass
 class Bag:
-    """Messages in flight: slots in the order of the bag (see `bags`). A slot has a message if `present` is true."""
+    """Messages in flight, in slots in the order of the bag (see `bags`). A slot has a message if `present` is true."""
 
     label: str
     record: type[Record]
@@ -247,10 +247,10 @@ class Bag:
     """A message whose fields are all zero."""
     first: list[Rec]
     removed: list[Flag]
-    """For each slot, whether its message has been removed."""
+    """For each slot, whether the slot's message has been removed."""
     ordered: bool
     fact: Flag = True
-    """The condition that the bag is in canonical order, if it consists of variables."""
+    """The condition that a bag of variables is in canonical order."""
 
 
 # -- going through a state
@@ -303,7 +303,7 @@ def agree(one: Any, other: Any) -> Flag:
 
 
 class Lifting:
-    """Lifted constants. Each represents every value from its low bound up to `top`, if `top` is given."""
+    """Lifted constants. Each lifted constant represents every value from its low bound up to `top`, if given."""
 
     def __init__(self, constants: Constants, names: Mapping[str, int | None]) -> None:
         self.constants, self.names = constants, dict(names)
@@ -325,7 +325,7 @@ class Lifting:
             lifted = [inner for inner in name.names if inner in self.names] if isinstance(name, Extreme) else []
             if lifted:
                 raise UsageError(
-                    f"`unbounded=` names {lifted[0]!r}, of which the model takes {name}: leave {lifted[0]} bounded: "
+                    f"`unbounded=` names {lifted[0]!r}, but the model uses {name}: leave {lifted[0]} bounded, that is, "
                     f"write `{lifted[0]}=N`."
                 )
         return any(name in self.names for name in found.terms)
@@ -334,7 +334,7 @@ class Lifting:
         return None if self.is_lifted(value) else linear(value).value(self.constants.values)
 
     def top(self, value: Linear | int) -> int | None:
-        """Return a sum's greatest value, or None if it is unbounded; raise UsageError as `is_lifted` does."""
+        """Return a sum's greatest value, or None for an unbounded sum; raise UsageError as `is_lifted` does."""
         if not self.is_lifted(value):
             return self.bound(value)
         found = linear(value)
@@ -401,7 +401,7 @@ def _build(lifting: Lifting, field: FieldType, leaf: Callable[[str, Kind], Value
 
 
 def is_comparable(place: Any) -> bool:
-    """Return whether records with this content can be compared, because nothing in them is unbounded."""
+    """Return whether records of a class can be compared, because nothing in them is unbounded."""
     if isinstance(place, Rec | Arr):
         return all(map(is_comparable, place.parts.values() if isinstance(place, Rec) else place.items))
     return isinstance(place, Cell) and not isinstance(place.value, Members)

@@ -1,4 +1,4 @@
-"""Solvers for one move at a time, or several solvers in separate processes, because z3 is single-threaded."""
+"""Solvers for moves: a single one for all moves, or several in separate processes, because z3 is single-threaded."""
 
 import multiprocessing
 import signal
@@ -17,7 +17,7 @@ from fencepost.explorers.symbolic.terms import Flag, boolean
 from fencepost.explorers.verdict import Cause, Reason
 
 KEYBOARD = "interrupted from keyboard"
-"""z3's reason for giving no answer after a signal that z3 handled, so that Python did not receive it."""
+"""z3's reason for giving no answer after z3 handled an interrupt, which Python then did not receive."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Asking:
     queries: int = 0
     seconds: float = 0.0
     left: float | None = None
-    """Seconds left for several questions together, if they have a time limit."""
+    """Seconds left for several questions together; None without a time limit."""
 
     def add(self, *flags: Flag) -> None:
         self.solver.add(*map(boolean, flags))
@@ -42,7 +42,7 @@ class Asking:
             self.left = None
 
     def ask(self, *flags: Flag) -> Any:
-        """Return sat, unsat or unknown for the assumptions and these flags. Raise Stopped if Ctrl-C interrupted z3."""
+        """Return sat, unsat or unknown for the assumptions and flags. Raise Stopped if Ctrl-C interrupted z3."""
         if any(flag is False for flag in flags):
             return z3.unsat
         if self.left is not None and self.left <= 0:
@@ -61,7 +61,7 @@ class Asking:
 
 T = TypeVar("T")
 _ASK: dict[str, Callable[[int], Any]] = {}
-"""The question for forked processes, which inherit it. Unlike numbers and answers, z3 terms cannot be sent."""
+"""The question for forked processes, which inherit it because z3 terms cannot be sent between processes."""
 NO_MEMORY = Reason("memory ran out, or a z3 process was killed", Cause.MEMORY)
 
 
@@ -110,7 +110,7 @@ def over(
 
 
 def apart(ask: Callable[[Callable[[Any], None]], T], update: Callable[[Any], None]) -> T:
-    """Return the result of `ask(tell)`, computed in a separate process. Call `update` with its progress.
+    """Return the result of `ask(tell)`, computed in a separate process. Call `update` to report progress.
 
     If `update` raises an exception, the process is ended, because z3 does not always respond to a request to stop.
     Raises Stopped if memory runs out.
@@ -147,7 +147,7 @@ def _think(ask: Callable[[Callable[[Any], None]], Any], there: Connection) -> No
 
 
 def _deaf() -> None:
-    """Ignore Ctrl-C, which a terminal sends to all processes: the parent handles it."""
+    """Ignore Ctrl-C, which a terminal sends to all processes, because the parent process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -25,9 +25,9 @@ from fencepost.model.language.machine import Machine
 class Settings:
     """Settings of a proof.
 
-    `lifted` names the constants without a fixed value, each with its greatest value or None. If `k` is above 1, the
-    induction is over k steps. If `depth` is set, only that many steps from the initial states are examined. `timeout`
-    is the limit for one question to z3, in seconds.
+    `lifted` maps each constant without a fixed value to its greatest value or None. If `k` is above 1, the induction is
+    over k steps. If `depth` is set, only that many steps from the initial states are examined. `timeout` is the limit
+    for one question to z3, in seconds.
     """
 
     lifted: Mapping[str, int | None] = field(default_factory=dict)
@@ -61,7 +61,9 @@ class Proof:
     broken: tuple[MoveAnswer, ...] = ()
     """Steps that break a property, smallest counterexample first."""
     cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each action, the bounds that it may exceed from a state of the invariant. Such a step ends in an error."""
+    """For each action, the bounds that the action may exceed in a step from a state that satisfies the invariant.
+    Exceeding a bound is an error.
+    """
     forgotten: tuple[str, ...] = ()
     pair: Pair | None = None
     history: History | None = None
@@ -131,8 +133,8 @@ def _finding(item: Property, why: str = "", verdict: Verdict = Verdict.UNDETERMI
 
 
 def _inductive(system: System, settings: Settings, tell: Callable[[int, int], None] | None) -> Proof:
-    """Find the largest inductive subset of the predicates by dropping predicates until no step breaks the others. The
-    last round covers all constants and assumes only the remaining predicates.
+    """Find the largest inductive subset of the predicates, by dropping predicates that some step breaks. The last round
+    covers all constants and assumes only the remaining predicates.
     """
     properties = left = system.properties
     dropped: dict[str, Finding] = {}
@@ -204,7 +206,7 @@ def _require_a_start(system: System, settings: Settings) -> None:
 
 
 def _initial_failures(system: System, answers: list[MoveAnswer], settings: Settings) -> dict[str, Finding]:
-    """Return the properties that fail initially; they are violated only if they fail with the given constants."""
+    """Return the properties that fail initially. They are violated only if they fail with the given constants."""
     found: dict[str, Finding] = {}
     broken = {name for item in answers for name in item.broken}
     unknown = {name for item in answers for name in item.unknown}
@@ -223,8 +225,8 @@ def _initial_failures(system: System, answers: list[MoveAnswer], settings: Setti
 def _consecution(
     system: System, settings: Settings, tell: Callable[[int, int], None] | None, said: dict[int, MoveAnswer]
 ) -> None:
-    """Ask about every move: first with the given constants, where counterexamples are found fast, and then lifted.
-    Answers are added to `said`, by move number, as they arrive.
+    """Ask about every move, first with the given constants, for which counterexamples are found fast, and then with
+    lifted constants. Answers are added to `said`, by move number, as they arrive.
     """
     small = system.unlifted() if settings.lifted else system
 
@@ -298,11 +300,11 @@ def _ask_everywhere(system: System, settings: Settings, tell: Callable[[tuple[st
 
 
 def _runs(system: System, depth: int, timeout: float) -> Reached:
-    """Return the findings from runs of this many steps. Each run that z3 finds is replayed on the plain semantics.
+    """Return the findings from runs of `depth` steps. Each run that z3 finds is replayed on the plain semantics.
 
     Raises DomainError if a run ends with an error, in a step or in a property. If another run violates a property, both
-    are reported. Lifting constants also lifts bounds, so runs with the given constants come first, and their violations
-    count regardless of the lifted runs.
+    runs are reported. Lifted constants also lift bounds, so runs with the given constants are examined first, and their
+    violations are reported in any case.
     """
     first = Reached(-1)
     if system.lifting.names:
@@ -317,9 +319,7 @@ def _runs(system: System, depth: int, timeout: float) -> Reached:
 
 
 def _replayed(system: System, reached: Reached, known: tuple[PropertyFailure, ...]) -> Reached:
-    """Return the result with each run replayed. Raises DomainError if a run ends with an error and no run violates a
-    property.
-    """
+    """Return the result with each run replayed. Raises DomainError if a run ends with an error and no run violates."""
     sure, errors = [], []
     for item in (*reached.failures, reached.error):
         history = item.history if isinstance(item, PropertyFailure) else item
@@ -354,7 +354,7 @@ def _with_constants(system: System, history: History | None, error: DomainError)
 
 
 def said_of(error: DomainError) -> str:
-    """Return the reason why a property is undetermined if the model raises an error."""
+    """Return why a property is undetermined, given the model's error."""
     return f"raises an error after {_steps(len(error.steps))}: {str(error).splitlines()[0].rstrip('.')}"
 
 
@@ -402,7 +402,7 @@ def _over_steps(system: System, settings: Settings) -> Proof:
         if then.why_stopped or inductive & set(then.unknown) or item.name in then.unknown:
             return _finding(item, then.why_stopped or "z3 cannot decide it within the time limit")
         if failing:
-            return _finding(item, f"it was proved only together with {failing}")
+            return _finding(item, f"the property was proved only together with {failing}")
         return _finding(item, verdict=Verdict.PROVED)
 
     small = system.unlifted()

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def replay(machine: Machine, history: History, properties: tuple[Property, ...]) -> Path:
-    """Return the path of a run that violates a property. If the run ends with an error instead, raises that
-    DomainError, with the states and steps before it. Raises MismatchError if the run does not show its finding.
+    """Return the path of a run that violates a property. If the run ends with an error instead, raises its DomainError,
+    with the states and steps before the error. Raises MismatchError if the run does not show the finding.
     """
     plain = Interpreter(machine, machine.set_constants(history.constants))
     for name, args in history.steps:
@@ -61,7 +61,7 @@ def replay(machine: Machine, history: History, properties: tuple[Property, ...])
 
 
 def require_tried_arguments(plain: Interpreter, step: Step) -> None:
-    """Raise MismatchError if the plain semantics never tries these arguments of a step. Messages are not checked."""
+    """Raise MismatchError if the plain semantics never tries a step's arguments. Messages are not checked."""
     for (name, domain), value in zip(step.action.params, step.args, strict=True):
         if not isinstance(domain, InFlight) and value not in values_of(plain.schema, domain):
             raise MismatchError(

@@ -1,4 +1,4 @@
-"""A machine on the symbolic engine: its initial states, its steps and its properties as terms."""
+"""A machine on the symbolic engine, with initial states, steps and properties as terms."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,14 +23,14 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Schema
 
 MOST_MOVES = 100_000
-"""Maximum number of combinations of an action's parameters. Each combination is a separate walk."""
+"""Maximum number of combinations of an action's parameters, because each combination is a separate walk."""
 NORMALIZE = "normalize"
-"""Name of the step that only normalizes a state. Every step of the machine is an action followed by this step."""
+"""Name of the step that only normalizes a state, and that follows every action of the machine."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """An action with its arguments: numbers, the slot of a message, or None for a parameter that remains a variable."""
+    """An action with its arguments: numbers, the slot of a message, or None for a parameter that is a variable."""
 
     action: Action | None
     args: tuple[int | None, ...]
@@ -54,19 +54,19 @@ class Move:
 
 @dataclass(frozen=True)
 class Happening:
-    """A move from a state: when it is enabled, its guards, its successor, and the checks that it makes."""
+    """A move from a state, with the condition that it is enabled, its guards, its successor, and its checks."""
 
     move: Move
     args: tuple[Value, ...]
     present: Flag
-    """The condition that the message is in flight and the variables are in their domains."""
+    """The condition that the message is in flight, and that the variables are in their domains."""
     guards: tuple[Flag, ...]
     after: Rec
     checks: tuple[Check, ...]
     branches: int
     messages: tuple[Rec, ...] = ()
     raw: Rec | None = None
-    """If `after` is normalized, the state before `normalize`. Step properties are judged on that state."""
+    """If `after` is normalized, the state before `normalize`. Step properties are judged on `raw`."""
     forgotten: tuple[str, ...] = ()
     """Functions whose unbounded loops were havocked."""
 
@@ -80,7 +80,7 @@ class Happening:
 
     @property
     def cut(self) -> Flag:
-        """Return the condition that a value leaves its bounds in a guard or a later check; in a plain run, an error."""
+        """Return the condition that a value leaves its bounds in a guard or a later check, an error in a plain run."""
         return both(self.present, negate(self.passes))
 
     @property
@@ -89,8 +89,8 @@ class Happening:
 
 
 class System:
-    """A machine with given constants. A lifted constant has any value from its low bound on. With `havoc_loops`,
-    everything that a step writes in an unbounded loop has an arbitrary value (see `loops`).
+    """A machine with given constants. A lifted constant may have any value that is not below its low bound. With
+    `havoc_loops`, everything that a step writes in an unbounded loop has an arbitrary value (see `loops`).
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class System:
             yield Move(item, args)
 
     def _choices(self, domain: Domain | InFlight) -> Sequence[int | None]:
-        """Return a parameter's values, one per move. A range remains a variable."""
+        """Return the values of a parameter, one per move, or a variable for a range."""
         if isinstance(domain, InFlight):
             bag = zero(self.lifting, self.machine.state).parts[domain.bag]
             return range(len(bag.slots))
@@ -158,14 +158,14 @@ class System:
         return made
 
     def require_known(self) -> None:
-        """Walk through every step once. Raise ModelError, before z3 is used, for anything that the engine cannot
-        handle.
+        """Walk through every step once. Raise ModelError, before z3 is used, for anything that the engine does not
+        support.
         """
         for move in self.moves:
             self.happening(self.state("s."), move)
 
     def kept(self) -> tuple[Rec, Flag]:
-        """Return a state of variables and the condition that every state property holds in it. Both are cached."""
+        """Return a state of variables, and the condition that every state property holds in it. Both are cached."""
         if self._before is None:
             before = self.state("s.")
             held = both(*(self.holds(item, before) for item in self.properties if item.kind is PropertyKind.ALWAYS))
@@ -273,7 +273,9 @@ class System:
         return both(found, *(item.passes for item in run.checks))
 
     def refusals(self, happened: Happening) -> list[Flag]:
-        """Return for every guard the condition that it is the first to refuse, before any value leaves its bounds."""
+        """Return, for every guard, the condition that this guard is the first to refuse, before any value leaves its
+        bounds.
+        """
         found = []
         before = both(happened.present, happened.passes)
         for item in happened.guards:

@@ -1,7 +1,7 @@
-"""Automatic discovery of lemmas: candidates derived from the schema alone, of which the inductive ones are kept.
+"""Automatic discovery of lemmas: candidates are derived from the schema alone, and the inductive candidates are kept.
 
-A candidate compares numbers of the same sort in a state. Every candidate is one line of the modelling language, so
-every engine can judge it and people can read it.
+A candidate compares two numbers of a state that have the same meaning. Every candidate is one line of the modelling
+language, which every engine can judge and people can read.
 """
 
 import hashlib
@@ -29,12 +29,12 @@ class Field(NamedTuple):
     domain: Any
 
     def compares_with(self, other: "Field") -> bool:
-        """Return whether the same constant bounds both fields, so that they count the same sort of thing."""
+        """Return whether the same constant bounds both fields, so that both fields count the same thing."""
         return bool(linear(self.domain.high).terms.keys() & linear(other.domain.high).terms.keys())
 
 
 class Table(NamedTuple):
-    """The state, or an array of records in it (`by_index`: one record for each member of a numbered set)."""
+    """The state, or an array of records in the state (`by_index`: one record per member of a numbered set)."""
 
     name: str
     by_index: bool
@@ -54,7 +54,7 @@ class Table(NamedTuple):
 
 
 def scalars(record: type[Record], prefix: str = "") -> list[Field]:
-    """Return the scalar fields of a record and of its nested records, except ghost variables and budgets."""
+    """Return the scalar fields of a record and its nested records, except ghost variables and budgets."""
     found = []
     for name, kind in fields(record):
         if name.startswith(("ghost_", "budget")):
@@ -82,7 +82,7 @@ def tables(record: type[Record]) -> list[Table]:
 
 
 def _is_sealed(kind: Nested) -> bool:
-    """Return whether models cannot name the content: of channels, and of rows in an array of arrays."""
+    """Return whether a record is a channel or a row of a nested array, whose fields models cannot name."""
     return issubclass(kind.record, Channel | Row)
 
 
@@ -145,7 +145,7 @@ def _of_pairs(table: Table) -> Iterator[str]:
 
 
 def _looked_up(table: Table, others: list[Table], own: Table) -> Iterator[str]:
-    """Yield candidates that compare an owner's fields with those of the table's element that it refers to."""
+    """Yield candidates that compare an owner's fields with those of the table element to which the owner refers."""
     name = f"s.{table.name}"
     for kept in table.fields:
         for other in (item for item in others if kept.path in {entry.path for entry in item.fields}):
@@ -219,8 +219,8 @@ def strengthen(
     seconds: float,
     tell: Callable[[int, int], None] | None = None,
 ) -> tuple[Proof, tuple[Property, ...]]:
-    """Prove properties together with candidates. Return the proof and the lemmas that it needs. Unneeded lemmas are
-    dropped one by one, for at most `seconds`. Ctrl-C ends the search and returns the results so far.
+    """Prove properties together with candidates. Return the proof and the lemmas that the proof needs. Unnecessary
+    lemmas are dropped one by one, for at most `seconds`. Ctrl-C ends the search and returns the results so far.
     """
     quick = replace(settings, explain=False)
     made = prove(machine, constants, (*properties, *candidates), quick, tell)

@@ -1,7 +1,7 @@
 """Values of the symbolic engine: whole numbers, flags and sets, each a plain Python value or a z3 term.
 
-A number is an `int` or a `Num` (a term with its known bounds). A flag is a `bool` or a Boolean term. A set is a `Mask`
-(one flag per member) or `Members` (of any size). Every function folds constants, so a value stays plain until something
+A number is an `int` or a `Num` (a term with known bounds). A flag is a `bool` or a Boolean term. A set is a `Mask` (one
+flag per member) or `Members` (of any size). Every function folds constants, so a value stays plain until something
 symbolic is involved.
 """
 
@@ -32,7 +32,7 @@ class Num:
 
 @dataclass(frozen=True, eq=False)
 class Mask:
-    """A number as its bits, lowest first. All further bits equal `sign`, as in two's complement."""
+    """A number as bits, lowest first. All further bits equal `sign`, as in two's complement."""
 
     bits: tuple[Flag, ...]
     sign: Flag = False
@@ -43,7 +43,7 @@ class Mask:
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """A set without a greatest member: a function that says for each number from 0 on whether it is a member."""
+    """A set without a greatest member, as a function that returns whether a number from 0 on is a member."""
 
     term: Any
 
@@ -72,7 +72,7 @@ def _sum(one: Any, other: Any) -> Any:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Return whether two terms are identical. This is cheap, because z3 stores equal terms only once."""
+    """Return whether two terms are identical, which is cheap because z3 stores equal terms only once."""
     return bool(one.ast.value == other.ast.value)
 
 
@@ -177,7 +177,7 @@ def number(value: Value) -> int | Num:
 
 
 def mask(value: Value) -> Mask:
-    """Return a value as its bits. A number must be bounded."""
+    """Return a value as bits. A number must be bounded."""
     if isinstance(value, Mask):
         return value
     if is_flag(value):
@@ -210,7 +210,7 @@ def _as_flag(value: Value) -> Flag | None:
 
 
 def _bits_of(one: Value, other: Value) -> tuple[Mask, Mask, list[tuple[Flag, Flag]]] | None:
-    """Return the paired bits of two sets, or of a set and a plain number; None for other operands."""
+    """Return the paired bits of two sets, or of a set and a plain number; None for any other operands."""
     if not (isinstance(one, Mask) and isinstance(other, Mask | int)) and not (
         isinstance(other, Mask) and isinstance(one, int)
     ):
@@ -350,7 +350,7 @@ def _plain(value: Mask) -> Value:
 FAR = 1 << 13
 """Maximum number of bits of a shift. `expressions.py` rejects longer left shifts, and no number has more bits."""
 HUGE = 1 << 60
-"""More bits than any computer has. A left shift by this many bits is an error."""
+"""More bits than any computer has. A left shift by HUGE bits is an error."""
 
 
 def shift_left(value: Value, count: Value) -> Value:

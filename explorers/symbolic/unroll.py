@@ -1,7 +1,7 @@
 """Several consecutive steps: bounded model checking from the initial states, and induction over k steps.
 
-A step is an action followed by `normalize`, as under the plain semantics. Each state has its own variables, which equal
-the result of the chosen move from the previous state.
+A step is an action followed by `normalize`, as under the plain semantics. The variables of each state equal the result
+of the chosen move from the previous state.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,9 +33,7 @@ class History:
 
 @dataclass(frozen=True)
 class PropertyFailure:
-    """A property that can fail after `depth` steps. If there is no history, it fails only for constants outside their
-    ranges.
-    """
+    """A property that can fail after `depth` steps. If `history` is None, it fails only for constants out of range."""
 
     name: str
     depth: int
@@ -46,10 +44,10 @@ class PropertyFailure:
 class Reached:
     """The result of a question about several steps.
 
-    All runs of `depth` steps were examined. `failures` maps each property that fails to the smallest number of steps,
-    `unknown` maps each property to the number of steps after which z3 gave up. `cuts` names values that may leave their
-    bounds; `error` is a run in whose last step one does. `broken` contains the properties that an induction does not
-    preserve.
+    The search examined all runs of `depth` steps. `failures` maps each property that fails to the smallest number of
+    steps, `unknown` maps each property to the number of steps after which z3 gave up. `cuts` names values that may
+    leave their bounds, and `error` is a run in whose last step a value leaves its bounds. `broken` contains the
+    properties that an induction does not preserve.
     """
 
     depth: int
@@ -60,7 +58,7 @@ class Reached:
     why_stopped: str = ""
     error: History | None = None
     error_text: str = ""
-    """The model's error and the number of steps to it, if the run also violates a property."""
+    """The model's error, and the number of steps to the error, if the run also violates a property."""
     queries: int = 0
     seconds: float = 0.0
 
@@ -71,7 +69,6 @@ class Reached:
 
 
 _FIRST = z3.Int("choice0")
-"""The initial action with which a chain starts, if any."""
 
 
 @dataclass
@@ -79,7 +76,7 @@ class Chain:
     """Consecutive states, the steps between them, and a solver with constraints for both.
 
     If the flag `inside` is assumed, constants are in their ranges, and states and arguments are in the domains that
-    these constants give, as under the plain semantics.
+    these constants determine, as under the plain semantics.
     """
 
     system: System
@@ -92,9 +89,7 @@ class Chain:
     walked: dict[int, list[Happening]] = field(default_factory=dict)
 
     def begin(self, *, initially: bool) -> History | None:
-        """Add the first state, which is initial or arbitrary. Return an initial state that raises an error, if one
-        exists.
-        """
+        """Add the first state, which is initial or arbitrary. Return an initial state that raises an error, if any."""
         if self.system.lifting.names:
             self.inside = z3.Bool("inside")
         state = self.system.state("s0.")
@@ -190,7 +185,7 @@ class Chain:
         return History(constants, first, key_under(self.states[0], value_of, number_of), tuple(steps))
 
     def cuts(self, error: bool = True) -> tuple[list[str], History | None]:  # noqa: FBT001, FBT002
-        """Return how a step from the last state may leave the bounds, and such a run on the plain semantics, if any."""
+        """Return how a step from the last state may leave the bounds, and a plain run that does so, if any."""
         found: list[str] = []
         for happened in self.ways():
             if happened.cut is False:

@@ -36,8 +36,8 @@ class Walk(Walking):
     # -- folds over a range without a bound
 
     def any_of(self, source: Numbers) -> tuple[Num, Flag]:
-        """Return a variable for the numbers of a range, and the condition that it is one of them. The variable has no
-        bounds: with bounds, the condition would be folded away, but a quantifier needs it.
+        """Return a variable for the numbers of a range, and the condition that the variable is in the range. The
+        variable has no bounds, because constant folding would remove the condition, which a quantifier needs.
         """
         self.variables += 1
         term = terms.integer(f"any.{self.variables}")
@@ -46,10 +46,9 @@ class Walk(Walking):
         return Num(term, source.low, None if source.high is None else source.high - 1), inside
 
     def check_up_to(self, frame: Frame, node: nodes.Node, before: int, fold: Quantified) -> None:
-        """Limit the checks of a fold's body to the numbers up to the first one that decides, where the fold ends.
-
-        In a property, a number counts if no earlier one decides. In a step, the first number that decides gets a name,
-        which makes z3's task easier.
+        """Limit the checks of a fold's body to the numbers up to the first number that decides, where the fold ends. In
+        a property, the checks for a number count if no earlier number decides. In a step, the first number that decides
+        gets a name, which simplifies the terms for z3.
         """
         made = [item for item in self.checks[before:] if item.passes is not True]
         del self.checks[before:]
@@ -198,7 +197,7 @@ class Walk(Walking):
         low, high = source.low, source.high
         if low is None or high is None:
             havoc = ", or add `havoc_loops=True`: what it writes is then arbitrary"
-            instead = f"leave the constant that bounds it bounded{havoc if self.havoc_loops is False else ''}"
+            instead = f"leave the constant that bounds the loop bounded{havoc if self.havoc_loops is False else ''}"
             what = "this loop is unbounded: it runs to a number that `unbounded=` made unbounded"
             self.refuse(frame, node, what, instead)
         if high - low > MOST_ROUNDS:
@@ -264,7 +263,7 @@ class Walk(Walking):
             self.hold(frame, node.slot.number, made)
 
     def remove(self, frame: Frame, node: nodes.Remove) -> None:
-        """Remove this message if the bag contains it, otherwise the first equal one."""
+        """Remove a message if the bag contains it, otherwise the first equal message."""
         bag: Bag = self.value(frame, node.bag).first
         message: Refs = self.value(frame, node.message)
         self.messages += 1

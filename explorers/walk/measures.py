@@ -10,7 +10,7 @@ from fencepost.model.language.records import ArrayOf, Nested, Record, Scalar, fi
 
 
 def faults_used(machine: Machine, states: np.ndarray[Any, Any], initial: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return, for each state in memory, the sum of all budgets spent since its initial state; int64. `initial` contains
+    """Return, for each state in memory, the sum of all budgets spent since the initial state; int64. `initial` contains
     each state's initial state.
     """
     spent = np.zeros(len(states), np.int64)
@@ -31,7 +31,7 @@ def logs(state: type[Record]) -> Iterator[str]:
 
 
 def deepest_log(machine: Machine, states: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return, for each state in memory, the number of records in the longest log; int64, 0 if there are no logs."""
+    """Return, for each state in memory, the number of records in the longest log; int64, 0 for a state without logs."""
     longest = np.zeros(len(states), np.int64)
     for name in logs(machine.state):
         longest = np.maximum(longest, states[name]["end"].max(axis=1, initial=0))
@@ -51,7 +51,7 @@ def divergence(machine: Machine, states: np.ndarray[Any, Any]) -> np.ndarray[Any
 
 
 def estimate(sketch: np.ndarray[Any, Any]) -> int:
-    """Return an estimate of how many distinct hashes were added to a HyperLogLog sketch with these registers."""
+    """Return the estimated number of distinct hashes in a HyperLogLog sketch with these registers."""
     count = len(sketch)
     raw = 0.7213 / (1 + 1.079 / count) * count**2 / float(np.sum(np.exp2(-sketch.astype(np.float64))))
     empty = int((sketch == 0).sum())

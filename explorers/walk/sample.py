@@ -47,7 +47,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Sampled:
-    """A property's result in walks: how many walks decided it, and the first of these with the fewest steps."""
+    """A property's result: how many walks decided it, and the first of these walks with the fewest steps."""
 
     result: PropertyResult
     walks: int = 0
@@ -147,7 +147,7 @@ class _Sampling(Stoppable):
         self.seen = [0, 0]
 
     def run(self) -> Sample:
-        """Run batches of walks in the order of their numbers, and add up the completed ones."""
+        """Run batches of walks in the order of their numbers, and add up the results of completed batches."""
         self.began = time.perf_counter()
         workers = self.plan.workers or processors()
         batches = iter(range(0, self.plan.walks, self.batch))

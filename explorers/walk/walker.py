@@ -1,4 +1,4 @@
-"""Walks of one machine in compiled code: random walks, each identified by a seed and a number, and scheduled ones."""
+"""Walks of a machine in compiled code: scheduled walks, and random walks identified by a seed and a number."""
 
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from fencepost.model.language.records import Key
 REGISTERS = 4096
 """Number of registers in the sketch that counts distinct states. The error is 1.04 / sqrt(4096) = 1.6 %."""
 KEPT = 16
-"""If hashes are requested, the hash of one in this many distinct states is kept. A power of two."""
+"""Kept fraction of hashes, if hashes are requested: one in this many distinct states. A power of two."""
 MOST_STEPS = 1_000_000
 """Maximum number of steps of one walk, because a recorded walk is kept in memory."""
 
@@ -33,7 +33,7 @@ NO_SCHEDULE: np.ndarray[Any, Any] = np.zeros((0, 0), np.uint64)
 
 
 class End(IntEnum):
-    """Reason why a walk ended, with the same numbers as in kernel.py."""
+    """Reason why a walk ended, with the numbers that kernel.py uses."""
 
     DEPTH = 0
     STUCK = 1
@@ -46,10 +46,10 @@ class Walks:
 
     `begins` (int64) is the number of the walk's initial state, `steps` (int32) the number of steps, `ends` (uint8) an
     `End`. `decided` (int32, one column per property) is the number of steps after which a property was violated or a
-    witness reached, or -1. For a property over steps, this number includes the deciding step. `fired` (int32, one
-    column per action) counts the steps of each action. `finals` contains the last states as rows. `sketch` (uint8) is
-    shared by all walks: the registers of a HyperLogLog sketch of the reached states. To merge two sketches, take the
-    maximum of each register.
+    witness reached, or -1. For a property over steps, the number includes the deciding step. `fired` (int32, one column
+    per action) counts the steps of each action. `finals` contains the last states as rows. `sketch` (uint8) is shared
+    by all walks: the registers of a HyperLogLog sketch of the reached states. To merge two sketches, take the maximum
+    of each register.
     """
 
     first: int
@@ -61,20 +61,21 @@ class Walks:
     finals: np.ndarray[Any, Any]
     sketch: np.ndarray[Any, Any]
     kept: np.ndarray[Any, Any]
-    """If requested: for each walk, those hashes (uint64) of its states that are multiples of KEPT, padded with zeros.
-    """
+    """If requested, the hashes (uint64) of each walk's states that are multiples of KEPT, padded with zeros."""
     code: int = 0
-    """Code of the failed check that ended the last of these walks, or 0. See `Walker.error`."""
+    """Code of the failed check that ended the last of the walks, or 0. See `Walker.error`."""
 
     def upto(self, count: int, code: int) -> "Walks":
-        """Return the first `count` of these walks, with the sketch of all walks and the error code that ended them."""
+        """Return the first `count` walks, with the sketch of all walks and the code of the error that ended the last
+        one.
+        """
         whole = ("first", "sketch", "code")
         parts = {item.name: getattr(self, item.name)[:count] for item in fields(self) if item.name not in whole}
         return replace(self, **parts, code=code)
 
 
 class Walker:
-    """A compiled machine with its properties. Any number of threads may use it at the same time."""
+    """A compiled machine with its properties, which any number of threads may use concurrently."""
 
     def __init__(
         self,
@@ -99,9 +100,8 @@ class Walker:
         places = {item.name: (False, place) for place, item in enumerate(self._of_states)}
         places |= {item.name: (True, place) for place, item in enumerate(self._of_steps)}
         self._columns = [places[item.name] for item in properties]
-        """Where the kernel decides each property: whether it is about steps, and its index among those."""
+        """For each property, whether it is about steps, and its index in the kernel among properties of that kind."""
         self._kernel = partial(walk_kernel(), self.module.expand, self.module.judge)
-        """kernel.py describes the other arguments."""
 
     def walk(
         self,
@@ -116,9 +116,9 @@ class Walker:
     ) -> Walks:
         """Run the random walks first..last-1 with `depth` steps each.
 
-        Raises the DomainError that ends a walk; if `broken`, returns the walks before and including the one with the
-        error instead. Every enabled step is equally likely. With `weights` (one per action), an action is drawn by
-        weight, and then one of its enabled steps is drawn. The same seed and number always produce the same walk.
+        Raises the DomainError that ends a walk; if `broken`, instead returns the walks up to and including the walk
+        with the error. Every enabled step is equally likely. With `weights` (one per action), an action is drawn by
+        weight, and then one of the action's enabled steps. The same seed and number always produce the same walk.
         """
         made = self._run(first, last, seed, depth, weights, NO_SCHEDULE, stop=False, keep=keep)[0]
         return made if broken else self._whole(made)
@@ -126,8 +126,8 @@ class Walker:
     def follow(self, schedules: np.ndarray[Any, Any]) -> Walks:
         """Run walks along schedules. Each schedule is a row of unsigned numbers.
 
-        The first number of a row selects the initial state. After that, 0 takes no step, and n > 0 takes the enabled
-        step with index (n - 1) modulo the number of enabled steps. A walk ends when it violates a property.
+        The first number of a row selects the initial state. Each later number n > 0 takes the enabled step with index
+        (n - 1) modulo the number of enabled steps, and 0 takes no step. A walk ends when it violates a property.
         """
         return self._whole(
             self._run(0, len(schedules), 0, schedules.shape[1], (), schedules.astype(np.uint64), stop=True)[0]
@@ -138,7 +138,7 @@ class Walker:
         return self._states(*made, steps)
 
     def way_along(self, schedule: Sequence[int] | np.ndarray[Any, Any], *, steps: int = MOST_STEPS) -> list[Key]:
-        """Return the states along a schedule, for at most its first `steps` steps."""
+        """Return the states along a schedule, for at most the first `steps` steps."""
         row = np.asarray(schedule, np.uint64).reshape(1, -1)
         return self._states(*self._run(0, 1, 0, min(steps, row.shape[1]), (), row, stop=False, recorded=True), steps)
 
@@ -221,7 +221,7 @@ class Walker:
         return walks
 
     def faults(self, made: Walks) -> np.ndarray[Any, Any]:
-        """Return for each walk the sum of all budgets that it spent; int64."""
+        """Return, for each walk, the sum of all budgets that the walk spent; int64."""
         return faults_used(self.machine, self.states(made.finals), self.states(self.initial[made.begins]))
 
     def states(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -33,33 +33,33 @@ def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None: 
 
 
 def fits(condition: bool, /, *, bound: Constant[int]) -> bool:  # noqa: FBT001 (as above)
-    """Return whether a condition holds. If not, the effect omits something because a constant leaves no room for it."""
+    """Return whether a condition holds. Otherwise, the effect omits a part for which a constant leaves no room."""
     if not condition:
         DROPPED.add(bound.name)
     return bool(condition)
 
 
 _DRAWN: list[list[Any]] = []
-"""Values that the current actions will choose; those of the innermost action come last."""
+"""Values that the current actions will choose. The values of the innermost action come last."""
 
 
 def choose(domain: Any, /) -> int:
-    """Choose a value inside an action, on a separate line: the engine tries each value of the domain.
+    """Choose a value inside an action, in a separate statement. The engine tries each value of the domain.
 
     `leader = choose(Broker)` must be at the top level of an action.
     """
     del domain  # it is read from the text
     if not _DRAWN or not _DRAWN[-1]:
-        raise ModelError("choose() is called outside an action: write `name = choose(Domain)` at the top of one.")
+        raise ModelError("choose() is called outside an action: write `name = choose(Domain)` at the top of an action.")
     return int(_DRAWN[-1].pop(0))
 
 
 @dataclass(frozen=True)
 class Action:
-    """One step of the protocol: who does what, and why.
+    """An action of the protocol, with a name and a domain for each parameter.
 
-    `params` are (name, domain) in order; every combination of values is tried in every state. The last `drawn` of them
-    are not passed as arguments: the function draws them with `choose`.
+    `params` contains (name, domain) in order. Every combination of values is tried in every state. The last `drawn`
+    parameters are not passed as arguments: the function draws their values with `choose`.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Action:
         return summary_of(self.function)
 
     def __call__(self, *args: Any) -> None:
-        """Run the action on a plain state: `args` are the state, the constants, and a value for each of `params`."""
+        """Run the action on a plain state. `args` are the state, the constants, and a value for each of `params`."""
         if not self.drawn:
             self.function(*args)
             return
@@ -89,14 +89,14 @@ class Action:
             _DRAWN.pop()
 
     def named(self, name: str) -> Action:
-        """Return the same action under another name."""
+        """Return this action under another name."""
         return replace(self, name=name)
 
 
 def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Action]:
     """Make a function `(state, constants, *parameters)` an action, with a domain for each parameter.
 
-    NONE is never tried as an argument: a domain that starts at NONE yields the values from 0.
+    NONE is never tried as an argument: from a domain that starts at NONE, only the values from 0 are tried.
     """
     if given and inspect.isfunction(given[0]):
         raise ModelError(
@@ -158,7 +158,7 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
 
 
 def _domains_for(function: Callable[..., Any]) -> str:
-    """Return a function's parameters as decorator arguments, with the module's alias of the same name if it exists."""
+    """Return a function's parameters as decorator arguments, with aliases that the module declares for them."""
     names = list(inspect.signature(function).parameters)[2:]
     return ", ".join(f"{name}={alias_for(function.__globals__, name)}" for name in names)
 
@@ -169,7 +169,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def _drawn(function: Callable[..., None]) -> Iterator[tuple[str, Domain]]:
-    """Yield the values that an action chooses, with their domains: `name = choose(Domain)`."""
+    """Yield the values that an action chooses in assignments `name = choose(Domain)`, with the domain of each value."""
     if not any(function.__globals__.get(name) is choose for name in function.__code__.co_names):
         return
     for item in definition_of(function).body:
@@ -214,6 +214,6 @@ def described(item: object) -> str:
 
 
 def summary_of(function: Callable[..., Any]) -> str:
-    """Return the first paragraph of a docstring on one line."""
+    """Return the first paragraph of a docstring as one line."""
     text = inspect.getdoc(function) or ""
     return " ".join(text.split("\n\n")[0].split())

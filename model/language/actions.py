@@ -44,20 +44,19 @@ class Kind(StrEnum):
 
     def __init__(self, value: str) -> None:
         self.over_behaviours = value in ("leads-to", "at-most")
-        """Whether properties of this kind are about behaviours, which are checked on the state graph after the search.
-        """
+        """Whether properties of this kind are about behaviours, which are judged on the state graph after a search."""
         self.must_hold = value in ("always", "step")
         """Whether the property must hold in every state or step, as ablation, faults and proofs require."""
 
 
 @dataclass(frozen=True, eq=False)
 class Property:
-    """A named predicate over states or over transitions. Two properties are equal only if they are the same object.
+    """A named predicate over states or over transitions. Properties are compared by identity.
 
-    `on` limits a predicate over transitions to those of the named action; the predicate then also takes that action's
-    parameters. For a property of whole behaviours, `eventual` describes the behaviours, and `function` must eventually
-    hold. `params` are the property's own parameters: it must hold for each of their values or, if it is a witness, for
-    at least one.
+    `on` limits a predicate over transitions to the transitions of an action, whose parameters the predicate then also
+    takes. For a property of whole behaviours, `eventual` describes the behaviours, and `function` must eventually hold.
+    `params` are the property's own parameters. The property must hold for all of their values; a witness, for at least
+    one.
     """
 
     name: str
@@ -92,7 +91,7 @@ def always(**domains: Any) -> Callable[[Callable[..., bool]], Property]: ...
 def always(function: Callable[..., bool] | None = None, /, **domains: Any) -> Any:
     """Make `(state, constants) -> bool` a property that must hold in every reachable state.
 
-    `@always(broker=Broker)` decorates a function `(state, constants, broker)`, which must hold for each broker.
+    With `@always(broker=Broker)`, a function `(state, constants, broker)` must hold for each broker.
     """
     return _made(Kind.ALWAYS, function, None, domains)
 
@@ -100,7 +99,7 @@ def always(function: Callable[..., bool] | None = None, /, **domains: Any) -> An
 def step(on: Action | None = None, **domains: Any) -> Callable[[Callable[..., bool]], Property]:
     """Make `(before, after, constants, *parameters) -> bool` a property of every transition (of action `on`).
 
-    The parameters are those of the action, followed by those with domains in the decorator.
+    The first parameters are those of the action, followed by the parameters with domains in the decorator.
     """
     given: Any = on
     if inspect.isfunction(given):
@@ -113,9 +112,10 @@ def sometimes(function: Callable[..., bool], /) -> Property: ...
 @overload
 def sometimes(**domains: Any) -> Callable[[Callable[..., bool]], Property]: ...
 def sometimes(function: Callable[..., bool] | None = None, /, **domains: Any) -> Any:
-    """Make a witness: some reachable state `(state, constants)` or step `(before, after, constants)` satisfies it.
+    """Make a witness, which some reachable state `(state, constants)` or step `(before, after, constants)` must
+    satisfy.
 
-    `@sometimes(broker=Broker)` decorates a function `(state, constants, broker)`, which must hold for some broker.
+    With `@sometimes(broker=Broker)`, a function `(state, constants, broker)` must hold for some broker.
     """
     return _made(Kind.SOMETIMES, function, None, domains)
 

@@ -7,7 +7,7 @@ def contains(members: int, item: int) -> bool:
 
 
 def only(item: int) -> int:
-    """Return the set with only this member."""
+    """Return the set with `item` as its only member."""
     return 1 << item
 
 
@@ -39,5 +39,5 @@ def size(members: int) -> int:
 
 
 def is_subset(members: int, others: int) -> bool:
-    """Return whether all `members` are among `others`."""
+    """Return whether every member of `members` is in `others`."""
     return members & ~others == 0

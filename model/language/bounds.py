@@ -1,8 +1,8 @@
-"""Bounds of a run, which are constants and not rules of the protocol, and the bounds that alone disable a step.
+"""Bounds of a run, which are constants and not rules of the protocol, and the detection of reached bounds.
 
 A guard `require(s.budget.crashes > 0, bound=C.crashes)` represents the constant `crashes`. A bound is *reached* in a
-state if it alone disables a step, that is, if all other guards of the step hold. An effect that omits something because
-of its capacity uses `fits`.
+state if it alone disables a step, that is, if all other guards of the step hold. An effect uses `fits` to omit a part
+that exceeds a capacity.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from fencepost.model.language.constants import Constant
 
 DROPPED: set[str] = set()
-"""Bounds that made effects omit something since the set was last cleared."""
+"""Bounds that caused effects to omit a part since the set was last cleared."""
 
 
 class Trial:
-    """The results of all guards of an attempted step, including those after a guard for a bound."""
+    """The results of all guards of an attempted step, including the guards after a bound's guard."""
 
     def __init__(self, guards: int) -> None:
         self.left = guards
@@ -47,7 +47,7 @@ TRIALS: list[Trial] = []
 
 
 def refusing(function: Callable[..., None], args: Sequence[Any], guards: int) -> frozenset[str]:
-    """Return the bounds that alone disable a step, or an empty set if another guard disables it.
+    """Return the bounds that alone disable a step, or an empty set if another guard disables the step.
 
     `args` are the state (which is not changed), the constants and the parameters; `guards` is the number of guards of
     the action. An error in a guard after a violated bound is ignored, because the bound may prevent the error.

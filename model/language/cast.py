@@ -1,4 +1,4 @@
-"""The parties of a protocol, for diagrams, if the schema and the names of the actions do not show them."""
+"""The parties of a protocol in diagrams, unless the schema and the names of the actions suffice."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Cast:
-    """The parties of a protocol. The parties affect only diagrams, never the meaning of a machine.
+    """The parties of a protocol, which affect only diagrams, never the meaning of a machine.
 
     `owner`, for example the controller, owns the remaining fields of the state. `names` gives names to the elements of
-    an array of records: `{"replica": "broker"}`. `arrows` maps an action to the source from which the acting party
-    learns something without a message in a bag; a party is the owner or a parameter of the action. `nobodys` are fields
-    of the state that belong to no party, such as a counter of writes. For an array of past values, `current` names the
-    field with the index of the present element. For a party's field that contains such an index, `views` names the
-    array; the field shows what the party knows.
+    an array of records, as in `{"replica": "broker"}`. `arrows` maps an action to the source from which the acting
+    party (the owner or a parameter of the action) reads without a message in a bag. `nobodys` contains fields of the
+    state that belong to no party, such as a counter of writes. For an array of past values, `current` names the field
+    with the index of the present element. For a party's field that contains an index of such an array, `views` names
+    the array.
 
-    `parties` names the participants, in order, each with the alias of its index (`{"client": Client}`), or with None if
-    there is only one; arrays of plain values with an element for each participant belong to these participants too.
-    `fields` assigns fields of the state to single parties: `{"holder": "server"}`. `actors` maps an action to the
-    acting party ("" if that is not part of the protocol), and `tells` maps an action to the party that it informs
-    without a message in a bag. `senders` and `receivers` map a message class to its sender and receiver. Each of these
-    values is a party, a parameter of the action or a field of the message. In `actors`, `arrows` and `tells` it may
-    also be a path in the state before the step (`call[client].node`), and in `tells` also in the state after it.
-    `losses` are the actions that lose their messages; by default, these are actions whose name says that they lose or
-    drop something, and whose message no party receives.
+    `parties` names the participants, in order, each with the alias of its index, as in `{"client": Client}`, or with
+    None for a single participant. An array of plain values with an element for each participant also belongs to the
+    participants. `fields` assigns fields of the state to single parties, as in `{"holder": "server"}`. `actors` maps an
+    action to the acting party ("" for a party outside the protocol), and `tells` maps an action to the party that
+    receives information without a message in a bag. `senders` and `receivers` map a message class to its sender and
+    receiver. The acting party, the sender and the receiver are parties, parameters of the action or fields of the
+    message. A value of `actors`, `arrows` or `tells` may also be a path in the state before the step
+    (`call[client].node`), and a value of `tells` also a path in the state after the step. `losses` contains the actions
+    that lose their messages; by default, the actions with a word such as "lose" or "drop" in their names whose message
+    no party receives.
     """
 
     owner: str = ""
@@ -52,19 +53,18 @@ class Cast:
         for name, alias in self.parties.items():
             if alias is not None and not isinstance(domain_of(alias), Index):
                 raise ModelError(
-                    f"Cast: {alias!r} was given for party {name!r}, but it does not say which member of the party is "
-                    "meant: write an alias such as Annotated[int, Index(C.clients)], or None if there is only one "
-                    "member."
+                    f"Cast: {alias!r} was given for party {name!r}, but it does not identify a member of the party: "
+                    "write an alias such as Annotated[int, Index(C.clients)], or None if there is only one member."
                 )
         for name, party in self.fields.items():
             if self.parties.get(party, NOBODY_SUCH) is not None and party != self.owner:
                 alone = [item for item, alias in self.parties.items() if alias is None]
                 raise ModelError(
-                    f"Cast: field {name!r} belongs to {party!r}, but that is not a party with a single "
-                    f"member.{nearest(party, alone)} Write it in parties={{{party!r}: None}}."
+                    f"Cast: field {name!r} belongs to {party!r}, which is not a party with a single member."
+                    f"{nearest(party, alone)} Write it in parties={{{party!r}: None}}."
                 )
 
 
 NOBODY_SUCH = object()
 NOBODY = Cast()
-"""The cast of a machine that does not declare one, derived from the schema and the names of the actions."""
+"""The cast of a machine that declares no cast, derived from the schema and the names of the actions."""

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=int)
 
 MOST = (1 << 62) - 1
-"""The largest number that every engine supports; its negative is the smallest."""
+"""The largest number that every engine supports. The smallest number is -MOST."""
 LONGEST = 40
 """Maximum number of characters of a value in a message."""
 SHAPE, CAPACITY, RUNTIME = "shape", "capacity", "run time"
 
 
 class Constant(Linear, Generic[T]):
-    """A constant of a machine: its default, range, meaning and sort."""
+    """A constant of a machine, with its default, range, meaning and sort."""
 
     def __init__(self, default: T, *, low: int, high: int, meaning: str, sort: str, kind: type[T], room: int) -> None:
         super().__init__({}, 0)
@@ -59,7 +59,7 @@ class Constant(Linear, Generic[T]):
         @overload
         def __get__(self, instance: object, owner: type) -> T: ...
         def __get__(self, instance: Any, owner: type) -> Any:
-            """Return the constant if accessed on the class, its value if accessed on an instance."""
+            """Return the constant when read from the class, and its value when read from an instance."""
 
     def parse(self, text: str) -> T:
         """Return the value that `text` names; raise UsageError for any other text."""
@@ -77,7 +77,7 @@ class Constant(Linear, Generic[T]):
         return self.accept(number)
 
     def accept(self, value: int) -> T:
-        """Return `value` as this constant's type; raise UsageError if it is outside the range."""
+        """Return `value` as this constant's type; raise UsageError for a value outside the range."""
         if not self.low <= int(value) <= self.high:
             shown = int(value) if abs(int(value)) <= 10**LONGEST else f"a number of {int(value).bit_length():,} bits"
             raise UsageError(
@@ -110,7 +110,7 @@ def shape(default: int, *, low: int, high: int, meaning: str) -> Constant[int]:
 
 
 def capacity(default: int, *, low: int, high: int, meaning: str, room: int | None = None) -> Constant[int]:
-    """Return a constant that fixes the size of arrays; values up to `room` share one compiled shape."""
+    """Return a constant that fixes the size of arrays. Values up to `room` share a compiled shape."""
     return Constant(default, low=low, high=high, meaning=meaning, sort=CAPACITY, kind=int, room=room or default)
 
 
@@ -170,12 +170,12 @@ class Constants:
         self.shown: Mapping[str, int | bool | str] = {
             name: item.show(self.values[name]) for name, item in declared.items()
         }
-        """Values as users write them, on the command line and elsewhere."""
+        """Values in the form in which users write them."""
         self.rooms: Mapping[str, int] = {
             name: max(int(self.values[name]), item.room) if item.sort in (SHAPE, CAPACITY) else int(item.high)
             for name, item in declared.items()
         }
-        """For each constant, the value for which its compiled shape has room."""
+        """For each constant, the maximum value that fits in the compiled shape."""
         self.__dict__.update(
             self.values
         )  # found before the class's attributes, and fast: models read them all the time
@@ -187,7 +187,7 @@ class Constants:
 
     @classmethod
     def declared(cls) -> dict[str, Constant[Any]]:
-        """Return the constants by name, in the order of declaration, those of base classes first."""
+        """Return the constants by name, in the order of declaration, beginning with the constants of base classes."""
         found: dict[str, Constant[Any]] = {}
         for owner in reversed(cls.__mro__):
             found.update({name: item for name, item in vars(owner).items() if isinstance(item, Constant)})
@@ -198,7 +198,7 @@ class Constants:
         return type(self)(**{**self.values, **values})
 
     def sized(self, name: str) -> str:
-        """Return the machine's name with the sizes of the run: `kip320 for 3 replicas`."""
+        """Return the machine's name with the sizes of the run, such as `kip320 for 3 replicas`."""
         sizes = [f"{self.values[item]} {item}" for item, constant in self.declared().items() if constant.sort == SHAPE]
         return f"{name} for {', '.join(sizes)}" if sizes else name
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 NONE = -1
-"""No broker, no epoch, or no offset. Using it as an index is an error."""
+"""No broker, no epoch, or no offset. NONE as an index is an error."""
 
 
 class Linear:
-    """A sum of constants with integer factors: `2 * C.fences + C.elections + 1`."""
+    """A sum of constants with integer factors, such as `2 * C.fences + C.elections + 1`."""
 
     def __init__(self, terms: Mapping[str, int], offset: int = 0) -> None:
         self.terms = {name: factor for name, factor in terms.items() if factor}
@@ -40,7 +40,7 @@ class Linear:
         return {inner for name in self.terms for inner in (name.names if isinstance(name, Extreme) else {name})}
 
     def span(self, lows: Mapping[str, int], highs: Mapping[str, int]) -> tuple[int, int]:
-        """Return the least and greatest value of the sum if the constants are in these ranges."""
+        """Return the least and greatest value of the sum for constants in these ranges."""
         low = high = self.offset
         for name, factor in self.terms.items():
             ends = name.span(lows, highs) if isinstance(name, Extreme) else (lows[name], highs[name])
@@ -104,14 +104,14 @@ class Linear:
 
 
 class Extreme(str):
-    """The greatest or the least of some sums of constants. An extreme can be used in a sum like a constant."""
+    """The greatest or the least of some sums of constants. An extreme can be used like a constant in a sum."""
 
     __slots__ = ("greatest", "parts")
     greatest: bool
     parts: tuple[Linear, ...]
 
     def __new__(cls, parts: tuple[Linear, ...], greatest: bool) -> Self:  # noqa: FBT001 (pickled by place)
-        """Create the expression together with its text."""
+        """Create the expression and its text."""
         made = super().__new__(cls, f"{'largest' if greatest else 'smallest'}({', '.join(map(repr, parts))})")
         made.parts, made.greatest = parts, greatest
         return made
@@ -125,11 +125,11 @@ class Extreme(str):
         return {name for part in self.parts for name in part.names}
 
     def of(self, values: Iterable[int]) -> int:
-        """Return the greatest or the least."""
+        """Return the greatest or the least of `values`."""
         return max(values) if self.greatest else min(values)
 
     def span(self, lows: Mapping[str, int], highs: Mapping[str, int]) -> tuple[int, int]:
-        """Return the least and greatest value if the constants are in these ranges."""
+        """Return the least and greatest value for constants in these ranges."""
         ends = [part.span(lows, highs) for part in self.parts]
         return self.of(low for low, _ in ends), self.of(high for _, high in ends)
 
@@ -143,12 +143,12 @@ def _value_of(name: str, values: Mapping[str, int]) -> int:
 
 
 def largest(*sums: Linear | int) -> Linear:
-    """Return the greatest of some sums of constants, such as `C.reads` and `C.writes`, for domains and sizes."""
+    """Return the greatest of several sums of constants, such as `C.reads` and `C.writes`, for domains and sizes."""
     return Linear({Extreme(tuple(map(linear, sums)), True): 1})
 
 
 def smallest(*sums: Linear | int) -> Linear:
-    """Return the least of some sums of constants, for domains and sizes."""
+    """Return the least of several sums of constants, for domains and sizes."""
     return Linear({Extreme(tuple(map(linear, sums)), False): 1})
 
 
@@ -176,7 +176,7 @@ class Domain:
         return str(int(value))
 
     def spellings(self) -> dict[str, int]:
-        """Return the words that `show` uses instead of numbers."""
+        """Return the words that `show` uses in place of numbers."""
         return {}
 
 
@@ -192,17 +192,17 @@ class Range(Domain):
         return linear(self.low).value(values), linear(self.high).value(values)
 
     def show(self, value: int) -> str:
-        """Return the number, or `none` for -1 if the range starts there."""
+        """Return the number as text, or `none` for -1 if the range starts at -1."""
         return next((word for word, number in self.spellings().items() if number == value), str(int(value)))
 
     def spellings(self) -> dict[str, int]:
-        """Return the word for -1 if the range starts there."""
+        """Return the word `none` for -1 if the range starts at -1."""
         return {"none": NONE} if linear(self.low) == Linear({}, NONE) else {}
 
 
 @dataclass(frozen=True)
 class Index(Range):
-    """One of `count` numbered things, such as brokers or replicas, or NONE if `none` is set."""
+    """One of `count` numbered things, such as brokers or replicas. With `none`, the value may also be NONE."""
 
     def __init__(self, count: Linear | int, *, none: bool = False) -> None:
         object.__setattr__(self, "low", NONE if none else 0)
@@ -216,7 +216,7 @@ class Index(Range):
 
 @dataclass(frozen=True)
 class BitSet(Domain):
-    """A set of numbered things as a bit mask: thing n is a member if bit n is set."""
+    """A set of numbered things as a bit mask, in which bit n is set if thing n is a member."""
 
     count: Linear | int
 
@@ -282,12 +282,12 @@ class End:
 
 @dataclass(frozen=True)
 class First:
-    """The first value of a domain other than NONE."""
+    """The first value of a domain, excluding NONE."""
 
     domain: Domain
 
     def value(self, values: Mapping[str, int]) -> int:
-        """Return that value for these values of the constants."""
+        """Return the first value other than NONE under given constants."""
         low = self.domain.bounds(values)[0]
         return 0 if low == NONE else low
 
@@ -303,7 +303,7 @@ def evaluated(numbers: Iterable[Depending], values: Mapping[str, int]) -> list[i
 
 @dataclass(frozen=True)
 class InFlight:
-    """Parameter domain: a message in the bag with this name (a field of the state)."""
+    """Domain of a parameter whose value is a message in a bag. `bag` is the name of a field of the state."""
 
     bag: str
 
@@ -323,7 +323,7 @@ class Size:
 
 
 def Per(alias: Any) -> Size:  # noqa: N802 (reads as a type in annotations)
-    """Return the size of an array that has one element for each value of an `Index` alias."""
+    """Return the size of an array with one element for each value of an `Index` alias."""
     domain = domain_of(alias)
     if not isinstance(domain, Index):
         raise ModelError(
@@ -340,7 +340,7 @@ def _kind_of(alias: Any, domain: Domain | None) -> str:
 
 
 def domain_of(annotation: Any) -> Domain | None:
-    """Return the domain that an annotation contains: Annotated[int, domain], bool, an IntEnum, or a domain."""
+    """Return the domain of an annotation, which is Annotated[int, domain], bool, an IntEnum, or a domain."""
     if isinstance(annotation, Domain):
         return annotation
     if annotation is bool:

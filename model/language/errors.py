@@ -1,5 +1,5 @@
-"""The exceptions, one class for each kind of reader. A message has three parts: what was given, why it is rejected, and
-what to write instead.
+"""The exceptions. Each class is for one kind of reader. A message has three parts: what was given, why it is rejected,
+and what to write instead.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class ModelError(FencepostError, TypeError):
 class DomainError(FencepostError, ValueError):
     """A model put a value outside its domain, or an index outside its array (exit status 2).
 
-    `states` are the keys of the states on the path to the error, and `steps` lead from one to the next; if a search
-    found the error, the path begins at an initial state. If the path is unknown, `states` contains only the current
-    state; before the first state, it is empty.
+    `states` contains the keys of the states on the path to the error, and `steps` contains the steps between these
+    states. If a search found the error, the path begins at an initial state. If the path is unknown, `states` contains
+    only the current state. If the error occurred before the first state, `states` is empty.
     """
 
     states: tuple[Any, ...] = ()
@@ -41,11 +41,11 @@ class MismatchError(FencepostError, AssertionError):
 
 
 class ExpectationError(FencepostError, AssertionError):
-    """A verdict differs from the one that a test suite expects."""
+    """A verdict differs from the expected verdict of a test suite."""
 
 
 class UndeterminedError(FencepostError, RuntimeError):
-    """A search ended without a decision, which does not count as success."""
+    """A search ended without a decision, which is not a success."""
 
 
 class DisabledError(FencepostError):
@@ -57,8 +57,8 @@ FEW = 20
 
 
 def nearest(word: str, known: Collection[str], listed: str = "", *, least: float = 0.5) -> str:
-    """Return `` Did you mean 'x'?`` if a known word is similar. If `listed` is given, it begins a list of all known
-    words; if that list would be long, three similar words replace it.
+    """Return `` Did you mean 'x'?`` if a known word is similar. If `listed` is given, it introduces a list of all known
+    words or, if there are many, of three similar words.
     """
     import difflib
 

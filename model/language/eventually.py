@@ -1,4 +1,4 @@
-"""Properties of whole behaviours: liveness, and its cost."""
+"""Properties of whole behaviours: liveness, and the cost of reaching a state."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def leads_to(
 ) -> Property:
     """Make a property: in every fair behaviour, whenever `when` holds, `then` eventually holds.
 
-    Predicates are `(state, constants, *parameters)`. `domains` gives each parameter its domain, and the property covers
-    every value. Actions in `without` do not happen after `when` holds: use it for actions on which the property must
-    not depend.
+    Predicates are `(state, constants, *parameters)`. `domains` contains the domain of each parameter, and the property
+    covers every value. Actions in `without` do not happen after `when` holds. Exclude the actions on which the property
+    must not depend.
     """
     made = Eventual(when, then, *_checked(name, when, then, fair, without, domains))
     return Property(_label(name), Kind.LEADS_TO, then, over_steps=False, eventual=made, text=sentence)
@@ -66,9 +66,9 @@ def at_most(
 ) -> Property:
     """Make a property: in every fair behaviour, the steps from `when` to the next `then` cost at most `bound` in total.
 
-    `costs` maps actions to their cost in `unit` (a whole number or a sum of constants; 0 for actions not listed), or is
+    `costs` maps actions to costs in `unit`, which are whole numbers or sums of constants (0 for omitted actions), or is
     a function `(before, after, constants)` that returns the cost of a step. Without `bound`, the property states that
-    some bound exists; its value is always reported. A behaviour that never reaches `then` does not have a bound.
+    some bound exists. The highest cost is always reported. A behaviour that never reaches `then` does not have a bound.
     """
     made = Eventual(
         when,

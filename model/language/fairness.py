@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 class Fairness:
     """A constraint that a group of actions is not postponed forever.
 
-    Weak: if the group stays enabled from some moment on, it happens. Strong: if it is enabled infinitely often, it
-    happens. As in TLA+, only steps that change the state are counted, both as enabled and as happening. `each` lists
-    parameters, or fields of messages (`m.follower`): the constraint then applies separately to each combination of
-    their values.
+    If a weakly fair group stays enabled from some moment on, one of its actions happens. If a strongly fair group is
+    enabled infinitely often, one of its actions happens. As in TLA+, only steps that change the state count, both as
+    enabled and as taken. `each` lists parameters, or fields of messages (`m.follower`). The constraint applies
+    separately to each combination of their values.
     """
 
     strong: bool
@@ -37,18 +37,12 @@ class Fairness:
 
 
 def weak(*actions: Action, each: str | tuple[str, ...] = ()) -> Fairness:
-    """Require that an action that stays enabled eventually happens.
-
-    Several actions form a group, of which at least one must happen.
-    """
+    """Require that, if a group of actions stays enabled, one of these actions eventually happens."""
     return _fairness("weak", actions, each)
 
 
 def strong(*actions: Action, each: str | tuple[str, ...] = ()) -> Fairness:
-    """Require that an action that is enabled infinitely often eventually happens.
-
-    Several actions form a group, of which at least one must happen.
-    """
+    """Require that, if a group of actions is enabled infinitely often, one of these actions eventually happens."""
     return _fairness("strong", actions, each)
 
 
@@ -91,7 +85,7 @@ class Eventual:
 
     In every fair behaviour, if `when` holds in a state and no action of `without` follows, `then` holds in that state
     or a later one. If `when` is None, the property applies from the initial states on. `params` are the parameters of
-    both predicates: the property covers every combination of their values.
+    both predicates, for all of whose values the property must hold.
     """
 
     when: Callable[..., bool] | None
@@ -100,14 +94,14 @@ class Eventual:
     without: tuple[Action, ...] = ()
     params: tuple[tuple[str, Domain], ...] = ()
     costs: tuple[tuple[str, Linear], ...] | Callable[..., int] | None = None
-    """A step's cost by action name, or a function (before, after, constants). None for a leads-to property."""
+    """The cost of a step by action name, or a function (before, after, constants); None for a leads-to property."""
     bound: Linear | None = None
     """Maximum cost of the path; None means that any finite bound suffices."""
     unit: str = ""
 
     @property
     def fairness_text(self) -> str:
-        """Return the fairness on one line: `weak deliver for each m.to; strong vote`."""
+        """Return the fairness on one line, such as `weak deliver for each m.to; strong vote`."""
         return "; ".join(map(str, self.fair))
 
     @property
@@ -116,7 +110,7 @@ class Eventual:
         return ", ".join(item.label for item in self.without)
 
     def shown(self, args: tuple[int, ...]) -> str:
-        """Return values of the parameters in the form used in traces: `broker=1`."""
+        """Return values of the parameters in the form used in traces, such as `broker=1`."""
         return " ".join(f"{name}={domain.show(value)}" for (name, domain), value in zip(self.params, args, strict=True))
 
     @property

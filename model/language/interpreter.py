@@ -1,4 +1,4 @@
-"""The plain semantics: the steps of a machine from a state. Every other engine is tested against it."""
+"""The plain semantics, which defines the steps of a machine from a state, and against which all engines are tested."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class Transition(NamedTuple):
 class Path:
     """An initial state and steps, each with its successor. `length` counts states.
 
-    If `loop` is set to the index of a state in `states`, the path is infinite: the last state equals that one, and the
-    steps between them repeat. If it is the index of the last state itself, no further step happens.
+    If `loop` is set to the index of a state in `states`, the path is infinite: the last state equals `states[loop]`,
+    and the steps between the two repeat. If `loop` is the index of the last state, no further step happens.
     """
 
     start: Key
@@ -70,15 +70,15 @@ class Path:
 
     @cached_property
     def length(self) -> int:
-        """Return the number of states, including the initial one and the one that closes a loop."""
+        """Return the number of states, including the initial state and the state that closes a loop."""
         return len(self.states)
 
 
 class Interpreter:
     """A machine with given constants, on plain strict records.
 
-    With `bounded`, a step that would leave a domain is not taken; otherwise it is an error. With `symmetry`, steps lead
-    to the canonical forms of states; returned paths are still paths of the original machine.
+    With `bounded`, a step that would leave a domain is not taken; otherwise, such a step is an error. With `symmetry`,
+    steps lead to the canonical forms of states, but returned paths are paths of the original machine.
     """
 
     def __init__(
@@ -102,14 +102,14 @@ class Interpreter:
         }
 
     def initial_states(self) -> list[Key]:
-        """Return the distinct initial states, in the order of their parameters."""
+        """Return the distinct initial states, in the order of the initial action's arguments."""
         found = {item.after: None for item in self._fire(self.machine.initial, self.zero)}
         if not found:
             raise ModelError(f"protocol {self.machine.name!r} has no initial state for {self.constants}.")
         return list(found)
 
     def begin(self, args: tuple[Any, ...]) -> Key:
-        """Return the initial state for these parameters; raise DisabledError if a guard does not hold."""
+        """Return the initial state for these arguments; raise DisabledError if a guard does not hold."""
         return self.apply(self.zero, Step(self.machine.initial, args)).after
 
     @cached_property
@@ -122,11 +122,11 @@ class Interpreter:
 
     @cached_property
     def alike(self) -> str:
-        """Return which things are interchangeable, in words, or an empty string without symmetry."""
+        """Return a description of the interchangeable things, or an empty string without symmetry."""
         return "" if self.symmetry is None else self.symmetry.named(self.exact.initial_states())
 
     def canonical(self, key: Key) -> Key:
-        """Return the canonical form of a state, which is the state itself without symmetry."""
+        """Return the canonical form of a state or, without symmetry, the state itself."""
         return key if self.symmetry is None else self.symmetry.canonical(key)
 
     @cached_property
@@ -144,15 +144,15 @@ class Interpreter:
         return self._take(self.schema.restore(before), step)
 
     def apply_first(self, before: Key, steps: Iterable[Step]) -> Transition | None:
-        """Take the first of these steps that is enabled; return None if all are disabled.
+        """Take the first enabled step among these; return None if all of them are disabled.
 
-        A step that would leave a domain counts as disabled.
+        A step that would leave a domain is treated as disabled.
         """
         tried = self._tried(before, steps, bounded=True)
         return next((found for _, found in tried if isinstance(found, Transition)), None)
 
     def refusing(self, before: Key, step: Step, guards: int) -> frozenset[str]:
-        """Return the bounds that alone disable a step of an action; `guards` is the number of its guards."""
+        """Return the bounds that alone disable a step of an action with this number of guards."""
         state = self.schema.restore(before)
         args = [
             self.argument(state, domain, value)
@@ -185,7 +185,7 @@ class Interpreter:
         return self._ask(prop, self.read(state), self.constants)
 
     def read(self, key: Key) -> Any:
-        """Return a read-only state, cached because predicates are often evaluated on the same two states."""
+        """Return a read-only state, cached because two predicates are often evaluated on one state."""
         newest, other = self._recent
         if newest[0] is key:
             return newest[1]
@@ -199,7 +199,7 @@ class Interpreter:
         return all(answers) if prop.kind.must_hold else any(answers)
 
     def holds_step(self, prop: Property, before: Key, transition: Transition) -> bool:
-        """Evaluate a predicate over transitions. If it is limited to another action, it holds."""
+        """Evaluate a predicate over transitions. A predicate that is limited to another action holds."""
         step = transition.step
         if prop.on is not None and prop.on.name != step.action.name:
             return True
@@ -219,7 +219,9 @@ class Interpreter:
         first = next(wanted)
         start = next((key for key in self.initial_states() if (key if seen is None else seen(key)) == first), None)
         if start is None:
-            raise MismatchError("a path was found whose first state is not an initial state of the plain semantics.")
+            raise MismatchError(
+                "the first state of a path that was found is not an initial state of the plain semantics."
+            )
         states: list[Key] = [start]
         steps: list[Step] = []
         for mark in wanted:
@@ -238,7 +240,7 @@ class Interpreter:
     def decided(self, path: Path, prop: Property) -> Path:
         """Return the path up to the point where a property is decided, with the deciding step.
 
-        Raise MismatchError if the property is not decided.
+        Raise MismatchError if the path does not decide the property.
         """
         if self.symmetry is not None:
             return self.exact.decided(path, prop)
@@ -286,7 +288,7 @@ class Interpreter:
         return list(product(*(range(max(low, 0) if low == NONE else low, high + 1) for low, high in spans)))
 
     def instance(self, fair: Fairness, step: Step) -> tuple[Any, ...] | None:
-        """Return the values of `each` for which a step satisfies `fair`, or None if it does not satisfy it."""
+        """Return the values of `each` for which a step satisfies `fair`, or None if it does not."""
         if step.action.name not in [item.name for item in fair.actions]:
             return None
         found = []
@@ -322,7 +324,7 @@ class Interpreter:
             yield Step(item, args)
 
     def show(self, step: Step) -> str:
-        """Return a step in the form used in traces: `follower-fetch follower=1 leader=0`."""
+        """Return a step in the form used in traces, such as `follower-fetch follower=1 leader=0`."""
         words = [step.action.label]
         for (name, domain), value in zip(step.action.params, step.args, strict=True):
             words.append(f"{name}={self.show_argument(domain, value)}")
@@ -346,11 +348,11 @@ class Interpreter:
         raise ModelError(f"InFlight({domain.bag!r}): the state has no bag of this name.")
 
     def attempts(self, item: Action, before: Key) -> Iterator[tuple[Step, Transition | DisabledError | DomainError]]:
-        """Yield the action with every combination of arguments, each with its result or the guard that disables it."""
+        """Yield the action with every combination of arguments, each with its result or the guard that refuses it."""
         return self._tried(before, self.steps(item, before), bounded=self.bounded)
 
     def possible(self, before: Key, steps: Iterable[Step]) -> Iterator[Transition]:
-        """Yield a transition for each of these steps that is enabled."""
+        """Yield a transition for each enabled step among these."""
         for _, found in self._tried(before, steps, bounded=self.bounded):
             if isinstance(found, Transition):
                 yield found

@@ -31,13 +31,13 @@ class Version:
 
 @dataclass(frozen=True)
 class Repair:
-    """Constants that fix a finding. A version whose values differ from these constants lacks the fix."""
+    """Constants that fix a finding. A version whose constants have other values lacks the fix."""
 
     finding: str
     sentence: str
     values: Mapping[str, int]
     where: Mapping[str, int] = field(default_factory=dict)
-    """Constants whose values a version must already have to need the fix."""
+    """Values that constants of a version must have if the version needs the fix."""
 
 
 REPAIRED = "-repaired"
@@ -48,12 +48,11 @@ REPAIRED = "-repaired"
 class Machine:
     """A protocol as guarded actions on a state record.
 
-    `initial` is an action on the zero state: its arguments determine the initial states. `normalize(state, constants)`
-    merges states that have no observable difference; it must be idempotent. `refuse(constants)` returns why a
-    combination of constants is invalid, or None. `notes(constants)` are notes for readers of results under these
-    constants. `cast` gives the parties, for diagrams. `repairs` are fixes for findings in versions, and
-    `terms(constants)` explains a run to operators. `interchangeable` is an index whose things differ only in their
-    numbers (see `symmetry.py`).
+    `initial` is an action on the zero state, whose arguments determine the initial states. `normalize(state,
+    constants)` merges states that have no observable difference, and must be idempotent. `refuse(constants)` returns
+    why a combination of constants is invalid, or None. `notes(constants)` returns notes for readers of results. `cast`
+    gives the parties, for diagrams. `repairs` contains fixes for findings in versions, and `terms(constants)` explains
+    a run to operators. `interchangeable` is an index whose things differ only in their numbers (see `symmetry.py`).
     """
 
     name: str
@@ -72,7 +71,7 @@ class Machine:
     terms: Callable[[Any], tuple[str, ...]] | None = None
     interchangeable: Any = None
     base: Machine | None = field(default=None, compare=False, repr=False)
-    """The machine on which `replacing` was called; it does not affect any result."""
+    """The machine on which `replacing` was called, which does not affect any result."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -108,16 +107,16 @@ class Machine:
                 self._refuse(f"`actions` has {described(item)}", "write actions only, functions under @action(...)")
 
     def _refuse(self, what: str, instead: str) -> None:
-        raise ModelError(f"machine {self.name!r}: {what}, which does not belong there: {instead}.")
+        raise ModelError(f"machine {self.name!r}: {what}, which is not allowed there: {instead}.")
 
     def replacing(
         self, *, name: str, sentence: str, source: str = "", **parts: Action | Callable[[Any, Any], None] | None
     ) -> Machine:
         """Return this machine with some parts replaced, under a new name and source.
 
-        This machine becomes the `base` of the new one.
+        This machine becomes the `base` of the new machine.
 
-        A part is named by its action, or is `normalize`. None removes it.
+        A part is an action, identified by its name, or `normalize`. None removes the part.
         """
         known = [item.name for item in self.actions]
         for old, part in parts.items():
@@ -138,7 +137,7 @@ class Machine:
         return replace(self, name=name, sentence=sentence, source=source, normalize=normalize, actions=left, base=self)
 
     def action(self, name: str) -> Action:
-        """Return the action with this name, in dashes or underscores; raise UsageError if it does not exist."""
+        """Return the action with this name, in dashes or underscores; raise UsageError for an unknown name."""
         wanted = name.replace("-", "_")
         for item in self.actions:
             if item.name == wanted:
@@ -147,10 +146,10 @@ class Machine:
         raise UsageError(f"protocol {self.name!r} has no action {name!r}.{nearest(name, known, 'Actions are:')}")
 
     def version(self, name: str) -> Version:
-        """Return the version with this name; raise UsageError if it does not exist.
+        """Return the version with this name; raise UsageError for an unknown name.
 
-        NAME-repaired is the version with its findings fixed. kafka-4.1.2 is kafka-4.1 if the model follows that patch
-        release, and kafka-4.0.0 is kafka-4.0 with the differences of that patch release.
+        NAME-repaired is version NAME with all known findings fixed. For example, kafka-4.1.2 is kafka-4.1 if the model
+        covers patch release 4.1.2, and kafka-4.0.0 is kafka-4.0 with the differences of patch release 4.0.0.
         """
         for item in (*self.versions, *self.patches()):
             if item.name == name:
@@ -169,21 +168,21 @@ class Machine:
                 return self.version(release + name[len(f"{release}.{patch}") :])
             whose = f"has the rules of {' and '.join(read)}" if read else "is of the line, without a patch"
             raise UsageError(
-                f"protocol {self.name!r} has no version {name!r}: this patch is not known, and it may differ. "
-                f"{release!r} {whose}: write that if you mean it."
+                f"protocol {self.name!r} has no version {name!r}: this patch is not known, and its behaviour may "
+                f"differ. {release!r} {whose}: write that if you mean it."
             )
         more = f", each also as NAME{REPAIRED}" if self.repairs else ""
         listed = f" Versions are: {', '.join(known)}{more}." if known else " It has no named versions."
         raise UsageError(f"protocol {self.name!r} has no version {name!r}.{nearest(name, known)}{listed}")
 
     def patches(self) -> tuple[Version, ...]:
-        """Return the patch releases that differ from their line's version, with all their constants."""
+        """Return the patch releases that differ from the version of their release line, with all constants."""
         return tuple(
             replace(patch, values={**item.values, **patch.values}) for item in self.versions for patch in item.patches
         )
 
     def missing(self, values: Mapping[str, int]) -> tuple[Repair, ...]:
-        """Return the fixes that constants lack. Constants that are not given have their declared values."""
+        """Return the fixes that constants lack. Omitted constants have their declared values."""
         declared = self.constants.declared()
 
         def differs(wanted: Mapping[str, int]) -> bool:
@@ -192,7 +191,7 @@ class Machine:
         return tuple(item for item in self.repairs if differs(item.values) and not differs(item.where))
 
     def constant(self, name: str) -> Constant[Any]:
-        """Return the constant with this name, in dashes or underscores; raise UsageError if it does not exist."""
+        """Return the constant with this name, in dashes or underscores; raise UsageError for an unknown name."""
         known = self.constants.declared()
         found = name.strip().replace("-", "_")
         if found not in known:

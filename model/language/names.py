@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def require_trace_name(what: str, name: str) -> None:
-    """Raise ModelError for a name with a leading underscore, reserved for the language and for Python."""
+    """Raise ModelError for a name with a leading underscore, which is reserved for the language and for Python."""
     if name.startswith("_"):
         raise ModelError(
             f"{what} is named {name!r}, and names that begin with an underscore are reserved: use another name."
@@ -29,7 +29,7 @@ def require_title(what: str, name: object) -> None:
 
 
 def require_distinct_spellings(what: str, names: Iterable[str]) -> None:
-    """Raise ModelError for names that look the same, or that a command line, JSON or a trace could not reproduce."""
+    """Raise ModelError for names that look equal, or that a command line, JSON or a trace could not reproduce."""
     seen: dict[str, str] = {}
     for name in names:
         if not name.isidentifier():
@@ -48,7 +48,7 @@ OPERATORS = {name for name, item in vars(int).items() if isinstance(item, Wrappe
 
 
 def own_operator(kind: type[int]) -> str:
-    """Return an operator that a class of numbers redefines, or an empty string if it does not redefine any."""
+    """Return an operator that a class of numbers redefines, or an empty string."""
     own = (base for base in kind.__mro__[: kind.__mro__.index(int)] if base.__module__ not in ("builtins", "enum"))
     return next((name for base in own for name in vars(base) if name in OPERATORS), "")
 

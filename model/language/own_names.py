@@ -1,4 +1,4 @@
-"""Source lines and names in a model's own file, for messages: the line of a field, and the alias of its domain."""
+"""Source lines and names from a model's file for messages: the line of a field, and the alias of a domain."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 class OwnNames(NamedTuple):
-    """A module's name for numbered things: their alias, and their number."""
+    """The name that a module's alias gives to numbered things, and the number of things."""
 
     alias: str = "Broker"
     many: str = "C.brokers"
 
     @property
     def one(self) -> str:
-        """Return the name of a single thing in a sentence: `broker`."""
+        """Return the singular name of a thing, such as `broker`."""
         return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", self.alias).lower()
 
 
 def own_names(module: Mapping[str, object]) -> OwnNames:
-    """Return a module's alias for its numbered things, or an example if it has no such alias."""
+    """Return a module's alias for numbered things, or an example if the module has no such alias."""
     aliases = ((name, domain_of(item)) for name, item in module.items() if typing.get_origin(item) is Annotated)
     found = ((name, domain) for name, domain in aliases if isinstance(domain, Index) and domain.low == 0)
     return next((OwnNames(name, as_declared(domain.count)) for name, domain in found), OwnNames())
@@ -42,12 +42,12 @@ def alias_for(module: Mapping[str, object], parameter: str) -> str:
 
 
 def as_declared(number: Linear | int) -> str:
-    """Return a sum of constants as it would be written in a declaration."""
+    """Return a sum of constants in the form of a declaration."""
     return number.source().strip("()").replace("c.", "C.") if isinstance(number, Linear) else str(number)
 
 
 def in_class(module: str, owner: str, name: str, said: str) -> str:
-    """Return a message about a class, or a name in its body, with its location if the text is available."""
+    """Return a message about a class or a name in its body, with the location if the text is available."""
     if "^" in said:
         return said  # a field of a nested record
     file = getattr(sys.modules.get(module), "__file__", None) or ""
@@ -57,9 +57,9 @@ def in_class(module: str, owner: str, name: str, said: str) -> str:
 
 
 def at_line(file: str, wanted: Sequence[str] | int, said: str) -> str:
-    """Return a message with its file, its line and carets, or an empty string if the line cannot be found.
+    """Return a message with the file, the line and carets, or an empty string if the line cannot be found.
 
-    A line is given by its number, or by patterns, each of which matches the first line after the previous match.
+    A line is given by its number or by patterns: each pattern matches the first line after the previous match.
     """
     linecache.checkcache(file)
     lines = linecache.getlines(file)

@@ -1,4 +1,4 @@
-"""Text for states and messages: names and values, and the differences between two states."""
+"""Conversion of states and messages to text: names, values, and the differences between two states."""
 
 from __future__ import annotations
 

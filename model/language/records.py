@@ -1,8 +1,8 @@
 """Records: the closed schema of a state, and its plain, strict form.
 
-A record class declares fields by annotation. Instances exist only inside a state that a `Schema` made for given
-constants: they know their bounds and reject all other values. Assigning a record to a field or an array slot copies its
-content; two places never share one record.
+A record class declares fields by annotation. Instances exist only inside a state that a `Schema` created for given
+constants, and reject values outside their bounds. Assigning a record to a field or an array slot copies the record's
+content, so two places never share a record.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ArrayOf:
 
 @dataclass(frozen=True)
 class BagOf:
-    """A field that holds up to `room` messages: an unordered multiset, kept in canonical order."""
+    """A field that holds up to `room` messages, as an unordered multiset in canonical order."""
 
     record: type[Record]
     room: Linear
@@ -72,8 +72,8 @@ class _RecordMeta(type):
         for field in annotations:
             if field in namespace:
                 said = (
-                    f"{name}.{field} is given {namespace[field]!r}, but every field starts at 0: omit that, and set "
-                    "the field in the initial action."
+                    f"{name}.{field} is given {namespace[field]!r}, but every field starts at 0: omit the value, and "
+                    "assign the field in the initial action."
                 )
                 raise ModelError(in_class(namespace["__module__"], name, field, said))
         for field, value in namespace.items():
@@ -88,7 +88,7 @@ class _RecordMeta(type):
 
 
 def _annotations_in(namespace: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the annotations of a class that is being created. Since Python 3.14 they must be evaluated explicitly."""
+    """Return the annotations of a class that is being created, which Python 3.14 and later evaluate only on request."""
     if sys.version_info >= (3, 14):
         import annotationlib
 
@@ -100,8 +100,8 @@ def _annotations_in(namespace: dict[str, Any]) -> Mapping[str, Any]:
 
 
 class Record(metaclass=_RecordMeta):
-    """Base of all record classes. A record literal such as `Replica(end=3)` is stored in a place or compared with one.
-    Fields that the literal does not name are cleared.
+    """Base of all record classes. A record literal such as `Replica(end=3)` can be assigned to a place or compared with
+    a place. Fields that the literal does not name are cleared.
     """
 
     __slots__ = ()
@@ -136,7 +136,7 @@ class Record(metaclass=_RecordMeta):
 
 
 class Members(int):
-    """A set of numbered things, read from a state: `broker in s.isr` tests membership."""
+    """A set of numbered things, read from a state. `broker in s.isr` tests membership."""
 
     __slots__ = ()
 
@@ -178,7 +178,7 @@ class Bag(Generic[T]):
         self._items, self._label, self._room, self._make, self._size = [], label, room, make, size
 
     def add(self, /, **values: Any) -> T:
-        """Put a message in flight and return it. Fields that are not named are zero."""
+        """Put a message in flight and return the message. Omitted fields are zero."""
         if len(self._items) >= self._room:
             raise DomainError(of_full_bag(self._label, self._size, self._room))
         message = self._make()
@@ -188,7 +188,7 @@ class Bag(Generic[T]):
         return typing.cast("T", message)
 
     def remove(self, message: T) -> None:
-        """Remove this message if it is in the bag, otherwise the first equal one."""
+        """Remove the given message if it is in the bag, otherwise the first equal message."""
         wanted = key_of(message)
         places = [place for place, item in enumerate(self._items) if item is message]
         places += [place for place, item in enumerate(self._items) if key_of(item) == wanted]
@@ -198,7 +198,7 @@ class Bag(Generic[T]):
         raise DomainError(f"{self._label}: there is no message {message!r} in flight to remove.")
 
     def __iter__(self) -> Iterator[T]:
-        """Iterate over the messages from the last to the first, so that the current one may be removed."""
+        """Iterate over the messages from the last to the first, so that a loop may remove the current message."""
         return iter(tuple(reversed(self._items)))
 
     def __len__(self) -> int:
@@ -216,7 +216,7 @@ def of_full_bag(label: str, size: Linear, room: int) -> str:
 
 
 class Row(Record):
-    """An array that is an element of another one: a record with one field, `items`, which models do not see."""
+    """An array inside another array, as a record with one field, `items`, which models cannot access."""
 
     __slots__ = ()
     __hash__ = None
@@ -241,12 +241,12 @@ class Row(Record):
 
 
 class Channel(Record, Generic[T]):
-    """Messages in order, first in, first out: a record with `items` and `items_end`, which models do not see."""
+    """A first-in, first-out queue of messages: a record with `items` and `items_end`, which models cannot access."""
 
     __slots__ = ()
 
     def add(self, /, **values: Any) -> T:
-        """Put a message at the end and return it. Fields that are not named are zero."""
+        """Put a message at the end and return the message. Omitted fields are zero."""
         mine: Any = self
         if mine.items_end >= len(mine.items):
             raise DomainError(
@@ -306,7 +306,7 @@ def is_channel(record: type[Record]) -> bool:
 
 
 _MADE: WeakValueDictionary[tuple[type[Record], ArrayOf], type[Record]] = WeakValueDictionary()
-"""Classes of rows and channels by their fields. Equal types share a class."""
+"""Classes of rows and channels, by their fields. Equal types share a class."""
 
 
 def _made(kind: type[Record], items: ArrayOf, annotations: dict[str, Any]) -> type[Record]:
@@ -333,7 +333,7 @@ def _outside(label: str, index: Any, length: int) -> str:
 
 
 CLEARED = ()
-"""An array in a record literal: it takes the length of the field that it is assigned to, and is cleared."""
+"""An empty array in a record literal, which clears the array field to which it is assigned."""
 
 
 def _same(one: Any, other: Any, field: FieldType) -> bool:
@@ -361,7 +361,7 @@ def _assign(target: Record, source: Any, label: str) -> None:
 
 
 def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
-    """Return a record class's fields in order, with their types; raise ModelError if it does not have any."""
+    """Return a record class's fields in order, with their types; raise ModelError for a class without fields."""
     kept: tuple[tuple[str, FieldType], ...] | None = vars(record).get("_fields")
     if kept is not None:
         return kept
@@ -385,7 +385,7 @@ def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
 
 
 def pointed_at(record: type[Record], name: str, said: str) -> str:
-    """Return a message about a field with its file, its line and a caret, if the class's text is available."""
+    """Return a message about a field with the file, the line and a caret, if the class's text is available."""
     owner = next((item for item in record.__mro__ if name in inspect.get_annotations(item)), record)
     return in_class(owner.__module__, owner.__name__, name, said)
 
@@ -468,13 +468,13 @@ def _instead(annotation: Any, own: OwnNames) -> str:
     if annotation is dict or origin is dict:
         return "write an array with an element for each key: Annotated[Array[value], Per(Key)]"
     if origin in (Array, Bag, Channel):
-        return f"say how long it is: Annotated[{_spelt(annotation)}, Size(n)], or {per}"
+        return f"give the array a length: Annotated[{_spelt(annotation)}, Size(n)], or {per}"
     if origin is typing.Annotated:
         inner, *notes = typing.get_args(annotation)
         within = typing.get_args(inner)[0] if typing.get_origin(inner) is Array else None
         if typing.get_origin(typing.get_args(within)[0] if typing.get_args(within) else None) is Bag:
             return (
-                "a bag cannot be an element of an array: write one bag of the state whose messages have a field such "
+                "a bag cannot be an element of an array: declare one bag in the state whose messages have a field such "
                 "as `to`"
             )
         sizes = [note for note in notes if isinstance(note, Linear | int)]
@@ -504,7 +504,9 @@ def _key(value: Any, field: FieldType) -> Any:
 
 
 class Schema:
-    """A state class bound to constants. A schema creates states, converts them to keys, and restores them from keys."""
+    """A state class bound to constants. A schema creates states, converts states to keys, and restores states from
+    keys.
+    """
 
     def __init__(self, state: type[Record], constants: Constants) -> None:
         self.state, self.constants = state, constants
@@ -525,11 +527,11 @@ class Schema:
         return typing.cast("Key", self._read(state))
 
     def restore(self, key: Key) -> Any:
-        """Return a new state with the content of this key."""
+        """Return a new state with the content of a key."""
         return self.maker(self.state)(key)
 
     def message(self, record: type[Record], key: Key) -> Any:
-        """Return a new message with this content."""
+        """Return a new message with the content of a key."""
         return self.maker(record)(key)
 
     def bounds(self, domain: Domain) -> tuple[int, int]:
@@ -576,7 +578,7 @@ class Schema:
         return size
 
     def maker(self, record: type[Record]) -> Callable[[Key], Any]:
-        """Return the function that creates a record from its key, generated as text for speed."""
+        """Return the function that creates a record from a key, generated as text for speed."""
         if record in self._makers:
             return self._makers[record]
         bound = self._bind(record)
@@ -669,7 +671,7 @@ def _checker(low: int, high: int, kind: type[int]) -> Callable[..., int]:
 
 
 def _key_source(path: str, field: FieldType, depth: int = 0) -> str:
-    """Return Python text that reads the key of `path`, generated because every plain step needs it."""
+    """Return Python text that reads the key of `path`, generated for speed, because every plain step reads keys."""
     if isinstance(field, Scalar):
         return f"int({path})" if isinstance(field.domain, BitSet) else path
     if isinstance(field, Nested):

@@ -1,9 +1,9 @@
 """Symmetry: states that are equal up to renaming interchangeable things count as one state.
 
-A machine declares an `Index` of interchangeable things. A permutation renames them everywhere: in numbers of
-that index, in sets of them, and as the indices of arrays `Per` them. The canonical form of a state is the least of its
-permutations. Permutations are ordered first by those values of each thing that do not refer to a thing, then by the
-whole key.
+A machine declares an `Index` of interchangeable things. A permutation renames the things in numbers of that index, in
+sets of such numbers, and as the indices of arrays with one element per thing. The canonical form of a state is the
+least of its permutations. Permutations are ordered first by the values of each thing that do not refer to things, then
+by the whole key.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ MOST = 5
 
 
 class Things:
-    """The interchangeable things of a machine, by their number."""
+    """The interchangeable things of a machine, represented by their number."""
 
     def __init__(self, count: Linear) -> None:
         self.count = count
 
     def is_thing(self, domain: Domain) -> bool:
-        """Return whether a domain contains things, or NONE."""
+        """Return whether a domain consists of things, or of things and NONE."""
         return isinstance(domain, Index) and domain.count == self.count
 
     def is_set(self, domain: Domain) -> bool:
-        """Return whether a domain contains sets of things."""
+        """Return whether the values of a domain are sets of things."""
         return isinstance(domain, BitSet) and linear(domain.count) == self.count
 
     def is_named(self, domain: Domain) -> bool:
@@ -53,7 +53,7 @@ class Things:
 
 
 def things_of(machine: Machine) -> Things:
-    """Return the interchangeable things that a machine declares; raise UsageError if it does not declare any."""
+    """Return the interchangeable things that a machine declares; raise UsageError without a declaration."""
     domain = domain_of(machine.interchangeable)
     if not isinstance(domain, Index):
         raise UsageError(
@@ -79,7 +79,7 @@ class Symmetry:
         self._traits = list(self._by_thing(machine.state))
 
     def named(self, initial: Iterable[Key]) -> str:
-        """Return the constant that counts the things, and whether initial states distinguish some of them."""
+        """Return the constant that counts the things, with a note if initial states distinguish some of them."""
         keys = set(initial)
         alike = all(self.renamed(key, to) in keys for key in keys for to in self.permutations)
         return f"{self.things.count!r}{'' if alike else ' (some are not alike in the initial states)'}"
@@ -94,7 +94,7 @@ class Symmetry:
         return self.own(key), key
 
     def own(self, key: Key) -> tuple[tuple[int, ...], ...]:
-        """Return, for each thing, the numbers in its records that do not refer to a thing."""
+        """Return, for each thing, the numbers in its records that do not refer to things."""
         return tuple(tuple(leaf for trait in self._traits for leaf in trait(key, n)) for n in range(self.count))
 
     def canonical(self, key: Key) -> Key:
@@ -146,7 +146,7 @@ class Symmetry:
     # -- what a thing has
 
     def _by_thing(self, record: type[Record]) -> Iterator[Callable[[Key, int], tuple[int, ...]]]:
-        """Yield functions that return a thing's numbers in an array of things outside other arrays and bags."""
+        """Yield functions that return a thing's numbers in an array of things, excluding nested arrays and bags."""
         for place, (_, kind) in enumerate(fields(record)):
             if isinstance(kind, ArrayOf) and self.things.is_by_thing(kind):
                 yield partial(self._own, place, kind.element)

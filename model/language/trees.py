@@ -1,8 +1,8 @@
 """Syntax trees of Python text.
 
-In Python 3.11, threads that make or compile trees at the same time interfere with each other: SystemError, "AST
+In Python 3.11, threads that create or compile trees at the same time can cause a SystemError with the text "AST
 constructor recursion depth mismatch" (github.com/python/cpython/issues/106905). Therefore only one thread at a time
-makes or compiles trees.
+creates or compiles trees.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 USER_MODULE = "fencepost_user_"
-"""Prefix of the module names of users' files. Each load appends a new number."""
+"""Prefix of the module names of users' files, to which each load appends a new number."""
 TEXT = "__fencepost_text__"
 """The global name in a user's module that holds the text that was executed."""
 _ONE_AT_A_TIME = RLock()
 
 
 def module_of(text: str | bytes) -> ast.Module:
-    """Return the tree of a text; raise SyntaxError or ValueError if it is not Python."""
+    """Return the syntax tree of a text; raise SyntaxError or ValueError for a text that is not Python."""
     with _ONE_AT_A_TIME:
         return ast.parse(text)  # noqa: TID251 (here)
 
@@ -42,7 +42,7 @@ def expression_of(text: str) -> ast.expr:
 
 
 def source_lines(function: Callable[..., Any]) -> tuple[list[str], int]:
-    """Return a function's lines as executed, and the number of the first; raise OSError if they are unavailable."""
+    """Return a function's lines as executed and the number of the first line; raise OSError if they are unavailable."""
     python = inspect.unwrap(function)
     text = getattr(python, "__globals__", {}).get(TEXT)
     if text is None or python.__code__.co_filename.startswith("<"):
@@ -52,7 +52,7 @@ def source_lines(function: Callable[..., Any]) -> tuple[list[str], int]:
 
 
 def was_edited(function: Callable[..., Any]) -> bool:
-    """Return whether a function's file was edited after its import, so that the executed function differs."""
+    """Return whether a function's file was edited after its import, so that the executed function may differ."""
     path = Path(function.__code__.co_filename)
     if TEXT in function.__globals__ or not path.is_file() or path.stat().st_mtime < _began():
         return False
@@ -61,7 +61,7 @@ def was_edited(function: Callable[..., Any]) -> bool:
 
 @cache
 def _began() -> float:
-    """Return the start time of this process, comparable to file times, or 0 if the system does not report it."""
+    """Return the start time of this process, comparable to file times, or 0 if the system does not report the time."""
     try:
         ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
         return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + ticks / os.sysconf("SC_CLK_TCK")

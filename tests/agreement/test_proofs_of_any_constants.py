@@ -84,7 +84,7 @@ def test_a_domain_that_ends_at_the_largest_of_two_is_named_like_any_other(tmp_pa
     text = CASES["a field that ends at the largest of two: refused"]
     named = text.replace("class State", "Place = Annotated[int, Range(0, largest(C.n, 3))]\n\n\nclass State")
     machine, properties = load(HEAD + named, tmp_path)
-    with pytest.raises(UsageError, match=r"of which the model takes largest\(n, three\): leave n bounded"):
+    with pytest.raises(UsageError, match=r"but the model uses largest\(n, three\): leave n bounded"):
         prove(Protocol(machine, properties), unbounded=["place"], cache=False)
 
 

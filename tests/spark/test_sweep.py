@@ -200,7 +200,7 @@ def test_kept_walks_that_are_missing_or_there_twice_are_told(sql: SparkSession, 
 
 @pytest.mark.parametrize("changed", [{"seed": 4}, {"depth": 61}, {"weights": (("follower-truncates", 2),)}])
 def test_walks_of_another_sweep_are_not_added_to(swept: str, changed: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=rf"has {next(iter(changed))} .* request the same, or name another folder"):
+    with pytest.raises(UsageError, match=rf"has {next(iter(changed))} .* request the same value"):
         sweeping.prepare(swept, plan(**changed), resume=True)
 
 

@@ -1,5 +1,5 @@
-"""Compilation in helper processes. llvmlite never frees the passes that it creates for a module (some 50 kB), so a
-helper process is replaced after compiling a limited number of modules.
+"""Compilation in helper processes. The library llvmlite never frees the passes that it creates for a module (some 50
+kB), so a helper process is replaced after compiling a limited number of modules.
 """
 
 import atexit
@@ -56,7 +56,7 @@ def _object(found: Object | str | None) -> Object:
 
 
 class Meanwhile:
-    """A unit that another process compiles. Data pass through files, so neither process waits for the other."""
+    """A unit that another process compiles. Data pass through files, so that neither process waits for the other."""
 
     def __init__(self, unit: Unit | Lowered, level: int) -> None:
         with tempfile.TemporaryFile() as given:
@@ -109,7 +109,7 @@ def _received(pipe: Any) -> Any:
 
 
 def main() -> None:
-    """Compile units from standard input until it ends. The helper process runs this function."""
+    """Compile units from standard input until it ends, in a helper process."""
     while (asked := _received(sys.stdin.buffer)) is not None:
         unit, level = asked
         try:

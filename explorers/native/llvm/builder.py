@@ -1,7 +1,7 @@
 """Builder of a function in LLVM IR, value by value: blocks, loads and stores by layout, arithmetic, and calls.
 
-No operation silently wraps or has undefined behaviour. A 64-bit sum is known to fit, is checked (`checked`), or is
-meant to wrap (`wrapped`). The code contains no `nsw` flag and no shift by more than 63.
+No operation silently wraps or has undefined behaviour. Each 64-bit sum is known to fit, checked (`checked`), or
+intended to wrap (`wrapped`). The code contains no `nsw` flag and no shift by more than 63.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +36,7 @@ BITWISE = {"&": "and", "|": "or", "^": "xor"}
 
 
 class Builder:
-    """A function being written. `at` is the current block: a jump ends it, and the next `begin` starts another one."""
+    """A function being written. `at` is the current block, which a jump ends; `begin` starts the next block."""
 
     def __init__(self, name: str, parameters: Sequence[Type], *, exported: bool = False, attributes: str = "") -> None:
         self.name, self.exported, self.attributes = name, exported, attributes
@@ -284,17 +284,15 @@ class Builder:
         return self.joined("&", one, other)
 
     def alike(self, left: Value, right: Value) -> tuple[Value, Value, bool]:
-        """Return two numbers of the same type, and whether they are unsigned words. A literal takes the type of the
-        other number.
-        """
+        """Return two numbers of one type, to which a literal is adapted, and whether they are unsigned."""
         left, right = self.number(left), self.number(right)
         if left.type is right.type:
             return left, right, left.type is Sort.WORD
         if left.type is Sort.NUMBER and left.low == left.high and left.low >= 0:
             return word(left.low), right, True
-        assert right.type is Sort.NUMBER, "a word meets a number"
-        assert right.low == right.high, "a word meets a number"
-        assert right.low >= 0, "a word meets a negative number"
+        assert right.type is Sort.NUMBER, "a word is combined with a number"
+        assert right.low == right.high, "a word is combined with a number"
+        assert right.low >= 0, "a word is combined with a negative number"
         return left, word(right.low), True
 
     def compared(self, sign: str, left: Value, right: Value) -> Value:
@@ -317,7 +315,7 @@ class Builder:
         return Value(text, Sort.WORD if unsigned else Sort.NUMBER, low, high)
 
     def overflowing(self, sign: str, left: Value, right: Value) -> tuple[Value, Value | None]:
-        """Return a sum, difference or product and, if it can overflow, a flag that is true if it did not."""
+        """Return a sum, difference or product and, if it can overflow, a flag that is true if no overflow occurred."""
         left, right = self.number(left), self.number(right)
         low, high = ends(sign, left, right)
         if low >= LEAST and high <= GREATEST:
@@ -429,7 +427,7 @@ class Round(NamedTuple):
 
 @contextmanager
 def counted(build: Builder, first: Value, last: Value) -> Iterator[Round]:
-    """Run the block's code for each number from `first` to `last - 1`, which are computed before the loop."""
+    """Run the block's code for each number from `first` to `last - 1`; both bounds are computed before the loop."""
     with _loop(build, first, last, up=True) as found:
         yield found
 

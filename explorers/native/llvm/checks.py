@@ -1,13 +1,13 @@
-"""Checked operations. If a check fails, they store an error code in the check array and yield a harmless value. Only
-the first code is kept, because later errors may follow from it.
+"""Checked operations. A failed check stores an error code in the check array and yields a harmless value. Only the
+first code is stored, because it may cause later errors.
 """
 
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import GREATEST, LEAST, WORD_BITS, Sort, Value, number
 
 INDEX, VALUE, SHIFT, FULL, ABSENT, NUMBER, SUM = 1, 2, 3, 4, 5, 6, 7
-"""Codes of failed checks: an index outside its array, a value outside its domain, a negative shift, a full bag, a
-message that is not in its bag, a shift or a product of more than 64 bits, a sum of more than 64 bits.
+"""Codes of failed checks: an index outside an array, a value outside a domain, a negative shift, a full bag, a missing
+message, a shift or a product of more than 64 bits, and a sum of more than 64 bits.
 """
 RARE = ", !prof !0"
 
@@ -58,7 +58,7 @@ def too_long(build: Builder, code: Value) -> Value:
 
 
 def index(build: Builder, e: Value, place: Value, length: Value) -> Value:
-    """Return an index if it is valid for an array of this length; otherwise record the error INDEX and return 0."""
+    """Return an index if it is valid for this length; otherwise, record the error INDEX and return 0."""
     place = build.number(place)
     if place.low >= 0 and place.high < length.low:
         return place

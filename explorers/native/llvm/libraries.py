@@ -1,8 +1,8 @@
 """Compiled units loaded into this process, from the cache on disk if possible. Each is loaded once.
 
-Objects are cached by the digest of their content. A damaged object is compiled again; if an object cannot be written,
-it is not cached. LLVM loads the objects, and their kernels accept numbers and numpy arrays. Code stays loaded while any
-of its kernels is referenced, and every call of a kernel references it. A call releases the GIL.
+Objects are cached by the digest of their content. A damaged object is compiled again. An object that cannot be written
+is not cached. LLVM loads the objects, whose kernels accept numbers and numpy arrays. Code stays loaded while a kernel
+is referenced, and every call of a kernel holds a reference. A call releases the GIL.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ _RESULTS = {"None": None, "I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _NUMBERS = {"I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _KINDS = {"I": "i", "U": "u"}
 HUGE = 1 << 21
-"""Bytes of a huge page. If the operating system supports them, large arrays use huge pages, which reduces TLB misses
+"""Bytes of a huge page. Large arrays use huge pages, if the operating system supports them, which reduces TLB misses
 and clears memory faster.
 """
 _ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
@@ -173,7 +173,7 @@ class Library:
 
 
 class Kernel:
-    """A compiled function. Array arguments must be contiguous and of the declared types; content is not checked."""
+    """A compiled function. Array arguments must be contiguous and have the declared types; values are not checked."""
 
     def __init__(self, library: Library, name: str, address: int, export: Export) -> None:
         assert address, f"the object has no {name}"
@@ -191,7 +191,7 @@ class Kernel:
         return self._call(*self._given(arguments))
 
     def bound(self, *arguments: Any) -> Callable[[], Any]:
-        """Return a call that checks its arguments only once. The call keeps the arrays alive as long as it exists."""
+        """Return a call whose arguments are checked only once. The call keeps the arrays alive."""
         return partial(_call_kept, self, self._call, arguments, tuple(self._given(arguments)))
 
     def _given(self, arguments: tuple[Any, ...]) -> list[Any]:
@@ -207,7 +207,7 @@ class Kernel:
                 or (lengths and value.ndim != lengths)
             ):
                 raise TypeError(
-                    f"{self.name} got an array of {value.dtype}, {value.ndim} lengths, but takes {kind}, {lengths}"
+                    f"{self.name} got an array of {value.dtype} ({value.ndim} dimensions), but takes {kind} ({lengths})"
                 )
             given.append(address_of(value))
             if lengths:
@@ -220,7 +220,7 @@ def _call_kept(_kernel: Kernel, call: Callable[..., Any], _kept: tuple[Any, ...]
 
 
 def _taken(annotation: str) -> tuple[Any, int] | None:
-    """Return an array's element type (None for records) and number of lengths; for a number or a function, None."""
+    """Return an array's element type (None for records) and number of dimensions; None for numbers and functions."""
     if annotation in _NUMBERS:
         return None
     known = {"Checks": np.int64, "Constants": np.int64, "Rows": None}
@@ -262,8 +262,8 @@ def symbols(code: bytes) -> Iterator[Symbol]:
 
 
 def write_map(code: bytes, kernel: str, address: int) -> None:
-    """Add an object's functions to the file that perf reads, given the address of one of its kernels. Only functions in
-    that kernel's section are listed, because LLVM does not reveal the addresses of other sections.
+    """Add an object's functions to the file that perf reads, given the address of one kernel. Only functions in the
+    kernel's section are listed, because LLVM does not reveal the addresses of other sections.
     """
     found = list(symbols(code))
     base = next((item for item in found if item.name == kernel), None)

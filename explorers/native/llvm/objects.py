@@ -1,4 +1,4 @@
-"""Compilation of LLVM IR to objects for an architecture's baseline processor, so that other machines can run them."""
+"""Compilation of LLVM IR for an architecture's baseline processor, so that other machines can run the objects."""
 
 import hashlib
 import time
@@ -13,10 +13,9 @@ from fencepost.explorers.native.llvm.types import Export, Lowered, Unit
 from fencepost.explorers.running.interrupts import peak_memory
 
 LEVEL = 1
-"""LLVM's optimization level, 0 to 3. In measurements, 2 and 3 took longer to compile but did not make searches faster.
-"""
+"""LLVM's optimization level, 0 to 3. In measurements, 2 and 3 compiled more slowly without making searches faster."""
 CHEAP = 0
-"""The level for cheaply compiled code. In measurements, such code compiled 20 times as fast and ran half as fast."""
+"""The level for cheap compilation. In measurements, cheap code compiled 20 times as fast and ran half as fast."""
 
 
 class CompileError(RuntimeError):
@@ -70,7 +69,7 @@ def is_x86(target: Target) -> bool:
 
 @cache
 def has_fast_bits() -> bool:
-    """Return whether this processor gathers and scatters bits fast; AMD's processors before Zen 3 do not."""
+    """Return whether the processor gathers and scatters bits fast; AMD's processors before Zen 3 do not."""
     slow = ("bdver", "znver1", "znver2")
     has = bool(llvm.get_host_cpu_features().get("bmi2", False))
     return is_x86(native()) and has and not llvm.get_host_cpu_name().startswith(slow)
@@ -86,7 +85,7 @@ def translated(unit: Unit | Lowered, target: Target) -> tuple[str, dict[str, Exp
 
 
 def optimized(text: str, machine: Any, level: int) -> Any:
-    """Return LLVM IR as a verified, optimized module, in a separate context so that its memory can be freed."""
+    """Return LLVM IR as a verified, optimized module in a separate context, whose memory can be freed."""
     module = llvm.parse_assembly(
         f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n{text}',
         llvm.create_context(),

@@ -1,5 +1,5 @@
 """Translator from restricted Python to LLVM IR. Every function is translated for the types of its arguments. A local
-variable that is bound once is a value; one that is bound several times is a stack slot.
+variable that is bound once is a value; a variable that is bound several times is a stack slot.
 """
 
 import ast
@@ -43,7 +43,7 @@ ATTRIBUTES = {"kernel": PLAIN, "helper": PLAIN, "inlined": f"alwaysinline {PLAIN
 
 
 class Module:
-    """A module being translated. `globals` are numbers that its text refers to by name."""
+    """A module being translated. `globals` contains the numbers that the module's text refers to by name."""
 
     def __init__(self, unit: Unit) -> None:
         self.types = unit.types()
@@ -341,7 +341,7 @@ class Function:
             self.build.branch(self.build.flag(self.expression(node)), yes, no)
 
     def compare(self, node: ast.Compare) -> Value:
-        """Return a comparison, or a chain of them. Operands that Python would skip may be evaluated."""
+        """Return a comparison or a chain of comparisons. Operands that Python would skip may be evaluated."""
         signs = [_COMPARED[type(item)] for item in node.ops]
         left, right = self.expression(node.left), self.expression(node.comparators[0])
         found = self.build.compared(signs[0], left, right)
@@ -354,9 +354,7 @@ class Function:
     # -- arithmetic
 
     def arithmetic(self, operator: ast.operator, left: Value, node: ast.expr) -> Value:
-        """Return `left operator node`. Sums and products can wrap, but their operands stay far from the limits of 64
-        bits.
-        """
+        """Return `left operator node`. Sums and products can wrap, but operands stay far from the limits of 64 bits."""
         sign, build = _SIGNS[type(operator)], self.build
         right = self.expression(node)
         if sign in ("+", "-", "*"):

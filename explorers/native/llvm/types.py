@@ -1,4 +1,4 @@
-"""Types of memory and of values, limited to those that models and kernels need, and the unit to be translated. The
+"""Types of memory and of values, as far as models and kernels need them, and the unit to be translated. The
 translator's annotations have no effect when kernels run as plain Python.
 """
 
@@ -34,9 +34,7 @@ class Vector:
 
 
 class Struct:
-    """A record type: its fields by name, each with its offset in bytes. Two record types are equal only if they are the
-    same object.
-    """
+    """A record type: fields by name, each with an offset in bytes. Equal types are one object."""
 
     def __init__(self, fields: "Mapping[str, tuple[int, Memory]]", size: int) -> None:
         self.fields, self.bytes = fields, size
@@ -48,25 +46,25 @@ Memory = Cell | Vector | Struct
 class Sort(Enum):
     NUMBER = "i64"
     WORD = "u64"
-    """Unsigned, 64 bits, wraps around."""
+    """Unsigned 64-bit numbers, which wrap around."""
     FLAG = "i1"
     NOTHING = "void"
 
 
 @dataclass(frozen=True)
 class View:
-    """An array that the caller of compiled code owns: its address and lengths. `fixed` lists lengths that are known."""
+    """The address and lengths of an array that the caller of compiled code owns. `fixed` lists known lengths."""
 
     element: Memory
     fixed: tuple[int | None, ...]
 
 
 class Named:
-    """An array of numbers that are read by name, each with its bounds."""
+    """An array of numbers that are read by name, each with known bounds."""
 
     def __init__(self, names: Mapping[str, tuple[int, int, int]]) -> None:
         self.names = names
-        """Position, least value and greatest value."""
+        """The position, least value and greatest value of each name."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ class Records:
         self._made: dict[Any, Memory] = {}
 
     def made(self, plain: Any) -> Memory:
-        """Return the type for a description. Equal descriptions yield the same object."""
+        """Return the type for a description. Equal descriptions yield one object."""
         if isinstance(plain, str):
             return CELLS[plain]
         if plain not in self._made:
@@ -192,9 +190,7 @@ class Digested:
 
 @dataclass(frozen=True)
 class Lowered(Digested):
-    """A module that is already LLVM IR, and its kernels. Some of its functions differ between x86-64 and other
-    processors.
-    """
+    """A module in LLVM IR with the module's kernels. Functions may differ between x86-64 and other processors."""
 
     text: str
     exports: tuple[tuple[str, Export], ...]
@@ -208,7 +204,7 @@ class Unit(Digested):
 
     The kernels of `text` are compiled together with the functions of `library` that they call. A kernel's parameter is
     annotated with `I64` or `U64` (a number), `U32p` (the address of an array), `I64s` or `U64ss` (an array with one or
-    two lengths), `Checks`, `Constants`, `Rows` (states, which kernels pass on), or a function type's name in `codes`.
+    two lengths), `Checks`, `Constants`, `Rows` (states), or a function type's name in `codes`.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Code for an action over many states: loops over its parameters, guards, its effect on a copy, and the new state."""
+"""Code for an action over many states: loops over parameters, guards, the effect on a copy, and the new state."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -100,7 +100,7 @@ class Acting(Sifted):
     # -- guards
 
     def step(self, place: int, following: str, effect: str) -> None:
-        """Write the loop nest from this step inwards. `following` is the label that continues the enclosing loop."""
+        """Write the loop nest from a step inwards. `following` is the label that continues the enclosing loop."""
         if place == len(self.nest.steps):
             self.fire(effect)
             self.build.jump(following)
@@ -134,7 +134,7 @@ class Acting(Sifted):
         return found
 
     def guards(self, several: list[Guarded], following: str) -> None:
-        """Write several guards without a branch for each, because it is hard to predict which guard refuses."""
+        """Write several guards without branches, because which guard will fail is hard to predict."""
         build = self.build
         flags = [build.flag(self.code.straight(item.statement.condition)) for item in several]
         holds = Value("true", Sort.FLAG)
@@ -148,9 +148,7 @@ class Acting(Sifted):
         build.begin(inside)
 
     def guard(self, node: Guarded, following: str) -> None:
-        """Continue if a guard holds. Otherwise, count a refusal for each combination of the parameters that are not
-        chosen yet.
-        """
+        """Continue if a guard holds, otherwise count a refusal per combination of the parameters not chosen yet."""
         build = self.build
         if self.wanted.masks is not None:
             self.masked_guard(node, following, self.wanted.masks)
@@ -163,7 +161,7 @@ class Acting(Sifted):
         build.begin(holds)
 
     def masked_guard(self, node: Guarded, following: str, masks: Masks) -> None:
-        """Write a guard like `guard`. If a check fails in the guard or before it, the domain refuses the step."""
+        """Write a guard as `guard` does, but if a check fails in the guard or earlier, the domain refuses the step."""
         build = self.build
         condition = build.number(self.code.expression(node.statement.condition))
         left, stays, refused, holds = (build.label() for _ in range(4))

@@ -12,7 +12,7 @@ class Bags:
         self.checks, self.texts = checks, texts
         self.names: dict[tuple[str, int], str] = {}
         self.kept: list[Memory] = []
-        """Types by id. They are kept alive so that ids are not reused."""
+        """Types by id, kept alive so that ids are not reused."""
 
     # -- in place
 
@@ -45,8 +45,8 @@ class Bags:
         self._call(build, "clear", message.type, [message])
 
     def remove(self, build: Builder, e: Value, bag: Value, message: Value) -> None:
-        """Remove this message if it is in the bag, otherwise the first equal one. Record the error ABSENT if there is
-        none.
+        """Remove a message if the bag contains it, otherwise the first equal one. Record the error ABSENT if there are
+        neither.
         """
         self._call(build, "remove", bag.type, [e, bag, message])
 

@@ -1,8 +1,8 @@
 """Detection of reached bounds: an action's guards are evaluated again, as if each guard that is a bound were true.
 
-`model/language/bounds.py` defines reached bounds. A separate function examines an action again only if the action's
-guard for a bound refused in a state, and only for bounds not yet recorded for this state. This keeps the search itself
-fast.
+`model/language/bounds.py` defines reached bounds. To keep the search fast, a separate function examines an action again
+only if the action's guard for a bound refused a step in a state, and only for bounds that are not yet recorded for the
+state.
 """
 
 from collections.abc import Iterable
@@ -19,10 +19,10 @@ from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, can_fail
 class Bounds:
     """Cells of the check array, and counters, for reached bounds.
 
-    Each bound is one bit. The caller sets `counting` to the bounds to count. `reached` contains the bounds reached in
-    each state of the block, `known` those reached anywhere, and `dropped` those that made the current step omit
-    something. The first counters count states for each bound. The others count, for each bound, the steps refused
-    together with other bounds, until the bound is known to have refused one alone.
+    Sets of bounds are bit masks. The caller sets `counting` to the bounds to count. `reached` contains the bounds
+    reached in each state of the block, `known` the bounds reached in any state, and `dropped` the bounds that made the
+    current step omit an effect. The first counters count states by bound. The other counters count, by bound, the steps
+    refused together with other bounds, as long as the bound has not refused a step alone.
     """
 
     def __init__(self, module: Module) -> None:
@@ -75,9 +75,9 @@ class Bounds:
 class Trying(Choosing):
     """Code generator for the function that finds which bounds alone disable an action in a state.
 
-    The function evaluates guards as the action does, except that a guard that represents a bound refuses nothing: its
-    bit is remembered, and the innermost step records it. A check that fails after a guard for a bound is not an error:
-    the bound counts as having refused the step. The remaining code is skipped if it cannot add anything to the counts.
+    The function evaluates guards as the action does, except that a guard for a bound refuses nothing: the function sets
+    the bound's bit and records it in the innermost loop. A check that fails after a guard for a bound is not an error:
+    the bound counts as having refused the step. The remaining code is skipped if no count can change.
     """
 
     def __init__(self, module: Module, bounds: Bounds, place: int) -> None:
@@ -170,7 +170,7 @@ class Trying(Choosing):
         return found
 
     def worth(self, refusing: Value, later: int, yes: str, no: str) -> None:
-        """Continue if the bounds that have refused so far, or later ones, could still add something to the counts."""
+        """Continue only if the bounds that have refused so far, or later bounds, can still change the counts."""
         build, bounds = self.build, self.bounds
         seen = build.read(*bounds.of_state(build, self.e, self.at))
         wanted = self.module.cell(build, self.e, bounds.counting)
@@ -198,8 +198,8 @@ class Trying(Choosing):
         return build.compared("==", rest, number(0))
 
     def where_it_went_well(self, refusing: str | None, following: str) -> None:
-        """Continue if no check has failed. If a check has failed after a bound refused, treat its error as prevented by
-        that bound. If a number exceeds 64 bits, the consequences are unknown, so the search ends.
+        """Continue if no check has failed. If a check has failed after a bound refused, treat the error as prevented by
+        the bound. If a number exceeds 64 bits, the consequences are unknown, so the search ends.
         """
         build = self.build
         failed, well = build.label(), build.label()

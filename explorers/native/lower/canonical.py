@@ -1,5 +1,5 @@
-"""The canonical form of a state in memory: the least of its permutations of interchangeable values, as in `Symmetry`.
-If all values differ, a single permutation sorts them. If some are equal, a few permutations are compared.
+"""The canonical form of a state in memory, which is the least of the state's permutations, as in `Symmetry`. If all
+values differ, a single permutation sorts them. If some values are equal, a few permutations are compared.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,8 +16,8 @@ from fencepost.model.language.symmetry import Symmetry
 
 NAME, RENAMED, LESS = "canonical", "renamed", "less"
 STAYS, INSIDE, MOVES = -1, -2, -3
-"""Two kinds of numbers: those that no permutation changes, at the top level or in an array; and those that a
-permutation may change other than by moving them together with the value that they belong to.
+"""Kinds of numbers: a permutation never changes STAYS (at the top level) and INSIDE (in an array), but may change
+MOVES.
 """
 
 
@@ -87,8 +87,8 @@ class Canonical:
     # -- the order of states
 
     def _cells(self, kind: FieldType, memory: Memory, offset: int, where: int) -> Iterator[tuple[int, Cell, int]]:
-        """Yield the offset and size of each number in a part of a state, in order, and what determines its position.
-        The position is determined by the value `where`, or by `STAYS`, `INSIDE` or `MOVES`.
+        """Yield the offset and size of each number in a part of a state, in order, with the determinant of its
+        position. The position is determined by the value `where`, or by `STAYS`, `INSIDE` or `MOVES`.
         """
         match kind, memory:
             case Scalar(), Cell():
@@ -116,7 +116,7 @@ class Canonical:
             yield from self._cells(kind, memory.element, offset + n * memory.element.bytes, where(n))
 
     def _runs(self, where: int) -> list[tuple[int, int]]:
-        """Return the offsets and sizes of a value's numbers, or of those that move, with adjacent bytes merged."""
+        """Return the offsets and sizes of a value's numbers, or of the numbers that move, merging adjacent bytes."""
         found: list[tuple[int, int, bool]] = []
         for offset, cell, mine in self._cells(self.state, self.module.state, 0, STAYS):
             if mine == where:
@@ -128,7 +128,7 @@ class Canonical:
         return [(first, size if bytewise else -size) for first, size, bytewise in found]
 
     def _key(self, build: Builder, state: Value, offset: int, size: int) -> Value:
-        """Return a sequence of signed bytes as one number with the same order; the first byte counts most."""
+        """Return a sequence of signed bytes as a number with the same order. The first byte is most significant."""
         address = build.offset(state.text, offset)
         if size < 0:
             return build.load(address, Cell(-size, signed=True))

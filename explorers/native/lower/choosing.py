@@ -32,7 +32,7 @@ class Choosing:
         self.state = self.at = self.e
 
     def where_there_are_values(self, otherwise: str) -> None:
-        """Continue if every parameter has at least one value. Otherwise no guard is evaluated."""
+        """Continue if every parameter has at least one value, otherwise skip all guards."""
         build, shape = self.build, self.module.shape
         for parameter in self.nest.parameters:
             if isinstance(parameter.domain, InFlight):

@@ -154,13 +154,13 @@ class Code:
         return self.harmless(node, wrong, Value(moved, Sort.NUMBER))
 
     def harmless(self, node: Expression, wrong: Value, value: Value) -> Value:
-        """Return a value or, after an error, another value that the expression could have."""
+        """Return a value or, after an error, another possible value of the expression."""
         some = min(max(0, node.low), node.high)
         text = self.build.value(f"select i1 {wrong.text}, i64 {some}, i64 {value.text}")
         return Value(text, Sort.NUMBER, node.low, node.high)
 
     def kept(self, node: Expression, value: Value) -> Value:
-        """Return a value clamped to its expression's bounds, which it can exceed only after a failed check."""
+        """Return a value clamped to its expression's bounds, which a value can exceed after a failed check."""
         if not node.checks or (value.low >= node.low and value.high <= node.high):
             return value
         build = self.build
@@ -188,9 +188,7 @@ class Code:
         return self.straight(node) if self.module.is_plain(node) else self.build.decided(partial(self.decide, node))
 
     def decide(self, node: Expression, yes: str, no: str) -> None:
-        """End the current block with a condition. Evaluate no more than needed, unless evaluating everything is
-        cheaper.
-        """
+        """End the current block with a condition. Evaluate no more than needed, unless evaluating all is cheaper."""
         build = self.build
         if isinstance(node, nodes.Literal):
             build.jump(yes if node.value else no)
@@ -259,7 +257,7 @@ class Code:
         return build.negated(found) if node.negated else found
 
     def first(self, node: nodes.Logic) -> Value:
-        """Return the operand of `and` or `or` that decides it, if numbers other than 0 and 1 are possible."""
+        """Return the operand that decides an `and` or `or`, if operands other than 0 and 1 are possible."""
         build = self.build
         end = build.label()
         ways = []

@@ -1,8 +1,8 @@
 """Conditions evaluated on several states at once: each number of a state is a column with `LANES` lanes, one per state.
 
 Every part of a condition is evaluated, which costs less than a branch in each state. A failed check counts only in
-lanes in which the plain semantics would reach it. `Unsuited` is raised for conditions that columns cannot evaluate,
-such as loops whose iterations depend on earlier ones; such conditions are evaluated state by state.
+lanes in which the plain semantics would reach the check. `Unsuited` is raised for conditions that must be evaluated
+state by state, such as loops whose iterations depend on earlier iterations.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,15 +32,11 @@ from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Expression, Fa
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef
 
 MOST_ROUNDS = 64
-"""Maximum number of iterations of a loop whose end differs between lanes. All iterations run, even if a state needs
-only a few.
-"""
+"""Maximum number of iterations of a loop whose end differs between lanes. Every state runs all iterations."""
 
 
 class Columns(Lanewise):
-    """Code generator for conditions on columns of states, from `base` on. `active` is a bit mask of the lanes to
-    evaluate.
-    """
+    """Code generator for conditions on columns of states from `base` on. `active` is a bit mask of active lanes."""
 
     def __init__(self, module: Module, build: Builder, e: Value, c: Value) -> None:
         super().__init__(build)
@@ -159,7 +155,7 @@ class Columns(Lanewise):
         raise Unsuited
 
     def select(self, test: Expression, then: Callable[[], Thing], other: Callable[[], Thing]) -> Thing:
-        """Return one of two values in each lane. The second value is computed without the first one's assignments."""
+        """Return one of two values in each lane. The second value is computed without the assignments of the first."""
         condition = self.flag(test)
         before = dict(self.slots)
         with self.where(condition):
@@ -385,8 +381,8 @@ class Columns(Lanewise):
 
     @contextmanager
     def messages(self, bag: Places, active: Value) -> Iterator[tuple[Round, Value | Mask, Value]]:
-        """Run the block's code for each place of a bag, until no active lane has a message there. Also yield the lanes
-        that have one and, as bits, the active lanes among them.
+        """Run the block's code for each place of a bag, until no active lane has a message at that place. Yield the
+        lanes that have a message and, as bits, the active lanes with a message.
         """
         count = self.count(bag)
         with counted(self.build, number(0), number(count.high)) as item:

@@ -1,4 +1,4 @@
-"""Numbers and flags of several states at once: a number is a register with one lane for each of `LANES` states."""
+"""Numbers and flags of several states at once: each number is a register with one lane for each of `LANES` states."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Mask:
 
 @dataclass(frozen=True)
 class Places:
-    """A location in each lane: the last of `offsets` whose flag is set; the first offset has no flag."""
+    """A location in each lane: the last offset whose flag is set. The first offset has no flag."""
 
     ways: tuple[tuple[Mask | None, str], ...]
     memory: Memory
@@ -61,7 +61,7 @@ class Lanewise:
         return self.build.number(found) if isinstance(found, Value) else found
 
     def lanes(self, value: Value | Lanes, bits: int) -> str:
-        """Return a number in lanes of this many bits. The number must fit."""
+        """Return a number in lanes of `bits` bits, in which the number must fit."""
         build = self.build
         kind = f"<{LANES} x i{bits}>"
         if isinstance(value, Lanes):
@@ -80,7 +80,6 @@ class Lanewise:
         return bits, [self.lanes(item, bits) for item in values]
 
     def sum(self, sign: str, left: Value | Lanes, right: Value | Lanes) -> Thing:
-        """Return a sum, difference or product that is known to fit in 64 bits."""
         low, high = _ends(sign, left, right)
         if low < LEAST or high > GREATEST:
             raise Unsuited
@@ -102,7 +101,7 @@ class Lanewise:
         return Lanes(self.build.value(f"{BITWISE[sign]} <{LANES} x i{bits}> {one}, {other}"), bits, low, high)
 
     def shifted(self, sign: str, value: Value | Lanes, count: Value | Lanes) -> Thing:
-        """Return a shift. The count must be known to lie between 0 and the number of bits of a lane."""
+        """Return a shift, whose count must lie between 0 and the number of bits of a lane."""
         if count.low < 0 or count.high >= max(_WIDTHS):
             raise Unsuited
         if sign == "<<" and (value.low < 0 or value.high << count.high > GREATEST):

@@ -1,4 +1,4 @@
-"""The kernels of a machine: they compute all successors of given states, and judge properties."""
+"""The kernels of a machine, which compute all successors of given states and judge properties."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,11 +27,13 @@ CODES = (
     ("Expand", tuple(kind for name, kind in EXPAND if name != "codes"), "I64"),
     ("Judge", tuple(kind for _, kind in JUDGE), "None"),
 )
-"""Types of the kernels, for kernels that call them by address."""
+"""Types of the kernels, for kernels that call other kernels by address."""
 
 
 def write_expand(module: Module, wanted: Wanted) -> None:
-    """Write `expand`, which appends all successors of the states first..last-1 to `n` and returns their number."""
+    """Write `expand`, which appends all successors of the states first..last-1 to `n` and returns the number of
+    successors.
+    """
     acting = [Acting(module, wanted, place).write() for place in range(len(module.program.actions))]
     parameters = [item for item in EXPAND if item[0] != "codes" or wanted.code is not None]
     build, given = module.kernel("expand", parameters, "I64")
@@ -53,7 +55,7 @@ def write_expand(module: Module, wanted: Wanted) -> None:
 
 
 class Block(NamedTuple):
-    """Unpacked states: their number, and the row of the first one. `beside` is memory for columns, if they are used."""
+    """Unpacked states: the number of states, the row of the first, and memory for columns, if any (`beside`)."""
 
     states: Value
     beside: Value
@@ -145,8 +147,8 @@ def write_judge(module: Module, properties: Sequence[Property]) -> None:
     """Write `judge`: `found[k]` becomes the least number of a state that decides property k.
 
     Properties are judged in columns where possible. If a check fails in a group of states, the group's decisions are
-    undone and the group is judged again, state by state: the check may have failed after the state that decides the
-    property, and code continues with an invented value after a failed check.
+    undone, and the group is judged again, state by state, because the check may have failed after the state that
+    decides the property.
     """
 
     def visit(build: Builder, given: dict[str, Value], at: Value, state: Value) -> None:
@@ -195,7 +197,7 @@ def write_judge(module: Module, properties: Sequence[Property]) -> None:
 
 
 def is_suited(module: Module, columns: Columns, prop: Property) -> bool:
-    """Return whether a property can be judged in columns, by writing the code and discarding it."""
+    """Return whether a property can be judged in columns. The code is written and discarded."""
     read = set(module.columns)
     try:
         judge_in_columns(module, columns, prop)
@@ -215,7 +217,7 @@ def judge_in_columns(module: Module, columns: Columns, prop: Property) -> Value:
 def judge_group(
     columns: Columns, given: dict[str, Value], place: int, prop: Property, first: Value, size: Value
 ) -> None:
-    """Judge a property in a group of states, up to the first state that is known to decide it."""
+    """Judge a property in a group of states, up to the first state that is known to decide the property."""
     build = columns.build
     address, memory = build.element(given["found"], number(place))
     before = build.greatest([build.wrapped("-", build.read(address, memory), first), number(0)])

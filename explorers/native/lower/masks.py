@@ -1,7 +1,7 @@
 """Modules whose guards can be turned off at run time, so that one compilation serves every guard.
 
-Without a guard, a step may leave a domain. The domain then refuses the step: it is not taken, and the first state with
-such a step is recorded. `Interpreter(bounded=True)` is the definition.
+Without a guard, a step may leave a domain. The domain then refuses the step, so the step is not taken, and the first
+state with a refused step is recorded. `Interpreter(bounded=True)` is the definition.
 """
 
 from fencepost.explorers.native.llvm.builder import Builder, only_if
@@ -15,10 +15,10 @@ class Masks:
     """Slots of the check array: a switch for each guard and each part of a guard, and records of steps that left a
     domain.
 
-    `slots[guard][part]` is 1 if that part of the guard (0: the whole guard) is off. `first` is the row, counted from 1,
-    of the first state with a step that leaves a domain; `times` is the number of such steps. `hard` is the code of an
-    error that does not count as a refusal: an error in a property, or a number of more than 64 bits. `unsure` is also
-    set to that code if the error prevented the evaluation of a guard.
+    `slots[guard][part]` is 1 if the guard's part with this number is off; part 0 is the whole guard. `first` is the
+    row, counted from 1, of the first state with a step that leaves a domain; `times` is the number of such steps.
+    `hard` is the code of an error that does not count as a refusal: an error in a property, or a number of more than 64
+    bits. `unsure` is also set to the code if the error prevented the evaluation of a guard.
     """
 
     def __init__(self, module: Module) -> None:

@@ -28,11 +28,11 @@ BLOCK = 64
 STACK = 1 << 20
 """Maximum number of bytes of states on the stack. Some threads have only twice as much stack."""
 _ASIDE = 2
-"""Number of states on the stack in addition to a block; an action or a kernel uses them as working memory."""
+"""Number of states on the stack, in addition to a block, that an action or a kernel uses as working memory."""
 
 
 def block_of(size: int) -> tuple[int, bool]:
-    """Return how many states are unpacked at a time (0 if not even one fits), and whether columns are used."""
+    """Return how many states are unpacked together (0 if none fits), and whether columns are used."""
     room = STACK // max(1, size) - _ASIDE
     halves = [BLOCK >> by for by in range(BLOCK.bit_length())]
     for states in halves:
@@ -80,7 +80,7 @@ class Module:
         self.switches: dict[tuple[int, int], int] = {}
         self.bounds: Counting | None = None
         self.columns: set[tuple[int, int]] = set()
-        """The numbers of a state that conditions read by column: their positions and bytes."""
+        """Positions and bytes of the numbers of a state that conditions read by column."""
         self._written: dict[int, str] = {}
         self._plain = Plain(program.functions)
 
@@ -189,7 +189,7 @@ class Module:
         more: Sequence[tuple[str, str]],
         visit: Callable[[Builder, dict[str, Value], Value, Value], None],
     ) -> None:
-        """Write a kernel that visits states first..last-1, stops at the first failure and records the state."""
+        """Write a kernel that visits the states first..last-1, and stops and records the state at the first failure."""
         parameters = [("e", "Checks"), ("rows", "Rows"), ("first", "I64"), ("last", "I64"), ("c", "Constants"), *more]
         build, given = self.kernel(name, parameters)
         e, state = given["e"], self.scratch(build)
@@ -223,7 +223,7 @@ _SIMPLE = (
 
 
 class Plain:
-    """Visitor that finds plain conditions: those without loops, side effects, and checks that can fail."""
+    """Visitor that finds plain conditions, which have no loops, side effects, or checks that can fail."""
 
     def __init__(self, functions: tuple[Function, ...]) -> None:
         self.functions = functions

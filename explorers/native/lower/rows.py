@@ -1,8 +1,8 @@
-"""Packing, unpacking and hashing of states. The code is the same for every layout; tables contain the differences.
+"""Packing, unpacking and hashing of states, by code that is the same for every layout, and by tables.
 
-Each word of memory has a mask of stored bits: packing gathers them (pext), and unpacking scatters them (pdep). A field
-with negative values is stored modulo 2**bits, and its least value is added after scattering. Such a field is narrower
-than its bytes, so nothing carries into the next field.
+Each word of memory has a mask of stored bits: packing gathers the stored bits (pext), and unpacking scatters them
+(pdep). A field with negative values is stored modulo 2**bits, and its least value is added after scattering. Because
+every field with negative values is narrower than its bytes, nothing carries into the next field.
 """
 
 from fencepost.explorers.native.layout import BITS, ENTRY, HEAD, STEPS, WORD, Entry, Layout, entries
@@ -24,7 +24,7 @@ class Rows:
     def __init__(self, state: Struct, place: int, layout: Layout) -> None:
         self.state, self.place = state, place
         self.exact = layout if layout.exact else None
-        """The layout if its table is known now. Then packing is code without a loop, whose masks are literals."""
+        """The layout if it is exact, so that packing needs no loop, and all masks are literals."""
 
     # -- in the functions of a module
 
@@ -60,9 +60,7 @@ class Rows:
     # -- the functions
 
     def text(self, checks: Vector, *, x86: bool) -> str:
-        """Return the functions as LLVM IR. `checks` is the type of the check array; on x86-64, `FAST` selects a
-        version.
-        """
+        """Return the functions as LLVM IR. `checks` is the check array's type; on x86-64, `FAST` selects a version."""
         found = [_INTRINSICS] if x86 else []
         for kind in ("plain", "fast") if x86 else ("plain",):
             attributes = 'nounwind noinline "target-features"="+bmi2"' if kind == "fast" else "nounwind noinline"

@@ -8,15 +8,15 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import FieldType, Record
 
 ERROR, STATE = 0, 1
-"""Slots of the check array: the code of the first error, and the number of the state in which it occurred."""
+"""Slots of the check array for the code of the first error, and for the number of the state with that error."""
 NOTHING = Linear({}, 0)
 
 
 class Shape:
     """The layout of the check array `e`, an int64 array that is the first argument of all compiled code.
 
-    `e[0]` is the code of the first error, `e[1]` the state that was being expanded. After them come the row's packing,
-    and the numbers that depend on the run's constants: bounds of domains and lengths of arrays.
+    `e[0]` is the code of the first error, `e[1]` the state that was being expanded. The following entries contain the
+    packing of rows, and the numbers that depend on the run's constants: bounds of domains and lengths of arrays.
     """
 
     FIRST = 4
@@ -28,7 +28,7 @@ class Shape:
         self.records = Records()
         self._slots: dict[object, int] = {}
         self.depends: list[Depending] = []
-        """Meaning of the numbers that follow in `e`."""
+        """Meaning of the run's numbers in `e`, in order."""
 
     # -- memory
 

@@ -1,7 +1,7 @@
 """Evaluation of an action's guards in columns, for several states at once.
 
-For each state, the surviving combinations of parameters are kept as bits. Afterwards, states and their surviving
-combinations are processed one by one, in the same order as by a separate loop for each state.
+For each state, the surviving combinations of parameters are kept as bits. States and their surviving combinations are
+then processed one by one, in the order of a separate loop for each state.
 """
 
 from abc import ABC, abstractmethod
@@ -21,7 +21,7 @@ from fencepost.explorers.program.ir.program import Parameter
 from fencepost.model.language.domains import InFlight
 
 MOST_WORDS = 8
-"""Maximum number of words for the choices of an action in a state. Beyond it, states run one by one."""
+"""Maximum number of words for an action's parameter combinations in a state that columns can evaluate."""
 _CELL = CELLS["i64"]
 
 
@@ -64,7 +64,7 @@ class Sieve:
         self.words = -(-self.most // BITS)
         self.chosen: list[tuple[Parameter, Value]] = []
         self.rest = 0
-        """First step of the nest that is executed state by state."""
+        """First step of the loop nest that is executed separately for each state."""
         self.ends = False
         """Whether columns evaluate a guard that never holds, so that no step survives."""
         self.group = number(0)

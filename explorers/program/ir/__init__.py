@@ -1,3 +1,3 @@
-"""The typed program: the checker's output for a machine, which every engine translates further. It is defined in
-`docs/developing/program.md`. The plain semantics runs the Python text, without the typed program.
+"""The typed program: the checker's output for a machine, which every engine translates further.
+`docs/developing/program.md` defines the typed program. Only the plain semantics runs the Python text.
 """

@@ -1,5 +1,5 @@
-"""Analysis of loops whose iterations may run in any order: each writes only to its own item, or adds to a total. The
-analysis is conservative: it compares only the names of fields.
+"""Analysis of loops whose iterations may run in any order: each iteration writes only to its own item, or adds to a
+total. The analysis is conservative, because it compares only the names of fields.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,19 +11,19 @@ from fencepost.explorers.program.ir.translate import leaves
 from fencepost.explorers.program.subset.kinds import INT, BagRef, Rec
 from fencepost.model.language import bits
 
-IN_ORDER = "a loop iterates over them, and "
+IN_ORDER = "a loop iterates over interchangeable values, and "
 COMMUTES = (BinaryOp.ADD, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 
 def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: bool) -> tuple[Node, str] | None:
-    """Return a write that these expressions make, or None. If evaluation may stop early (`stops`), a possible failure
-    counts too.
+    """Return a write by these expressions or, if evaluation may stop early (`stops`), a possible failure; None for
+    neither.
     """
     for item in inside(block):
         if isinstance(item, nodes.Call) and functions[item.function].effects.writes:
-            return item, f"{IN_ORDER}a helper writes"
+            return item, f"{IN_ORDER}calls a helper that writes"
         if stops and (item.checks or (isinstance(item, nodes.Call) and functions[item.function].can_fail)):
-            return item, f"{IN_ORDER}ends where this may fail, or before"
+            return item, f"{IN_ORDER}their order decides whether this fails"
     return None
 
 
@@ -32,7 +32,7 @@ class Rounds:
         self.functions, self.function, self.loop = functions, function, loop
         self.body = list(inside(loop.body))
         self.own = {loop.slot}
-        """Slots that contain an iteration's item, or part of it."""
+        """Slots that contain an iteration's item, or part of that item."""
         for item in self.body:
             if isinstance(item, nodes.Assign) and item.slot.type != INT and self.is_own(item.value):
                 self.own.add(item.slot)
@@ -48,10 +48,10 @@ class Rounds:
         effects = [item for item in self.body if self._writes(item)]
         for item in effects:
             if not self._is_of_round(item):
-                yield item, f"{IN_ORDER}a later one may overwrite what an earlier one wrote"
+                yield item, f"{IN_ORDER}a later iteration may overwrite what an earlier iteration wrote"
         for item in self.body:
             if isinstance(item, nodes.Fits | nodes.Remove):
-                yield item, f"{IN_ORDER}this depends on the earlier ones"
+                yield item, f"{IN_ORDER}this depends on earlier iterations"
         yield from ((item, f"{IN_ORDER}ends at the first match") for item in breaks(self.loop.body))
         ends = [item for item in self.body if isinstance(item, nodes.Return)]
         if ends:
@@ -63,12 +63,14 @@ class Rounds:
                 yield why
         yield from self._reads(self.loop.body, written)
         outside = [item for item in around(self.function.body, self.loop.slot) if isinstance(item, Local)]
-        yield from ((item, f"{IN_ORDER}the last one is read") for item in outside if item.slot is self.loop.slot)
+        yield from (
+            (item, f"{IN_ORDER}its variable is read after the loop") for item in outside if item.slot is self.loop.slot
+        )
         for slot in dict.fromkeys(item.slot for item in self.body if isinstance(item, nodes.Assign)):
             if not self._is_fresh(slot) and not self._is_total(slot):
                 yield (
                     self._assigns(slot)[0],
-                    f"{IN_ORDER}a later one may change what an earlier one made of `{slot.name}`",
+                    f"{IN_ORDER}a later iteration may change `{slot.name}`",
                 )
 
     # -- writes and reads
@@ -123,11 +125,11 @@ class Rounds:
                     yield from self._reads(indices(item), written)
                     continue
                 case nodes.Field() if item.name in written:
-                    yield item, f"{IN_ORDER}this may be written before it is read"
+                    yield item, f"{IN_ORDER}another iteration may write this value before it is read"
                 case nodes.Call():
                     reads = self.functions[item.function].effects.reads
                     if any(last(path) in written and not self.is_own(item.arguments[of]) for of, path in reads):
-                        yield item, f"{IN_ORDER}this may be written before it is read"
+                        yield item, f"{IN_ORDER}another iteration may write this value before it is read"
             if isinstance(item, Expression) and isinstance(item.type, BagRef) and any(map(self._writes, self.body)):
                 yield item, f"{IN_ORDER}a bag is read while it changes"
             yield from self._reads(parts(item), written)
@@ -138,12 +140,14 @@ class Rounds:
         return [item for item in self.body if isinstance(item, nodes.Assign) and item.slot is slot]
 
     def _is_fresh(self, slot: Slot) -> bool:
-        """Return whether every iteration assigns a local variable before reading it, and no later code reads it."""
+        """Return whether every iteration assigns a local variable before reading it, and nothing else reads the
+        variable.
+        """
         later = [item for item in around(self.function.body, None, self.loop) if isinstance(item, Local)]
         return all(item.slot is not slot for item in later) and begins(self.loop.body, slot)
 
     def _is_total(self, slot: Slot) -> bool:
-        """Return whether iterations only accumulate in a variable by one operation, or all assign it the same value."""
+        """Return whether iterations only accumulate in a variable by one operation, or all assign one value to it."""
         values = [item.value for item in self._assigns(slot)]
         reads = [item for item in self.body if isinstance(item, Local) and item.slot is slot]
         if all(isinstance(item, Literal) for item in values):
@@ -175,7 +179,7 @@ def total_of(value: Expression, slot: Slot, functions: Sequence[Function]) -> ob
 
 
 def extreme_of(node: nodes.Select) -> nodes.Extreme | None:
-    """Return the extreme that `max(best, value) if seen else value` computes, or None for other expressions."""
+    """Return the extreme that an expression `max(best, value) if seen else value` computes, otherwise None."""
     match node:
         case nodes.Select(
             test=Local(), then=nodes.Extreme(values=(_, Local(slot=one))) as best, other=Local(slot=other)
@@ -213,7 +217,7 @@ def breaks(block: Block) -> Iterator[Node]:
 
 
 def around(block: Iterable[Node], slot: Slot | None, loop: Node | None = None) -> Iterator[Node]:
-    """Yield all nodes except those inside loops with this variable, or inside this loop."""
+    """Yield all nodes except those inside this loop, or inside loops with this variable."""
     for item in block:
         yield item
         if item is loop or (slot is not None and isinstance(item, nodes.For) and item.slot is slot):

@@ -3,14 +3,14 @@
 If the proof fails, an error names the line.
 
 The members of a numbered set, such as the brokers, are called things in this module. A number is classified by the
-effect of renaming the things: it stays the same, it is a thing and is renamed, or it is a set of things. A thing may
-only be compared for equality, used as an array index, and put into a set. Loops over things must work in any order.
-Under these rules, renaming commutes with steps: renaming a state and then taking a step with renamed arguments has the
-same result as taking the step and then renaming. Initial states may name things: the states reachable from a renamed
-initial state are those reachable from the original one, renamed.
+effect of renaming the things: an unchanged number, a thing that is renamed, or a set of things. A thing may only be
+compared for equality, used as an array index, and put into a set. Loops over things must work in any order. Under these
+rules, renaming commutes with steps: renaming a state and then taking a step with renamed arguments has the same result
+as taking the step and then renaming. Initial states may name things, because the states reachable from a renamed
+initial state are the renamed states reachable from the original initial state.
 
-The proof is conservative: a model that it rejects may still be symmetric. To check that it never wrongly accepts a
-model, tests verify on whole machines that every permutation commutes with every step of the plain semantics.
+The proof is conservative: a rejected model may still be symmetric. To check that no model is wrongly accepted, tests
+verify on whole machines that every permutation commutes with every step of the plain semantics.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -32,9 +32,7 @@ from fencepost.model.language.symmetry import Things, things_of
 
 
 class Kind(IntFlag):
-    """Kinds of numbers under renaming. A number may have several kinds: -1 names no thing and, as a set, contains all
-    things.
-    """
+    """Kinds of numbers under renaming. A number may have several kinds: -1 is no thing, and the set of all things."""
 
     SAME = 1
     THING = 2
@@ -42,7 +40,7 @@ class Kind(IntFlag):
     COUNT = 8
     """The number of things."""
     BEYOND = 16
-    """The set that contains only the value after the last one."""
+    """The set that contains only the number that follows the greatest thing."""
     TRUTH = 32
     """Renaming does not change whether the number is 0."""
     ZERO = 64
@@ -60,7 +58,7 @@ class Refused(Exception):  # noqa: N818 (never leaves this module)
 
 
 def require_interchangeable(program: Program, constants: Constants) -> None:
-    """Raise ModelError with the line that distinguishes things under these constants."""
+    """Raise ModelError for the line that distinguishes interchangeable things under these constants."""
     program = settled(program, constants)
     shown = Shown(program)
     for action in program.actions:
@@ -95,7 +93,7 @@ class Shown:
             try:
                 looked.whole()
             except Refused as error:
-                what = f"things that `interchangeable` declares alike are distinguished: {error.why}"
+                what = f"interchangeable values are distinguished: {error.why}"
                 raise refusal(function.python, error.node.at, what, "search without `symmetry=True`") from None
             self.known[number, kinds] = looked.gives
         return self.known[number, kinds]
@@ -106,7 +104,7 @@ class Shown:
 
 
 def names(things: Things, kind: FieldType) -> bool:
-    """Return whether a part of a state names things. If a message does, renaming may move it within its bag."""
+    """Return whether a part of a state names things. If a message does, renaming may change the message's position."""
     return any(
         things.is_named(item.domain)
         if isinstance(item, Scalar)
@@ -116,7 +114,9 @@ def names(things: Things, kind: FieldType) -> bool:
 
 
 class Look:
-    """Analysis of one function with parameters of known kinds, repeated until its local variables' kinds are stable."""
+    """Analysis of one function for parameters of known kinds, repeated until the kinds of its local variables are
+    stable.
+    """
 
     def __init__(self, shown: Shown, function: Function, kinds: tuple[Kind, ...]) -> None:
         self.shown, self.function, self.things = shown, function, shown.things
@@ -155,7 +155,7 @@ class Look:
                 found = self.value(item.value)
                 self.gives = self.gives & found if item.value.type == INT else REFERENCE
                 if item.value.type == INT and not self.gives:
-                    raise Refused(item, "what is returned is one of them here, but not elsewhere")
+                    raise Refused(item, "the function returns an interchangeable value here, but not elsewhere")
             case nodes.Evaluate():
                 self.value(item.call)
             case nodes.Add():
@@ -166,7 +166,9 @@ class Look:
                     self.fits(self.value(fill.value), self.shown.kind_of(fill.domain), fill)
                 for name, kind in fields(item.bag.type.field.record):
                     if name not in filled and self.shown.leaves_out(kind):
-                        raise Refused(item, f"`{name}` is omitted, so it is 0, which names the first of them")
+                        raise Refused(
+                            item, f"the omitted field `{name}` is 0, the number of the first interchangeable value"
+                        )
             case nodes.Remove():
                 self.value(item.bag)
                 self.value(item.message)
@@ -175,12 +177,14 @@ class Look:
         if slot.type == INT:
             self.slots[slot] = self.slots.get(slot, ANY) & kind
             if not self.slots[slot]:
-                raise Refused(node, f"`{slot.name}` is one of them here, but not elsewhere")
+                raise Refused(node, f"`{slot.name}` is an interchangeable value here, but not elsewhere")
 
     def fits(self, kind: Kind, wanted: Kind, node: Node) -> None:
         if not kind & wanted:
-            into = {SAME: "a place for other numbers", THING: "a place for one of them", SET: "a set of them"}[wanted]
-            raise Refused(node, f"{said(kind)} is stored in {into}")
+            into = {SAME: "other numbers", THING: "an interchangeable value", SET: "a set of interchangeable values"}[
+                wanted
+            ]
+            raise Refused(node, f"{said(kind)} is stored in a place for {into}")
 
     def loop(self, item: nodes.For) -> None:
         before = dict(self.slots)
@@ -204,14 +208,14 @@ class Look:
                 raise error from None
 
     def bind(self, node: Node, slot: Slot, source: nodes.Source) -> bool:
-        """Bind a loop's variable; return whether its items have no order."""
+        """Bind a loop's variable; return whether the loop's items have no order."""
         if isinstance(source, nodes.Numbers):
             start, stop = self.value(source.start), self.value(source.stop)
             if ZERO in start and COUNT in stop:
                 self.slots[slot] = THING
                 return True
             if not start & stop & SAME:
-                raise Refused(node, "a loop begins or ends at one of them")
+                raise Refused(node, "a loop begins or ends at an interchangeable value")
             self.slots[slot] = SAME
             return False
         self.value(source)
@@ -226,7 +230,7 @@ class Look:
 
     def truth(self, node: Expression) -> None:
         if not self.value(node) & (SAME | SET | TRUTH):
-            raise Refused(node, "one of them is compared with 0, which is the first one")
+            raise Refused(node, "an interchangeable value is compared with 0, the number of the first value")
 
     def same(self, node: Expression, what: str) -> None:
         kind = self.value(node)
@@ -257,10 +261,10 @@ class Look:
             case nodes.Unary() if node.operator is nodes.UnaryOp.INVERT:
                 found = self.value(node.value) & (SAME | SET)
                 if not found:
-                    raise Refused(node, "one of them is counted with")
+                    raise Refused(node, "an interchangeable value is used in arithmetic")
                 return found
             case nodes.Unary():
-                self.same(node.value, "counted with")
+                self.same(node.value, "used in arithmetic")
                 return SAME
             case nodes.Binary():
                 return self.binary(node)
@@ -279,11 +283,11 @@ class Look:
                 self.truth(node.test)
                 found = self.value(node.then) & self.value(node.other)
                 if node.type == INT and not found:
-                    raise Refused(node, "the value is one of them in one case, but not in the other")
+                    raise Refused(node, "the result is an interchangeable value in one case, but not in the other")
                 return found
             case nodes.Extreme():
                 for item in node.values:
-                    self.same(item, "asked to be the least or the greatest")
+                    self.same(item, "an argument of min or max")
                 return SAME
             case nodes.Fold():
                 return self.fold(node)
@@ -292,7 +296,7 @@ class Look:
             case nodes.Fits() | nodes.Switch():
                 self.truth(node.condition)
                 return SAME
-        raise Refused(node, "this is not known to keep them alike")
+        raise Refused(node, "this expression may distinguish interchangeable values")
 
     def place(self, node: nodes.Field | nodes.Element) -> Kind:
         if isinstance(node, nodes.Field):
@@ -301,9 +305,9 @@ class Look:
             self.value(node.array)
             index, by_thing = self.value(node.index), self.things.is_by_thing(node.field)
             if by_thing and not index & THING:
-                raise Refused(node, f"{said(index)} says which of them is meant")
+                raise Refused(node, f"{said(index)} selects an interchangeable value")
             if not by_thing and not index & SAME:
-                raise Refused(node, f"{said(index)} is a place in an order")
+                raise Refused(node, f"{said(index)} is the index of an ordered array")
         return self.shown.kind_of(node.kind.domain) if isinstance(node.kind, Scalar) else REFERENCE
 
     def binary(self, node: nodes.Binary) -> Kind:
@@ -331,7 +335,7 @@ class Look:
             case BinaryOp.SUBTRACT if isinstance(right, Literal) and right.value == 1 and BEYOND in self.value(left):
                 return SAME | SET  # all of them
         for item in (left, right):
-            self.same(item, "counted with")
+            self.same(item, "used in arithmetic")
         return SAME
 
     def compare(self, node: nodes.Compare) -> Kind:
@@ -348,7 +352,7 @@ class Look:
             if not one & other & (SAME | THING | SET):
                 raise Refused(node, f"{said(one)} is compared with {said(other)}")
         elif not (one & other & SAME or asks_for_none(order, right) or asks_for_none(MIRROR[order], left)):
-            raise Refused(node, "they are compared by their order")
+            raise Refused(node, "interchangeable values are compared by order")
 
     def logic(self, node: nodes.Logic) -> Kind:
         if is_membership(node, lambda members, item: bool(self.value(members) & SET and self.value(item) & THING)):
@@ -366,7 +370,7 @@ class Look:
             for test in clause.tests:
                 self.truth(test)
         if node.operator is FoldOp.SUM:
-            self.same(node.value, "counted with")
+            self.same(node.value, "used in arithmetic")
         else:
             self.truth(node.value)
         if unordered:
@@ -380,12 +384,14 @@ def refuse(why: tuple[Node, str] | None) -> None:
 
 
 def said(kind: Kind) -> str:
-    return "a number" if kind & SAME else "one of them" if kind & THING else "a set of them"
+    return (
+        "a number" if kind & SAME else "an interchangeable value" if kind & THING else "a set of interchangeable values"
+    )
 
 
 def removes_all(functions: Sequence[Function], loop: nodes.For) -> tuple[Expression, Expression] | None:
-    """Return a bag and a test if this loop removes every message that passes the test, which does not read the bag. The
-    model writes such a loop as the removal of the first such message, repeated as often as the bag has room.
+    """Return a bag and a test if the loop removes every message that passes the test, and the test does not read the
+    bag. In a model, such a loop removes the first message that passes, and repeats this as often as the bag has room.
     """
     match loop:
         case nodes.For(
@@ -441,7 +447,7 @@ def total_of(node: Expression) -> Linear | None:
 
 
 def is_membership(node: nodes.Logic, asked: Callable[[Expression, Expression], bool]) -> bool:
-    """Return whether this is `item >= 0 and (members >> max(item, 0)) & 1`, with or without `== 1`."""
+    """Return whether a condition is `item >= 0 and (members >> max(item, 0)) & 1`, with or without `== 1`."""
     if not node.conjunction or len(node.values) != 2:
         return False
     first, last = node.values

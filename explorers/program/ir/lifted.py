@@ -79,7 +79,7 @@ class Lifted(Making):
         return self.slots[-1]
 
     def given(self, argument: Expression) -> Slot:
-        """Add a parameter with its argument. Local variables are numbered after all parameters."""
+        """Add a parameter with an argument. Local variables are numbered after all parameters."""
         self.arguments.append(argument)
         return self.slot(argument.type)
 
@@ -94,7 +94,7 @@ class Lifted(Making):
 
 
 def extreme(lifted: Lifted, fold: nodes.Fold, default: Expression | None, *, greatest: bool) -> nodes.Call:
-    """Return `max` or `min` of a fold's values, or `default` if there are no values."""
+    """Return `max` or `min` of a fold's values, or `default` for a fold without values."""
     at, first, moved = lifted.at, fold.clauses[0].source, _Moved(fold)
 
     def given(part: Any) -> nodes.Local:
@@ -182,7 +182,7 @@ def message(lifted: Lifted, channel: Expression, index: Expression) -> nodes.Cal
 def over_values(
     lifted: Lifted, function: int, given: Sequence[nodes.Local], params: Sequence[tuple[str, Domain]], *, every: bool
 ) -> Expression:
-    """Return whether a function holds for every value of its last parameters (`every`), or for at least one."""
+    """Return whether a function holds for all (`every`) or some values of its last parameters."""
     at = lifted.at
     clauses = []
     arguments: list[Expression] = [*given]

@@ -1,13 +1,13 @@
 """Effects of larger constants, and of messages that no action sends, derived from a program's text.
 
-The analysis is conservative: if it cannot show that larger constants only add behaviours, each value must be searched.
-Larger constants are known to only add behaviours for a bound that only its own guards read, and for a budget that
-starts as its constant, is read only to test whether enough is left, and is spent by a literal amount. Two runs that
-differ only in such a constant take the same steps until the run with the smaller constant refuses a step, so the run
-with the larger constant reaches all states and errors of the other one.
+The analysis is conservative: each value must be searched unless larger constants are known to only add behaviours.
+Larger constants only add behaviours if the constant is a bound that only its own guards read, or the initial value of a
+budget that is read only to test whether enough is left, and spent by a literal amount. Two runs that differ only in
+such a constant take the same steps until the run with the smaller constant refuses a step, so the run with the larger
+constant reaches all states and errors of the other run.
 
-A property holds vacuously if no action that happened ever sends the messages that it is about. This analysis is also
-conservative: it considers only bags, and the numbers given to messages when they are sent.
+A property about messages holds vacuously if no action that happened ever sends such messages. The analysis of messages
+considers only bags, and the numbers that messages have when they are sent.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -45,7 +45,7 @@ def budgets_of(program: Program) -> dict[str, str]:
 
 
 def why_not_guards_alone(program: Program, name: str) -> str:
-    """Return why a bound may matter outside its own guards, or an empty string if it cannot."""
+    """Return why a bound may matter outside its own guards, or an empty string if it matters only there."""
     if any(isinstance(node, nodes.Fits) and node.bound == name for node in _everything(program)):
         return "an effect is omitted if there is no room"
     if any(name in linear(total).names for total in oversights.sums_of_program(program)):
@@ -54,11 +54,12 @@ def why_not_guards_alone(program: Program, name: str) -> str:
 
 
 def why_fewer_matter(program: Program, name: str, *, errors: bool = False) -> str:
-    """Return why a larger budget may not allow all behaviours of a smaller one, or an empty string if it does.
+    """Return why a larger budget may not allow all behaviours of a smaller budget, or an empty string if it allows
+    them.
 
-    `name` is the budget's constant. A larger budget may widen domains. If `errors` is true, it may not, because every
-    error under a smaller budget must then also occur under a larger one. Checks that reject constants are ignored,
-    because a rejected machine has no verdict.
+    `name` is the budget's constant. A larger budget may widen domains. With `errors`, a larger budget must not widen
+    domains, because every error under a smaller budget must also occur under a larger budget. Checks that reject
+    constants are ignored, because a rejected machine has no verdict.
     """
     field = budgets_of(program)[name]
     state = program.machine.state
@@ -94,7 +95,6 @@ class Place(NamedTuple):
     record: type[Record]
 
     def is_meant(self, node: Node) -> bool:
-        """Return whether a node may refer to this budget, in any of its records."""
         return (
             isinstance(node, nodes.Field)
             and node.name == self.field
@@ -123,7 +123,7 @@ def _why_read(program: Program, place: Place, name: str) -> str:
 
 
 def _given(function: Function, place: Place, name: str) -> set[Node]:
-    """Return the nodes that initialize a budget with its constant, if there is exactly one initialization."""
+    """Return the nodes that initialize a budget with a constant, if there is exactly one initialization."""
     names = oversights.names_in(function)
     found: set[Node] = set()
     stores = [item for item in inside(function.body) if isinstance(item, nodes.Store) and place.is_meant(item.place)]
@@ -138,7 +138,9 @@ def _given(function: Function, place: Place, name: str) -> set[Node]:
 
 
 def _asked(function: Function, place: Place) -> tuple[set[Node], int]:
-    """Return the guards' reads of a budget that test whether enough is left, and the amount that they require."""
+    """Return the reads by guards that test whether enough of a budget is left, and the amount that these guards
+    require.
+    """
     names, most = oversights.names_in(function), 0
     found: set[Node] = set()
     for guard in function.body:
@@ -159,7 +161,7 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
 
 
 def _at_least(part: Expression) -> tuple[Expression | None, int]:
-    """Return a nonnegative number and the least value for which it meets a condition, if all larger values do too."""
+    """Return a number, and the value from which on this number satisfies a condition."""
     if isinstance(part, nodes.Field):
         return part, 1
     if not isinstance(part, nodes.Compare) or len(part.rest) != 1:
@@ -181,7 +183,7 @@ def _at_least(part: Expression) -> tuple[Expression | None, int]:
 
 
 def _spent(function: Function, place: Place, least: int) -> set[Node]:
-    """Return the nodes of the only store that spends a budget, if it never spends more than guards require."""
+    """Return the nodes of a budget's only store, if the store never spends more than guards require."""
     names = oversights.names_in(function)
     stores = [item for item in inside(function.body) if isinstance(item, nodes.Store) and place.is_meant(item.place)]
     looped = {node for item in inside(function.body) if isinstance(item, nodes.For) for node in inside(item.body)}
@@ -242,7 +244,7 @@ class Sent:
         return list(found.values())
 
     def values(self, record: type[Record], name: str) -> set[int] | None:
-        """Return the numbers that a message's field may have, or None if some of them are not literals."""
+        """Return the numbers that a message's field may have, or None if they are not all literals."""
         found: set[int] = set()
         for item in self.nodes:
             match item:
@@ -262,7 +264,6 @@ class Sent:
     # true in any case
 
     def is_idle(self, made: Function) -> bool:
-        """Return whether a property is a conjunction or a loop over bags, so that it holds without messages."""
         names = oversights.names_in(made)
         *before, last = made.body
         for item in before:
@@ -277,7 +278,7 @@ class Sent:
         return (through and is_true) or self.is_certain(last.value, names)
 
     def is_certain(self, value: nodes.Expression, names: Mapping[Slot, oversights.Where]) -> bool:
-        """Return whether a condition holds merely because its loops are empty."""
+        """Return whether a condition holds because its loops are empty."""
         match value:
             case nodes.Fold(operator=FoldOp.ALL):
                 return self.is_nothing(value, names)

@@ -1,4 +1,4 @@
-"""An action as nested loops over its parameters, with each guard as far out as possible."""
+"""An action as nested loops over its parameters, with each guard in the outermost loop possible."""
 
 from dataclasses import dataclass
 
@@ -15,15 +15,15 @@ class Over:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compute:
-    """Statements that guards need, executed before the later steps. They write only slots."""
+    """Statements that guards need, executed before the later steps. These statements write only slots."""
 
     statements: Block
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guarded:
-    """A guard. If it does not hold, the later steps are not executed, and a refusal is counted for each combination of
-    values of the parameters that are not chosen yet.
+    """A guard. If the guard does not hold, the later steps are skipped, and a refusal is counted for each combination
+    of values of the parameters that are not chosen yet.
     """
 
     guard: Guard
@@ -37,8 +37,9 @@ class Guarded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nest:
-    """Execution of an action in a state: steps, each nested in the previous one, with `effect` innermost. `effect` is
-    the body without its guards, run on a copy of the state. If a parameter has no values, nothing is executed.
+    """Execution of an action in a state, in steps that are each nested in the previous step. The innermost step is
+    `effect`, which runs the body without guards on a copy of the state. For a parameter without values, nothing is
+    executed.
     """
 
     parameters: tuple[Parameter, ...]
@@ -53,9 +54,9 @@ class Nest:
 def nest(program: Program, action: Action) -> Nest:
     """Return an action as nested loops.
 
-    Guards keep their order, so each still protects the next. A local variable is computed where a guard first needs it.
-    If computing the variable can fail, it is computed no later than the guards that follow it in the text, as in the
-    plain semantics.
+    Guards keep their order, because a guard may prevent errors in later guards. A local variable is computed where a
+    guard first needs it. A variable whose computation can fail is computed before the guards that follow the variable
+    in the text, as in the plain semantics.
     """
     function = program.of(action)
     effect = tuple(item for item in function.body if not isinstance(item, Require))

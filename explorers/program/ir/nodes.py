@@ -1,7 +1,7 @@
 """The nodes of the typed program: expressions, places and statements of a checked model.
 
 `docs/developing/program.md` defines each node's meaning, order of evaluation and failures. Nodes are compared by
-identity: two places in a text are two nodes, even if they have the same text.
+identity: equal texts at two places are two nodes.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from fencepost.model.language.domains import Domain
 from fencepost.model.language.records import ArrayOf, FieldType, fields
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
-"""Range of numbers in every engine. A result outside it is an error everywhere except in the plain semantics."""
+"""Range of numbers in every engine. A number outside the range is an error except in the plain semantics."""
 
 Type = Int | Rec | Arr | BagRef
 
@@ -34,7 +34,7 @@ NEVER: Failures = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """The position of a node in its file, with the attributes of `ast` nodes, so that messages accept either."""
+    """The position of a node in its file, with the attributes of `ast` nodes, so that messages accept both."""
 
     lineno: int
     col_offset: int
@@ -44,7 +44,7 @@ class At:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slot:
-    """A local variable of a function. A slot's number is unique in the function, and its type never changes.
+    """A local variable of a function. A slot has a unique number in the function, and a type that never changes.
 
     Equal names in different scopes (a generator's variable and a parameter) have different slots. If the translation
     created a slot, the slot has no name.
@@ -57,7 +57,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Node:
-    """A node with a position, and its checks that may fail, without the checks of its parts."""
+    """A node with its position, and with the node's own checks that may fail."""
 
     at: At
     checks: Failures = NEVER
@@ -109,7 +109,7 @@ class Field(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Element(Expression):
-    """An element of an array: its number if it is a scalar, otherwise a reference. INDEX: the index may be outside."""
+    """An array's element: its number if it is a scalar, otherwise a reference. INDEX: the index may be outside."""
 
     array: Expression
     index: Expression
@@ -139,14 +139,14 @@ class UnaryOp(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unary(Expression):
-    """An operator with one operand. NUMBER: the result may exceed 64 bits."""
+    """An operator with a single operand. NUMBER: the result may exceed 64 bits."""
 
     operator: UnaryOp
     value: Expression
 
 
 class BinaryOp(StrEnum):
-    """Operators with two operands. `//` and `%` round down, and their right operand is a positive literal."""
+    """Operators with two operands. The right operand of `//` and `%`, which round down, is a positive literal."""
 
     ADD = "+"
     SUBTRACT = "-"
@@ -180,9 +180,7 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compare(Expression):
-    """A chain of comparisons: 1 if all hold, otherwise 0. Each operand is evaluated once, and only if the earlier
-    comparisons hold.
-    """
+    """A chain of comparisons: 1 if all hold, otherwise 0. An operand is evaluated only if earlier comparisons hold."""
 
     first: Expression
     rest: tuple[tuple[Order, Expression], ...]
@@ -190,7 +188,7 @@ class Compare(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Among(Expression):
-    """1 if a number equals at least one of several others (if `negated`, none), otherwise 0. All are evaluated."""
+    """1 if a number equals at least one other number (if `negated`, none), otherwise 0. All numbers are evaluated."""
 
     item: Expression
     others: tuple[Expression, ...]
@@ -199,7 +197,7 @@ class Among(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Logic(Expression):
-    """`and` (`conjunction`) or `or` of numbers: the first operand that decides, otherwise the last one."""
+    """`and` (`conjunction`) or `or` of numbers: the first operand that decides, otherwise the last operand."""
 
     conjunction: bool
     values: tuple[Expression, ...]
@@ -214,7 +212,7 @@ class Not(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Select(Expression):
-    """`then` if the test is not 0, otherwise `other`: numbers, or references to records. Only one is evaluated."""
+    """`then` if the test is not 0, otherwise `other`. Both are numbers or references to records."""
 
     test: Expression
     then: Expression
@@ -243,7 +241,7 @@ Source = Numbers | Expression
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clause(Node):
-    """One loop of a fold: `for slot in source if test if test`."""
+    """A single loop of a fold, such as `for slot in source if test if test`."""
 
     slot: Slot
     source: Source
@@ -258,7 +256,7 @@ class FoldOp(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fold(Expression):
-    """`all`, `any` or `sum` over nested loops. `all` and `any` stop at the value that decides. NUMBER: as for a sum."""
+    """`all`, `any` or `sum` over loops. `all` and `any` end at the deciding value. NUMBER: a sum may exceed 64 bits."""
 
     operator: FoldOp
     clauses: tuple[Clause, ...]
@@ -267,8 +265,8 @@ class Fold(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call(Expression):
-    """A call of a helper, which may change its record arguments. `function` is its index in `Program.functions`. In an
-    expression, the helper returns a number or a reference. A helper without a result occurs only in `Evaluate`.
+    """A call of a helper, which may change record arguments. `function` is the helper's index in `Program.functions`.
+    In an expression, the helper returns a number or a reference. A helper without a result occurs only in `Evaluate`.
     """
 
     function: int
@@ -285,10 +283,9 @@ class Fits(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Switch(Expression):
-    """A condition that can be turned off at run time: 1 if it is off, otherwise the condition.
-
-    `guard` is the guard's number in the program, and `part` is the number of a part of it (0: the whole guard). Only
-    the pass `compile.with_switches` creates switches.
+    """A condition that can be turned off at run time and is then 1. `guard` is the guard's number in the program, and
+    `part` is the number of the guard's part (0 for the whole guard). Only the pass `compile.with_switches` creates
+    switches.
     """
 
     guard: int
@@ -328,7 +325,7 @@ class Copy(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Require(Node):
-    """A guard: the action happens only if the condition is not 0. `number` counts the guards of its action from 0.
+    """A guard: the action happens only if the condition is not 0. `number` counts the guards of an action from 0.
     `bound` is the constant whose limit the guard enforces, or None if the guard is a rule of the protocol.
     """
 
@@ -390,10 +387,10 @@ class Fill(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Add(Node):
-    """Append a message to the bag. If `slot` is given, it refers to the new message.
+    """Append a message to the bag. If `slot` is given, the slot refers to the new message.
 
-    The bag is evaluated first, then all values, in order. After that, FULL is checked, and then each value's domain.
-    The bag changes only after these checks. Other fields are zero.
+    The bag is evaluated first, then all values, in order. Then FULL is checked, and finally each value's domain. The
+    bag changes after all checks. Omitted fields are zero.
     """
 
     bag: Expression
@@ -403,7 +400,9 @@ class Add(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Remove(Node):
-    """Remove this message if it is in the bag, otherwise the first equal one. ABSENT: there may be no equal message."""
+    """Remove a message if it is in the bag, otherwise the first equal message. ABSENT: no equal message may be in the
+    bag.
+    """
 
     bag: Expression
     message: Expression

@@ -1,5 +1,5 @@
-"""Warnings about unused parts of a model, probably oversights: constants that nothing reads, budgets that nothing
-spends. The analysis works on the typed program, so every engine gives the same warnings.
+"""Warnings about constants that nothing reads, budgets that nothing spends, and other probable oversights in a model.
+The analysis works on the typed program, so the warnings do not depend on the engine.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -64,7 +64,7 @@ def _never_tried(
 
 
 def _may_begin_at_none(machine: Machine, domain: Range) -> bool:
-    """Return whether a domain starts at NONE for some constants. If it can start lower, -1 counts as a number."""
+    """Return whether a domain starts at NONE for some constants. In a domain that can start lower, -1 is a number."""
     declared = machine.constants.declared()
     low, high = linear(domain.low).span(
         {name: int(item.low) for name, item in declared.items()},
@@ -208,11 +208,11 @@ def _budget(program: Program, guard: Guard) -> str | None:
 
 
 Where = tuple[int, str] | None
-"""Index of a parameter and a path below it; None if unknown or ambiguous."""
+"""Index of a parameter and a path within the parameter; None if unknown or ambiguous."""
 
 
 def names_in(function: Function) -> Mapping[nodes.Slot, Where]:
-    """Return the reference in each slot that always holds the same one: parameters, and variables assigned once."""
+    """Return the reference in each slot whose reference never changes: parameters, and variables assigned once."""
     found: dict[nodes.Slot, Where] = {slot: (number, "") for number, slot in enumerate(function.parameters)}
     for item in inside(function.body):
         if isinstance(item, nodes.Assign):
@@ -234,11 +234,12 @@ def path_of(place: nodes.Expression, names: Mapping[nodes.Slot, Where]) -> Where
 
 
 def unshared_bounds(program: Program) -> frozenset[str]:
-    """Return the bounds that only their own guards and effects read, and domains and bags that grow with them.
+    """Return the bounds that are read only by their own guards and effects, and by domains and bags that grow with the
+    bounds.
 
-    A comparison that is true stays true with a larger constant. The size of an array may change a loop, and a
-    parameter's domain determines which values are tried, so both count as other reads. A domain or bag that shrinks
-    also counts.
+    A comparison that is true stays true with a larger constant. Three kinds of reads disqualify a bound: the size of an
+    array, which may change a loop; a parameter's domain, which determines the values that are tried; and a domain or
+    bag that shrinks.
     """
     elsewhere = {
         *shrinking_in_record(program.machine.state),
@@ -248,7 +249,7 @@ def unshared_bounds(program: Program) -> frozenset[str]:
 
 
 def shrinking_in_record(record: type[Record]) -> Iterator[str]:
-    """Yield the constants whose larger values do more to a record than add capacity."""
+    """Yield the constants that, if larger, do more to a record than add capacity."""
     for field in every_field(record):
         match field:
             case BagOf():
@@ -260,7 +261,7 @@ def shrinking_in_record(record: type[Record]) -> Iterator[str]:
 
 
 def shrinking_in_domain(domain: Domain | InFlight) -> Iterator[str]:
-    """Yield the constants whose larger values may remove numbers from a domain, or move its start."""
+    """Yield the constants that, if larger, may remove numbers from a domain or change its start."""
     yield from linear(getattr(domain, "low", 0)).names  # the value of the zero state
     for name in ("high", "count"):
         yield from _falling(getattr(domain, name, 0))
@@ -276,7 +277,7 @@ def _falling(total: Linear | int) -> Iterator[str]:
 
 
 def is_read(program: Program, name: str) -> bool:
-    """Return whether a constant is read anywhere except in the comparisons that check its own bound."""
+    """Return whether a constant is read anywhere except in comparisons that check its own bound."""
     waiting, seen = [*program.roots], set(program.roots)
     while waiting:
         for node in _apart(program, program.functions[waiting.pop()].body, name):
@@ -298,7 +299,7 @@ def _apart(program: Program, found: Iterable[Node], name: str) -> Iterator[Node]
 
 
 def _others(program: Program, condition: nodes.Expression, name: str) -> tuple[nodes.Expression, ...]:
-    """Return a condition's other parts if a larger constant can only make one of its comparisons true."""
+    """Return a condition's other parts if one of its comparisons can only become true with a larger constant."""
     match condition:
         case nodes.Logic():
             return tuple(part for value in condition.values for part in _others(program, value, name))

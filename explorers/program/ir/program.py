@@ -1,5 +1,5 @@
 """A whole machine as a typed program: functions, actions with parameters and guards, and properties.
-`fencepost.dump(...)` shows it as text.
+`fencepost.dump(...)` shows the program as text.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ Paths = frozenset[tuple[int, str]]
 class Effects:
     """The paths that a function, including its helpers, reads and writes.
 
-    Paths lead to scalars. A bag also has a path (`box`) for its set of messages and their order. `disorders` contains
+    Paths lead to scalars. A bag also has a path (`box`) for the set and the order of its messages. `disorders` contains
     the bags that may be unsorted after the call; `gives` contains the places that a returned record may have.
     """
 
@@ -63,10 +63,9 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guard:
-    """A `require` of an action: `number` is its number in the program, and `text` is its condition in the source.
-
-    If the condition is a conjunction, `parts` contains the conjuncts: ablation turns them off one by one. `reads`
-    contains everything that the guard depends on, including earlier local variables.
+    """A `require` of an action, with its number in the program and the condition's source text. If the condition is a
+    conjunction, `parts` contains the conjuncts, which ablation turns off one by one. `reads` contains everything that
+    the guard depends on, including earlier local variables.
     """
 
     number: int
@@ -82,8 +81,8 @@ class Guard:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Action:
-    """An action: `function` with its parameters, the first of which is the state. The first `prefix` statements of its
-    body, up to the last guard, write nothing.
+    """An action. The first parameter of `function` is the state. The first `prefix` statements of the body, up to the
+    last guard, write nothing.
     """
 
     name: str
@@ -104,8 +103,8 @@ class Behaviour:
 class Program:
     """A machine and properties. Functions are indexed by number, each after the functions that it calls.
 
-    `properties` maps each property of states or steps to its function, whose parameters are (state), or (before, after,
-    *parameters of its action).
+    `properties` maps each property to its function. The parameters of that function are (state), or (before, after,
+    *parameters of the action).
     """
 
     machine: Machine
@@ -166,7 +165,7 @@ def parts(node: Node) -> list[Node]:
 
 
 def inside(nodes: Iterable[Node]) -> Iterator[Node]:
-    """Yield these nodes and all nodes inside them, each before its parts."""
+    """Yield these nodes and all nodes inside them, each node before its parts."""
     waiting = [*nodes][::-1]
     while waiting:
         node = waiting.pop()
@@ -179,7 +178,7 @@ def locals_read(node: Node) -> set[Slot]:
 
 
 def rebuilt(node: Kind, change: Callable[[Node], Node], **values: Any) -> Kind:
-    """Return a copy of a node with its parts changed and these fields replaced, or the same node if nothing differs."""
+    """Return a copy of a node with changed parts and these fields replaced, or the node itself if nothing differs."""
     for name in _holders(type(node)):
         old = getattr(node, name)
         new = _changed(old, change)
@@ -198,7 +197,7 @@ def _changed(value: Any, change: Callable[[Node], Node]) -> Any:
 
 
 def within(kind: records.FieldType) -> Iterator[records.FieldType]:
-    """Yield a part of a state and everything in it, each before its own parts. Arrays and bags yield one element."""
+    """Yield a part of a state and everything in it, each item before its parts, with one element per array or bag."""
     yield kind
     if isinstance(kind, records.ArrayOf):
         yield from within(kind.element)

@@ -1,7 +1,7 @@
 """Range analysis of a program's expressions, which shows that some checks cannot fail.
 
-Every slot and every function has one span, which covers all values assigned or returned anywhere. Spans grow to a fixed
-point; a bound that keeps growing is widened to 64 bits.
+Every slot has one span, which covers all assigned values, and every function has one span, which covers all results.
+Spans grow to a fixed point; a bound that keeps growing is widened to 64 bits.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ End = Linear | int
 class Span:
     """The numbers between a low and a high bound, inclusive. A bound is a number or a sum of constants.
 
-    `bits`, if known, means that the number is a set of at most this many members, so it is nonnegative and its higher
+    If `bits` is known, the number is a set of at most that many members, so the number is nonnegative, and all higher
     bits are zero.
     """
 
@@ -103,7 +103,7 @@ class Box:
         return Span(self.lowest(one.low, other.low), self.highest(one.high, other.high), bits)
 
     def meet(self, one: Span, other: Span) -> Span:
-        """Return the overlap of two spans, or the second span if they do not overlap."""
+        """Return the overlap of two spans or, if there is no overlap, the second span."""
         low, high = max(self.low(one), self.low(other)), min(self.high(one), self.high(other))
         return Span(low, high, one.bits if other.bits is None else other.bits) if low <= high else other
 
@@ -128,7 +128,8 @@ def minus(one: End, other: End) -> End:
 
 def with_ranges(program: Program, values: Mapping[str, int] | None = None, *, reachable: bool = False) -> Program:
     """Return a program whose numbers have ranges, and whose nodes have only those checks that may fail with these
-    values of the constants or, without values, with any. The body of a function that nothing calls is omitted.
+    values of the constants (or with any values, if none are given). The body of a function that nothing calls is
+    omitted.
 
     If `reachable`, the range of a field covers only what initial states contain and steps store, and code that is not
     executed in any reachable state is ignored.
@@ -152,7 +153,7 @@ class Ranges:
     def __init__(self, program: Program, *, reachable: bool) -> None:
         self.program = program
         self.stored: dict[int, Span] | None = {} if reachable else None
-        """Ranges of the values stored in scalar fields, by the id of the field's type; None if they are unknown."""
+        """Ranges of the values stored in scalar fields, by the id of the field's type; None for unknown ranges."""
         self.prefixes = {item.function: item.prefix for item in program.actions}
         self.declared = program.machine.constants.declared()
         self.box = Box(self.declared)
@@ -295,7 +296,7 @@ class Ranges:
         return span
 
     def span(self, node: nodes.Expression) -> Span:
-        """Return the span of an expression before the check for 64 bits."""
+        """Return the span of an expression, disregarding the limit of 64 bits."""
         match node:
             case nodes.Literal():
                 return Span(node.value, node.value, node.value.bit_length() if node.value >= 0 else None)
@@ -394,7 +395,7 @@ class Ranges:
         return None
 
     def bits(self, node: nodes.Binary, left: Span, right: Span) -> End | None:
-        """Return the maximum number of members of the resulting set, if known."""
+        """Return the maximum number of members of the resulting set, or None if unknown."""
         one, other = left.bits, right.bits
         match node.operator:
             case nodes.BinaryOp.AND:
@@ -465,7 +466,7 @@ class Ranges:
         return self.inlined(node) or self.results.get(node.function, WIDE)
 
     def inlined(self, node: nodes.Call) -> Span | None:
-        """Return the span of a call with these arguments, if the helper is a single numeric expression."""
+        """Return the span of a call with these arguments, if the helper consists of one numeric expression."""
         function = self.program.functions[node.function]
         if len(function.slots) > len(function.parameters) or any(slot.type != INT for slot in function.slots):
             return None

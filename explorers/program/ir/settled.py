@@ -1,5 +1,5 @@
-"""A typed program specialized to the constants of one run: what the constants decide is computed, and dead code is
-omitted. Sizes keep their names, so that `range(c.brokers)` remains the range of all brokers.
+"""A typed program specialized to the constants of one run. Expressions that the constants decide are computed, and dead
+code is omitted. Sizes are not replaced by numbers, so that `range(c.brokers)` remains the range of all brokers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,8 +18,8 @@ NEUTRAL = {BinaryOp.AND: -1, BinaryOp.OR: 0, BinaryOp.XOR: 0}
 
 
 def settled(program: Program, constants: Constants) -> Program:
-    """Return the specialized program without its behaviours. Every call gets its own copy of the helper, with the
-    ranges of the call's arguments.
+    """Return the specialized program without properties of behaviours. Every call gets a copy of the helper,
+    specialized to the ranges of the call's arguments.
     """
     made: list[Function] = []
     known: dict[int, int] = {}
@@ -42,7 +42,7 @@ def settled(program: Program, constants: Constants) -> Program:
 
 
 class Settling:
-    """The specialization of one function; a helper gets new slots."""
+    """The specialization of one function, in which a helper gets new slots."""
 
     def __init__(
         self, program: Program, constants: Mapping[str, int], functions: list[Function], slots: dict[Slot, Slot] | None
@@ -133,7 +133,7 @@ class Settling:
         return changed
 
     def logic(self, node: nodes.Logic) -> Node:
-        """Omit operands that do not decide the result, and all operands after one that does."""
+        """Omit operands that do not decide the result, and all operands after a deciding one."""
         known = [self.number(item) for item in node.values]
         decides = [value is not None and bool(value) != node.conjunction for value in known]
         stop = decides.index(True) + 1 if True in decides else len(known)
@@ -153,7 +153,7 @@ class Settling:
         return node
 
     def is_safe(self, omitted: Iterable[Node]) -> bool:
-        """Return whether omitting these expressions changes nothing: they neither fail nor write."""
+        """Return whether omitting these expressions changes nothing, because they neither fail nor write."""
         every = list(inside(omitted))
         called = (self.functions[item.function] for item in every if isinstance(item, nodes.Call))
         return not any(item.checks for item in every) and not any(it.can_fail or it.effects.writes for it in called)

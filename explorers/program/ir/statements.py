@@ -74,7 +74,9 @@ class Statements:
         raise AssertionError(ast.dump(node))
 
     def given(self, node: ast.expr) -> Expression:
-        """Return a helper's result. If it returns several values, return the one that this function computes."""
+        """Return a helper's result. If the helper returns several values, return only the value that this function
+        computes.
+        """
         if self.part is None:
             return self.expressions.value(node)
         if isinstance(node, ast.Tuple):
@@ -147,7 +149,9 @@ class Statements:
         return [self.store(node, self.place(target), given)]
 
     def unpack(self, node: ast.stmt, targets: list[ast.expr], call: ast.Call) -> list[Statement]:
-        """Translate `a, b = helper(...)`: a call for each value with the same arguments, then the assignments."""
+        """Translate `a, b = helper(...)` to a call for each value, all with the same arguments, and then the
+        assignments.
+        """
         found: list[Statement] = []
         arguments = [self.slotted(item, found) for item in self.arguments(call)]
         slots = [self.target(item) for item in targets]
@@ -160,7 +164,7 @@ class Statements:
         return nodes.Local(slot, at=value.at, type=slot.type)
 
     def write_out(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> list[Statement]:
-        """Translate a store of a constructed record: evaluate its values and the place, then store each field."""
+        """Translate a store of a constructed record: evaluate the values and the place, then store each field."""
         found: list[Statement] = []
         values = {path: self.slotted(item, found) for path, item in self.expressions.written(value).items()}
         place = self.slotted(self.place(target), found)
@@ -258,7 +262,7 @@ class Statements:
         return nodes.Copy(place, value, at=where(node))
 
     def augment(self, node: ast.AugAssign) -> list[Statement]:
-        """Translate `x += 1`. The target is located once and read; it is written after the value is evaluated."""
+        """Translate `x += 1`. The target is located and read before the value is evaluated, and then written."""
         if isinstance(node.target, ast.Name):
             slot = self.target(node.target)
             old = nodes.Local(slot, at=where(node.target), type=INT)
@@ -275,7 +279,9 @@ class Statements:
         return [*before, self.store(node, place, value)]
 
     def kept(self, value: Expression, before: list[Statement]) -> Expression:
-        """Return an expression that may be used twice: the same one if harmless, otherwise a slot that is set first."""
+        """Return an expression that may be used twice: the same one if evaluating it twice is harmless, else a new
+        slot.
+        """
         inner = value
         while isinstance(inner, nodes.Field) and inner.type != INT:
             inner = inner.owner

@@ -1,4 +1,4 @@
-"""Translation of a checked model to its typed program."""
+"""Translation of a checked model to a typed program."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
@@ -70,10 +70,9 @@ class Translation:
         self.numbers: dict[object, int] = {}
         self.prefixes: dict[int, int] = {}
         self.texts: dict[int, list[str]] = {}
-        """For each function, the conditions of its guards as written."""
 
     def function(self, made: SubsetFunction, part: int | None = None) -> int:
-        """Return a function's number, and translate it if it is new. `part` selects one of its returned values."""
+        """Return a function's number; translate new functions. `part` selects one of several returned values."""
         key = made.python, part
         if key not in self.numbers:
             statements = Statements(self, made, part)
@@ -92,7 +91,7 @@ class Translation:
         return len(self.functions) - 1
 
     def property(self, item: Property, made: SubsetFunction) -> int:
-        """Translate a property of states or steps. The property's parameters become a fold over all of their values."""
+        """Translate a property of states or steps, with a fold over all values of the property's parameters."""
         number = self.function(made)
         if not item.params:
             return number
@@ -166,7 +165,7 @@ def reads_of(walk: "Walk", condition: Expression, before: Sequence[nodes.Node]) 
 
 
 class Walk:
-    """Analysis of one function: the places that each slot may refer to on any path, and the effects on these places."""
+    """Analysis of one function: the places that each slot may refer to on any path, and the effects on them."""
 
     def __init__(self, function: Function, functions: Sequence[Function]) -> None:
         self.function, self.functions = function, functions
@@ -227,7 +226,7 @@ class Walk:
             self.slots.setdefault(slot, set()).update(places)
 
     def write(self, places: Iterable[tuple[int, str]]) -> None:
-        """Record writes to places. Changing a message leaves its bag unsorted."""
+        """Record writes to places. A change of a message leaves the message's bag unsorted."""
         for of, path in places:
             self.writes.add((of, path))
             bag = bag_around(self.function.parameters[of].type, path)

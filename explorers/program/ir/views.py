@@ -1,7 +1,5 @@
-"""Loops by index: over `enumerate`, `zip`, `reversed`, a range with a step, or an array of arrays.
-
-Engines support only loops over numbers, so each of these becomes a loop over indices that assigns the items at each
-index to the variables.
+"""Loops by index over `enumerate`, `zip`, `reversed`, a range with a step, or an array of arrays. Engines support only
+loops over numbers, so these loops become loops over indices that assign the items at each index to the variables.
 
 Engines see a channel as a record: an array of messages, and the number of messages.
 """
@@ -18,7 +16,7 @@ from fencepost.explorers.program.subset.sources import step_of
 from fencepost.model.language.records import Nested, Record, Scalar, is_row
 
 Items = Expression | tuple["Items", ...]
-"""Value of a variable, or a tuple of values. A node may occur several times, because `with_ranges` copies it."""
+"""Value of a variable, or a tuple of values. A node may occur several times, because `with_ranges` copies nodes."""
 
 
 @dataclass
@@ -34,9 +32,7 @@ def view_of(
     make: Making,
     once: Callable[[Expression], Expression] = lambda found: found,
 ) -> View:
-    """Return a source as a view. `again` translates its text (evaluated once if that matters), and `once` translates a
-    count.
-    """
+    """Return a source as a view. `again` translates an expression that may be used twice, `once` translates a count."""
     inner = node.args if isinstance(node, ast.Call) else []
     name = ""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node not in made.types:
@@ -74,7 +70,7 @@ def view_of(
 
 
 def element(array: Expression, index: Expression, make: Making) -> Expression:
-    """Return an element of an array or, for a nested array, the view through which it is read."""
+    """Return an element of an array or, for a nested array, the view through which the element is read."""
     found = make.element(array, index)
     inner = found.kind
     return make.field(found, "items") if isinstance(inner, Nested) and is_row(inner.record) else found

@@ -26,7 +26,7 @@ class Expressions:
         self.whole: ast.expr | None = None
         self.folding = ""
         self.coming: frozenset[str] = frozenset()
-        """Variables of outer generators that a later clause also binds. Before it, Python treats them as unassigned."""
+        """Variables of outer generators that a later clause also binds, and that are unassigned before that clause."""
 
     def declare(self, node: ast.AST, name: str) -> None:
         if name.startswith("_") and name != "_":
@@ -41,7 +41,7 @@ class Expressions:
             self.refuse(name, f"this rebinds {name.id!r}, which the action draws", "use another name")
         before = self.scope.env.get(name.id)
         if before is not None and before != kind:
-            self.refuse(name, f"{name.id!r} held {say(before)} and now gets {say(kind)}", "use another name")
+            self.refuse(name, f"{name.id!r} contains {say(before)} and is assigned {say(kind)}", "use another name")
 
     def number(self, node: ast.expr) -> None:
         kind = self.value(node)
@@ -138,7 +138,7 @@ class Expressions:
                 "copy what you need into local variables before the write",
             )
         if name in self.coming:
-            self.refuse(node, f"{name!r} is the variable of a later loop", "give one of them another name")
+            self.refuse(node, f"{name!r} is the variable of a later loop", "give one of the variables another name")
         self.made.reads_gone |= self.places.gone & set(map(head, self.places.of.get(name, frozenset())))
         if name in self.scope.env:
             return self.scope.env[name]
@@ -273,7 +273,7 @@ class Expressions:
         if found is fits:
             return self.fits(node)
         if found is choose:
-            instead = "assign its value to a name first: leader = choose(Broker)"
+            instead = "assign the value to a name first: leader = choose(Broker)"
             self.refuse(node, "`choose` is inside an expression", instead)
         if isinstance(found, type) and issubclass(found, Record):
             self.refuse(
@@ -333,7 +333,7 @@ class Expressions:
     def bound(self, node: ast.expr) -> str:
         owner = self.scope.global_of(node.value) if isinstance(node, ast.Attribute) else None
         if not isinstance(node, ast.Attribute) or not (isinstance(owner, type) and issubclass(owner, Constants)):
-            instead = "name it by its class, as in bound=C.crashes, not by its value"
+            instead = "name the constant by its class, as in bound=C.crashes, not by its value"
             self.refuse(node, "this is not a constant of the machine", instead)
         known = self.scope.program.machine.constants.declared()
         if node.attr not in known:
@@ -362,7 +362,7 @@ class Expressions:
     def fold(self, node: ast.Call, name: str) -> Type:
         extreme = name in ("min", "max")
         if len(node.args) != 1 or [item.arg for item in node.keywords] not in ([], ["default"] if extreme else []):
-            self.refuse(node, f"{name}() does not get a single generator", self.generated(node, name))
+            self.refuse(node, f"the argument of {name}() is not a single generator", self.generated(node, name))
         generator = node.args[0]
         if not isinstance(generator, ast.GeneratorExp):
             generator = self.generator_of(node, name)
@@ -393,7 +393,7 @@ class Expressions:
         array = node.args[0]
         kind = self.value(array) if isinstance(array, ast.Name | ast.Attribute | ast.Subscript) else None
         if not isinstance(kind, Arr) or not isinstance(kind.field.element, Scalar):
-            self.refuse(node, f"{name}() does not get a single generator", self.generated(node, name))
+            self.refuse(node, f"the argument of {name}() is not a single generator", self.generated(node, name))
         target, value = ast.Name("item", ast.Store()), ast.Name("item", ast.Load())
         clause = ast.comprehension(ast.copy_location(target, array), array, [], 0)
         generator = ast.copy_location(ast.GeneratorExp(ast.copy_location(value, array), [clause]), array)
@@ -424,7 +424,7 @@ class Expressions:
         record, bag = owner.field.record, ast.unparse(node.func.value)
         if node is not self.whole:
             what = "a message is added or removed inside an expression"
-            self.refuse(node, what, f"write it on a line of its own, or as `m = {bag}.add(...)`")
+            self.refuse(node, what, f"write the call on a line of its own, or as `m = {bag}.add(...)`")
         if node.func.attr == "add":
             self.places.add(bags)
             self.message(node, record, f"{bag}.add")
@@ -449,7 +449,7 @@ class Expressions:
         self.made.writes = True
         places = self.places.find(node.func.value)
         if node is not self.whole:
-            instead = "write it on a line of its own; `m = s.channel[0]` reads the first message"
+            instead = "write the call on a line of its own; `m = s.channel[0]` reads the first message"
             self.refuse(node, "a channel is changed inside an expression", instead)
         if node.func.attr == "add":
             with self.places.holding(node.func.value):
@@ -475,6 +475,6 @@ class Expressions:
                 what = f"message {record.__name__} has no field"
                 self.scope.refuse_name(item.value, what, str(item.arg), known)
             if not isinstance(known[item.arg], Scalar):
-                instead = "fill it in through the reference that add() returns"
+                instead = "assign the field through the reference that add() returns"
                 self.refuse(item.value, f"field {item.arg!r} is not a number", instead)
             self.number(item.value)

@@ -1,6 +1,4 @@
-"""Advice on what to write instead. The advice is the last sentence of an error, chosen by what the programmer probably
-meant.
-"""
+"""Advice on what to write instead, chosen by the programmer's probable intention, for the end of an error message."""
 
 import ast
 import os
@@ -23,11 +21,11 @@ USUAL = "use numbers, fields, comparisons, and, or, not, min, max, all, any, sum
 CALLS = "call a function of a model file, or min, max, abs, len, all, any, sum"
 AT_ONCE = "record in the state what happens, or draw a value with choose(Domain): an action cannot wait"
 CLOCK = "keep the time in the state, as a number that an action such as tick increments"
-CHANCE = "let the action draw it, as a parameter with a domain or with choose(Domain): every value is tried"
+CHANCE = "let the action draw the value, as a parameter with a domain or with choose(Domain): every value is tried"
 ITEMS = "change the elements of an array one by one, as in s.array[0] = ..., or give each number a name"
 EXPRESSIONS: dict[type[ast.expr], tuple[str, str]] = {
     ast.Lambda: ("`lambda`", "write a function with `def` at the top of the file, and call it"),
-    ast.JoinedStr: ("an f-string", "omit it: traces show every step and every field"),
+    ast.JoinedStr: ("an f-string", "omit the call: traces show every step and every field"),
     ast.NamedExpr: ("`:=`", "assign the local on a line of its own, before"),
     ast.Slice: ("a slice", "loop over range(a, b) and read one element at a time"),
     ast.ListComp: ("a list", "write sum(1 for x in ... if ...) to count, or all() and any() of a generator"),
@@ -43,12 +41,12 @@ EXPRESSIONS: dict[type[ast.expr], tuple[str, str]] = {
 STATEMENTS: dict[type[ast.stmt], str] = {
     ast.While: "write `for _ in range(n)` with a `break`: a loop needs a bound",
     ast.Match: "write `if ... elif ... else`",
-    ast.Try: "test with `if` whether it is possible: a value outside its domain ends the search",
+    ast.Try: "test the condition first, with `if`: a value outside its domain ends the search",
     ast.Raise: "write an @always property that says what must hold, or a guard, require(condition)",
-    ast.With: "omit it: a model reads and writes only its state",
+    ast.With: "omit the call: a model reads and writes only its state",
     ast.Global: "store what changes in the state",
     ast.Nonlocal: "store what changes in the state",
-    ast.FunctionDef: "write the helper at the top of the file, and pass what it needs",
+    ast.FunctionDef: "write the helper at the top of the file, and pass the values that it reads",
     ast.ClassDef: "write the class at the top of the file",
     ast.Import: "import at the top of the file",
     ast.ImportFrom: "import at the top of the file",
@@ -62,7 +60,7 @@ def constant(value: object) -> str:
     if value is None:
         return NONE
     if isinstance(value, str):
-        return "write a number, or a member of an IntEnum that stands for it, as in Phase.IDLE"
+        return "write a number, or a member of an IntEnum, such as Phase.IDLE"
     return "use whole numbers, flags and enum members"
 
 
@@ -71,9 +69,9 @@ def statement(node: ast.stmt, *, in_action: bool) -> str:
         test = ast.unparse(node.test)
         if in_action:
             return (
-                f"write require({test}) if the action happens only then, or an @always property if it must always be so"
+                f"write require({test}) if the action happens only then, or an @always property if it must always hold"
             )
-        return f"write `return {test}`, and require() of it in the action"
+        return f"write `return {test}`, and pass the result to require() in the action"
     chance = next((item.name for item in node.names if item.name in RANDOM), "") if isinstance(node, ast.Import) else ""
     if chance:
         return RANDOM[chance]
@@ -95,11 +93,11 @@ def name(node: ast.Name, found: Any) -> tuple[str, str]:
     if isinstance(found, types.FunctionType):
         return f"{node.id!r} is a function and is not called here", f"write {node.id}(...), with its arguments"
     if isinstance(found, types.ModuleType) and found.__name__ in RANDOM:
-        return f"{node.id!r} gives a different value each time", RANDOM[found.__name__]
+        return f"{node.id!r} returns a different value each time", RANDOM[found.__name__]
     if isinstance(found, type) and issubclass(found, Constants):
         return f"{node.id!r} is the class of the constants", "write c.name, the value of a constant in this run"
     if found is None and node.id in RANDOM:
-        return f"{node.id!r} gives a different value each time", RANDOM[node.id]
+        return f"{node.id!r} returns a different value each time", RANDOM[node.id]
     if isinstance(found, list | dict | set):
         return (
             f"{node.id!r} is a {type(found).__name__} of the module, which may change",
@@ -122,9 +120,9 @@ def attribute(node: ast.Attribute, scope: Scope) -> tuple[str, str]:
             f"use one of: {', '.join(f'{owner.__name__}.{item}' for item in known)}",
         )
     if isinstance(owner, Enum) and node.attr in ("value", "name"):
-        return f"{text!r} is read from a member, which already is a number", f"write {ast.unparse(node.value)}"
+        return f"{text!r} is read from an enum member, which is already a number", f"write {ast.unparse(node.value)}"
     if isinstance(owner, types.ModuleType) and owner.__name__ in RANDOM:
-        return f"{text!r} gives a different value each time", RANDOM[owner.__name__]
+        return f"{text!r} returns a different value each time", RANDOM[owner.__name__]
     return f"{text!r} is not a number", "use an enum member or a module-level number"
 
 
@@ -154,7 +152,7 @@ def part_of(node: ast.expr, kind: Type) -> str:
 
 
 def is_of_python(found: types.FunctionType) -> bool:
-    """Return whether a function is in Python's standard library. Engines do not read its source."""
+    """Return whether a function is in Python's standard library, whose source engines do not read."""
     file = Path(found.__code__.co_filename)
     return file.is_relative_to(Path(os.__file__).parent) and not any(part.endswith("-packages") for part in file.parts)
 
@@ -173,26 +171,25 @@ def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
         return RANDOM[owner]
     if isinstance(found, type) and issubclass(found, Enum):
         return (
-            f"write a member, such as {found.__name__}.{next(iter(found.__members__))}, "
-            "or the number that has its place"
+            f"write a member, such as {found.__name__}.{next(iter(found.__members__))}, or the number at its position"
         )
     if isinstance(node.func, ast.Name):
         return {
-            "print": "omit it: traces show every step and every field",
+            "print": "omit the call: traces show every step and every field",
             "sorted": "write min(...) or max(...) of a generator, or compare the elements with a loop",
             "map": "write sum(f(x) for x in ...), or all(...) or any(...): a generator must be inside one of these",
             "filter": "write sum(1 for x in ... if ...) to count them, or any(... for x in ... if ...)",
             "set": (
-                "count different values by sum(any(x.item == n for x in ...) for n in range(...)), "
+                "count different values with sum(any(x.item == n for x in ...) for n in range(...)), "
                 "or keep a set as a field, with a BitSet domain"
             ),
             "isinstance": (
-                "omit it: a value always has the same type; kinds of messages differ in a field, "
+                "omit the test: the type of a value never changes; kinds of messages differ in a field, "
                 "as in m.kind == Kind.GRANT"
             ),
             "deepcopy": COPIES,
             "copy": COPIES,
-            "list": "omit list(): an array already has a length, and a loop can iterate over it",
+            "list": "omit list(): an array already has a length, and a loop can iterate over the array",
             "require": "import it: from fencepost.model.language import require",
         }.get(node.func.id, CALLS)
     if isinstance(node.func, ast.Attribute):

@@ -23,7 +23,7 @@ class Rec:
 
 @dataclass(frozen=True)
 class Queue(Rec):
-    """A reference to a channel, which engines see as a record with an array of messages and their number."""
+    """A reference to a channel, which for engines is a record with an array of messages and the number of messages."""
 
     @property
     def message(self) -> type[records.Record]:
@@ -82,7 +82,7 @@ class Function:
     gives: frozenset[str] = frozenset()
     """Paths, from a parameter, of the records that the function may return: for example, `s.replica[]`."""
     changes: set[str] = field(default_factory=set)
-    """Records that the function replaces or whose fields it writes, and bags that it changes."""
+    """Records that the function replaces or writes to, and bags that the function changes."""
     overwrites: set[str] = field(default_factory=set)
     adds: set[str] = field(default_factory=set)
     removes: set[str] = field(default_factory=set)
@@ -94,19 +94,20 @@ class Function:
     bounds: dict[ast.AST, str] = field(default_factory=dict)
     """Calls of `require` and `fits` that implement the bound of a constant, with the constant's name."""
     sugar: dict[ast.AST, ast.expr] = field(default_factory=dict)
-    """Expressions and the replacements that engines see: `max(s.ends)` becomes `max(item for item in s.ends)`."""
+    """Expressions and the replacements that engines see, for example `max(item for item in s.ends)` for `max(s.ends)`.
+    """
     views: set[ast.AST] = field(default_factory=set)
     """Sources of loops by index: enumerate, zip, reversed, a range with a step, or an array of arrays."""
     made: dict[ast.AST, type[records.Record]] = field(default_factory=dict)
     among: dict[ast.AST, Among] = field(default_factory=dict)
-    """Each `in` whose right side is not a tuple display."""
+    """Each `in` with a right operand that is not a tuple display."""
     drawn: list[str] = field(default_factory=list)
     may_be_none: set[str] = field(default_factory=set)
     """Local variables that were read from a field that may be NONE or an index."""
     drops: ast.AST | None = None
-    """A call of `fits` in this function or in one of its helpers."""
+    """A call of `fits` in the function or in one of its helpers."""
     guards: int = 0
-    """For an action, the number of statements in its guard part, which ends with the last `require`."""
+    """For an action, the number of statements up to the last `require`."""
 
     @property
     def name(self) -> str:
@@ -141,4 +142,4 @@ class Checking(Protocol):
     machine: Machine
 
     def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
-        """Check a function for a call with arguments of these types."""
+        """Check a function for a call with these types of arguments."""

@@ -1,7 +1,6 @@
-"""Variables in scope and their aliases, for the check of a function: which names may refer to the same record.
-
-A place is a path from a parameter, without indices: `s.replica[].log[]`. A name may refer to one of several places. A
-helper's effects on its arguments are recorded once, as effects on its parameters, and applied to each call.
+"""Variables in scope, and the places that each variable may refer to, for the check of a function. A place is a path
+from a parameter, without indices, such as `s.replica[].log[]`. The effects of a helper are recorded once, as effects on
+the helper's parameters, and applied to the arguments of each call.
 """
 
 import ast
@@ -68,9 +67,7 @@ class Scope:
 
 
 def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, whole: bool = False) -> ModelError:
-    """Return an error for a part of a function, an `ast` or typed program node. `whole` shows the function's first
-    line.
-    """
+    """Return an error for an `ast` or typed program node of a function. `whole` shows the function's first line."""
     code = python.__code__
     number = getattr(node, "lineno", code.co_firstlineno)
     lines, first = source_lines(python)
@@ -87,7 +84,7 @@ def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, w
 
 
 ADDED = "+"
-"""The position of a newly added message. No other name refers to this message."""
+"""The position of a newly added message, to which no other name refers."""
 
 
 def head(place: str) -> str:
@@ -111,11 +108,11 @@ class Places:
         self.of: dict[str, frozenset[str]] = {name: frozenset([name]) for name in scope.made.params}
         self.added: set[str] = set()
         self.gone: set[str] = set()
-        """Parameters that may be messages that the caller has already removed from their bag."""
+        """Parameters that may be messages that the caller has already removed from a bag."""
         self.held: list[frozenset[str]] = []
         """References that were evaluated but will be used later."""
         self.loops: list[tuple[str, str]] = []
-        """(bag, variable) of the enclosing loops, without the variable if it may be another item."""
+        """(bag, variable) of the enclosing loops, without the variable if it may refer to another item."""
         machine = scope.program.machine
         self.received = {
             name
@@ -160,7 +157,7 @@ class Places:
         return Known(dict(self.of), dict(self.scope.stale), set(self.added), set(self.gone))
 
     def join(self, other: Known) -> None:
-        """Merge the knowledge from another path: a name becomes stale if it is stale on either path."""
+        """Merge the knowledge from two paths: a name that is stale on one path becomes stale."""
         for name, places in other.of.items():
             self.of[name] = self.of.get(name, frozenset()) | places
         self.scope.stale = {**other.stale, **self.scope.stale}
@@ -168,7 +165,7 @@ class Places:
 
     @contextmanager
     def holding(self, *nodes: ast.expr) -> Iterator[None]:
-        """Check an expression that is evaluated after a reference was obtained and before it is used."""
+        """Check an expression that is evaluated between obtaining and using a reference."""
         self.held += map(self.find, nodes)
         yield
         del self.held[len(self.held) - len(nodes) :]
@@ -186,12 +183,12 @@ class Places:
     def write(self, node: ast.expr, places: Iterable[str]) -> None:
         for place in places:
             if head(place) in self.received:
-                self.scope.refuse(node, "a message that was received is changed", "remove it and add another")
+                self.scope.refuse(node, "a message that was received is changed", "remove the message and add another")
             self.scope.made.changes.add(place)
             self.scope.made.disorders |= self.is_in_flight(place)
 
     def overwrite(self, places: Iterable[str], what: str) -> None:
-        """Record that whole records are overwritten: names that refer to them or into them become stale."""
+        """Record that whole records are overwritten, which makes all names that refer to them stale."""
         for place in places:
             self.scope.made.overwrites.add(place)
             self.forget(place, what)
@@ -224,13 +221,13 @@ class Places:
                 self.scope.refuse(
                     node,
                     "a loop over a bag removes a message other than its variable, or removes it in a helper",
-                    f"write {bag}.remove({around[-1]}) in the loop itself",
+                    f"write {bag}.remove({around[-1]}) directly in the loop",
                 )
             if any(inside(place, f"{bag}[]") for places in self.held for place in places):
                 self.scope.refuse(
                     node,
                     "a message is removed between taking a reference to a message of its bag and using it",
-                    "call it on a line of its own, before",
+                    "call the helper on a line of its own, before",
                 )
             self.scope.made.removes.add(bag)
             self.forget(f"{bag}[]", what)
@@ -248,7 +245,7 @@ class Places:
             for other in sorted(callee.bags - {bag}):
                 if self.carried(node, callee, [bag]) & self.carried(node, callee, [other]):
                     what = f"{callee.name}() removes a message of {bag}, which is the same bag as {other} here"
-                    self.scope.refuse(node, what, "let it refer to each bag in only one way")
+                    self.scope.refuse(node, what, "use only one name for each bag in the call")
         self.scope.made.bags |= self.carried(node, callee, callee.bags)
 
     def call(self, node: ast.Call, callee: Function) -> None:
@@ -260,7 +257,7 @@ class Places:
         for place in self.carried(node, callee, callee.reads_gone):
             if self.is_in_flight(place):
                 instead = "pass a message that was received"
-                self.scope.refuse(node, f"{callee.name}() reads a message after it has removed one", instead)
+                self.scope.refuse(node, f"{callee.name}() reads a message after removing a message", instead)
             if head(place) in self.scope.made.params and head(place) not in self.received:
                 self.scope.made.reads_gone.add(head(place))
         if callee.adds:

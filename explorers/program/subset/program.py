@@ -1,4 +1,4 @@
-"""A machine checked against the language: all functions that it uses, with a type for every expression."""
+"""A machine checked against the language, with all functions that it uses, and a type for every expression."""
 
 import ast
 import textwrap
@@ -26,7 +26,7 @@ Named = TypeVar("Named")
 Looked = TypeVar("Looked")
 MOST_DEEP = 150
 MOST_BOUNDS = 62
-"""Maximum number of bounds in a machine, because compiled code stores a set of bounds in one number."""
+"""Maximum number of bounds in a machine, because compiled code stores sets of bounds as numbers."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Program:
         return self._reading(item, item.function, arguments)
 
     def _require_same_parameters(self, item: Property, on: Action) -> None:
-        """Reject a property of an action's steps if a variant replaced the action by one with other parameters."""
+        """Reject a property of an action's steps if a variant replaced the action and changed its parameters."""
         own = next((one.params for one in self.machine.actions if one.name == on.name), on.params)
         there, here = (", ".join(name for name, _ in params) or "no parameter" for params in (on.params, own))
         if there != here:
@@ -200,7 +200,7 @@ def _together(refused: Iterable[str]) -> list[str]:
     texts = []
     for same in found.values():
         others = [item.partition("|")[0].rpartition(":")[2] for item in same[1:]]
-        more = f" The same on line{'' if len(others) == 1 else 's'} {', '.join(others)}." if others else ""
+        more = f" The same error is on line{'' if len(others) == 1 else 's'} {', '.join(others)}." if others else ""
         texts.append(same[0].partition("|")[2] + more)
     return texts
 
@@ -216,7 +216,9 @@ def check(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
 
 
 def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
-    """Require that the parameters and message fields in `each` exist. Grouped actions must agree on their types."""
+    """Require that the parameters and message fields in `each` exist. Grouped actions must have the same types of
+    parameters.
+    """
     sorts: dict[str, tuple[Action, str]] = {}
     for action in (machine.action(named.name) for named in fair.actions):
         params = dict(action.params)
@@ -236,7 +238,7 @@ def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
             if sort != other:
                 raise ModelError(
                     f"property {item.name}: `{fair}`: {param!r} is {other} in {first.label}, and {sort} in "
-                    f"{action.label}, which never are the same. Give each action its own promise."
+                    f"{action.label}, which are never equal. Give each action its own fairness constraint."
                 )
             if field and isinstance(domain, InFlight):
                 record = dict(fields(message))
@@ -252,8 +254,8 @@ def _check_bags(state: type[Record], inside: str = "") -> None:
     for name, item in fields(state):
         if isinstance(item, BagOf) and inside:
             said = (
-                f"{inside}.{name}: a bag must be a field of the state itself: write one there, "
-                "whose messages have a field such as `to`."
+                f"{inside}.{name}: a bag must be a field of the state itself: declare one bag in the state, whose "
+                "messages have a field such as `to`."
             )
             raise ModelError(pointed_at(state, name, said))
         record = item.record if isinstance(item, Nested | BagOf) else None
@@ -283,7 +285,7 @@ def _bag(state: type[Record], bag: str, item: Action, param: str) -> BagOf:
 
 
 _NODES: WeakKeyDictionary[Callable[..., Any], ast.FunctionDef] = WeakKeyDictionary()
-"""Cache of parsed functions. Their text does not change, and many questions are asked about one model."""
+"""Cache of parsed functions, because many questions are asked about each model."""
 
 
 def _read(python: Callable[..., Any]) -> Function:
@@ -313,7 +315,7 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
         caret, what, instead = "^" * len(line), f"{python.__name__}()", "write it with `def`"
         if python.__name__ == "<lambda>":
             caret = " " * max(0, line.find("lambda")) + "^" * len("lambda")
-            what, instead = "a lambda", "write it with `def` above, and its name here"
+            what, instead = "a lambda", "write the function with `def` above, and its name here"
         raise ModelError(f"{where}: {what} is not a plain function.\n  {line}\n  {caret}\nInstead, {instead}.")
     ast.increment_lineno(node, first - 1)
     _require_depth(python, node)
@@ -342,10 +344,12 @@ def _check_guards(program: Program, made: Function) -> None:
             callee = made.calls.get(node)
             if isinstance(node, ast.Return):
                 guard = "write the condition under which the action happens as a guard, require(condition)"
-                scope.refuse(node, "this returns before the last `require`", f"{guard}, and put all guards first")
+                scope.refuse(
+                    node, "the function returns before the last `require`", f"{guard}, and put all guards first"
+                )
             if _is_write(made, node) or (callee is not None and callee.writes):
                 instead = "put all guards first, then the writes"
-                scope.refuse(node, "this changes the state before the last `require`", instead)
+                scope.refuse(node, "the action changes the state before the last `require`", instead)
             drops = node in made.bounds and not (isinstance(statement, ast.Expr) and node is statement.value)
             if drops or (callee is not None and callee.drops):
                 instead = "write require(condition, bound=...) instead"
@@ -398,11 +402,9 @@ def _is_write(made: Function, node: ast.AST) -> bool:
 @dataclass(frozen=True)
 class Guards:
     found: dict[str, list[tuple[tuple[int, int], int, str]]]
-    """For each action and each `require`: line and column where the call starts, its last line, and its condition."""
+    """For each action and `require`, the line and column where the call starts, the last line, and the condition."""
     bounds: dict[str, tuple[str | None, ...]]
-    """For each action and guard, the constant whose bound the guard implements; None if the guard is a rule of the
-    protocol.
-    """
+    """For each action and guard, the constant whose bound the guard implements; None for a rule of the protocol."""
     declared: tuple[str, ...]
     """Constants whose bounds are implemented by guards or effects, in the order of the constants."""
     numbers: dict[tuple[str, int], int] = field(default_factory=dict, compare=False)
@@ -412,7 +414,7 @@ class Guards:
         return [text for _, _, text in self.found[item.name]]
 
     def refused(self, item: Action, error: BaseException) -> int:
-        """Return the number of the guard that raised this DisabledError, or -1 if a message was no longer in flight."""
+        """Return the number of the guard that raised a DisabledError, or -1 if a message was no longer in flight."""
         trace = error.__traceback__
         while trace is not None:
             if trace.tb_frame.f_code is item.function.__code__:

@@ -1,5 +1,5 @@
-"""Sources of loops and generators: ranges, arrays and bags, and `enumerate`, `zip` and `reversed` of them. Every number
-that a machine declares must fit all engines, which have 62 bits and a sign.
+"""Sources of loops and generators: ranges, arrays, bags, and the results of `enumerate`, `zip` and `reversed`. Every
+number that a machine declares must fit in 62 bits and a sign, as all engines require.
 """
 
 import ast
@@ -51,7 +51,9 @@ def called(reader: Reader, node: ast.expr) -> str:
     name = node.func.id
     if reader.scope.global_of(node.func) is not getattr(builtins, name):
         if name == "range":
-            reader.scope.refuse(node.func, "'range' is something else in this module", "give that another name")
+            reader.scope.refuse(
+                node.func, "'range' is redefined in this module", "give the other definition another name"
+            )
         return ""
     return name
 
@@ -61,7 +63,7 @@ def iterate(reader: Reader, target: ast.expr, source: ast.expr) -> None:
 
 
 def items(reader: Reader, source: ast.expr, *, inside: bool) -> Items:
-    """Check a source and return its items. Bags are not allowed inside another source (`inside`)."""
+    """Check a source and return the source's items. Bags are not allowed inside another source (`inside`)."""
     scope = reader.scope
     name = called(reader, source)
     if name in WRAPPERS:
@@ -167,7 +169,9 @@ def _bind(reader: Reader, target: ast.expr, found: Items) -> None:
         if isinstance(found, Item):
             scope.refuse(target, "a loop unpacks something that is not a tuple", "loop over one name")
         if len(found) != len(target.elts):
-            scope.refuse(target, f"this unpacks {len(found)} values into {len(target.elts)} names", "name each of them")
+            scope.refuse(
+                target, f"the loop unpacks {len(found)} values into {len(target.elts)} names", "name each of them"
+            )
         for name, item in zip(target.elts, found, strict=True):
             _bind(reader, name, item)
         return
@@ -175,7 +179,7 @@ def _bind(reader: Reader, target: ast.expr, found: Items) -> None:
         scope.refuse(target, "a loop assigns a place of the state", "loop over a name")
     if not isinstance(found, Item):
         words = ", ".join("abcdefgh"[: len(found)])
-        instead = f"unpack it, as in `for {words} in ...`"
+        instead = f"unpack the tuple, as in `for {words} in ...`"
         scope.refuse(target, f"{target.id!r} would be a tuple of {len(found)}", instead)
     reader.declare(target, target.id)
     if not reader.folding:

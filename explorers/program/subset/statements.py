@@ -28,12 +28,11 @@ class Statements:
         if isinstance(self.made.returns, Several) and self.made.writes:
             self.refuse(
                 node,
-                f"{self.made.name}() returns a tuple and changes the state, but engines evaluate it once for each "
-                "value",
+                f"{self.made.name}() returns a tuple and changes the state, but engines call it once per value",
                 "write a helper that reads, and another one that changes the state",
             )
         if not early and self.made.returns != NOTHING:
-            instead = "return one on every path, including the end"
+            instead = "return a value on every path, including the end"
             self.refuse(node, f"{self.made.name}() returns a value on some paths only", instead)
 
     def block(self, statements: list[ast.stmt]) -> bool:
@@ -59,7 +58,7 @@ class Statements:
                 self.effect(node.value)
             case ast.Assign():
                 if len(node.targets) != 1:
-                    self.refuse(node, "this assigns to several targets at once", "write one assignment per target")
+                    self.refuse(node, "this line assigns to several targets at once", "write one assignment per target")
                 self.assign(node.targets[0], node.value, node)
             case ast.AugAssign():
                 self.augment(node)
@@ -67,7 +66,7 @@ class Statements:
                 assert node.value is not None
                 self.assign(node.target, node.value, node)
             case ast.AnnAssign():
-                self.refuse(node, "this declares a name without a value", "give it one")
+                self.refuse(node, "this line declares a name without a value", "give it one")
             case ast.If():
                 return self.branch(node)
             case ast.For():
@@ -90,7 +89,7 @@ class Statements:
                 "write to the state, refuse the step with require(...), or make this a helper",
             )
         if self.returned and given != self.returned[0]:
-            self.refuse(node, "this returns a different type from an earlier return", "return one type everywhere")
+            self.refuse(node, "this `return` has a different type from an earlier one", "return one type everywhere")
         self.returned.append(given)
         self.made.returns = given
         if node.value is not None and isinstance(given, Rec):
@@ -113,7 +112,7 @@ class Statements:
             word = "await" if isinstance(node, ast.Await) else "yield"
             self.refuse(node, f"`{word}` is outside the modelling language", hints.AT_ONCE)
         if not isinstance(node, ast.Call):
-            self.refuse(node, "this computes a value and discards it", self.meant(node))
+            self.refuse(node, "this line computes a value and discards it", self.meant(node))
         if isinstance(node.func, ast.Name) and self.scope.global_of(node.func) is require:
             if len(node.args) != 1 or [item.arg for item in node.keywords] not in ([], ["bound"]):
                 self.refuse(node, "`require` takes one condition", "write one require(condition) per line")
@@ -127,7 +126,7 @@ class Statements:
             return
         self.expressions.whole = node
         if isinstance(self.expressions.value(node), Several):
-            self.refuse(node, "this computes several values and discards them", self.meant(node))
+            self.refuse(node, "this line computes several values and discards them", self.meant(node))
 
     def outside(self, node: ast.Call) -> str:
         for item in self.made.node.body if self.scope.is_action() else ():
@@ -138,10 +137,10 @@ class Statements:
             ):
                 unless = ast.unparse(ast.UnaryOp(ast.Not(), item.test))
                 return f"write require({unless} or {ast.unparse(node.args[0])}) at the top level of the action"
-        return "write it at the top level of an action, before all writes"
+        return "write `require` at the top level of an action, before all writes"
 
     def meant(self, node: ast.expr) -> str:
-        """Return what was probably intended by a line that computes a value and discards it."""
+        """Return the probable intention of a line that computes a value and discards it."""
         last = isinstance(self.made.node.body[-1], ast.Expr) and self.made.node.body[-1].value is node
         if isinstance(node, ast.Name) and self.scope.global_of(node) is require:
             return "write require(condition)"
@@ -158,12 +157,12 @@ class Statements:
                 return
             if not isinstance(value, ast.Tuple) or len(value.elts) != len(target.elts):
                 instead = "write one assignment per name"
-                self.refuse(node, "this unpacks something other than a tuple of the same length", instead)
+                self.refuse(node, "this line unpacks something other than a tuple of the same length", instead)
             for name in target.elts:
                 if not isinstance(name, ast.Name):
                     kind = self.expressions.place(name)
                     if isinstance(kind, Rec):
-                        what = "this swaps records, which would duplicate one: both names refer to one place"
+                        what = "this line swaps records, which would duplicate one: both names would refer to one place"
                         self.refuse(node, what, "copy the fields through locals")
                     self.refuse(node, "a tuple assignment writes to the state", "write one assignment per field")
             given = self.expressions.in_order(value.elts)
@@ -191,7 +190,7 @@ class Statements:
         with self.places.holding(*([value] if isinstance(given_kind, Rec) else [])):
             kind = self.expressions.place(target)
         if isinstance(kind, Arr | BagRef):
-            self.refuse(target, "this assigns a whole array or bag", "change its elements")
+            self.refuse(target, "this line assigns a whole array or bag", "change its elements")
         if kind != given_kind:
             self.refuse(value, f"{say(given_kind)} is stored where {say(kind)} is expected", "store the same type")
         self.made.writes = True
@@ -200,7 +199,7 @@ class Statements:
 
     def draw(self, name: ast.Name, node: ast.stmt) -> None:
         if not self.scope.is_action() or node not in self.made.node.body:
-            instead = "use it at the top level of an action; its value can be used anywhere"
+            instead = "call `choose` at the top level of an action; its value can be used anywhere"
             self.refuse(node, "`choose` is inside an if, a loop or a helper", instead)
         if name.id in self.scope.env:
             self.refuse(name, f"{name.id!r} already has a value, and `choose` assigns another", "use another name")
@@ -215,7 +214,7 @@ class Statements:
             self.refuse(node, f"this unpacks {say(kind)}", "write one name")
         if len(kind.items) != len(target.elts):
             instead = "name each of them"
-            self.refuse(node, f"this unpacks {len(kind.items)} values into {len(target.elts)} names", instead)
+            self.refuse(node, f"this line unpacks {len(kind.items)} values into {len(target.elts)} names", instead)
         for name, item in zip(target.elts, kind.items, strict=True):
             if not isinstance(name, ast.Name):
                 self.refuse(node, "a tuple assignment writes to the state", "write one assignment per field")
@@ -223,13 +222,13 @@ class Statements:
 
     def bind(self, name: ast.Name, kind: Type, value: ast.expr) -> None:
         if kind == NOTHING:
-            instead = "call it on a line of its own"
-            self.refuse(value, "this assigns the result of a helper that returns no value", instead)
+            instead = "call the helper on a line of its own"
+            self.refuse(value, "this line assigns the result of a helper that returns no value", instead)
         if isinstance(kind, Several):
             instead = f"unpack it: a, b = {ast.unparse(value)}"
             self.refuse(value, f"{name.id!r} would be a tuple of {len(kind.items)}", instead)
         if isinstance(kind, Consts | BagRef):
-            self.refuse(value, f"this assigns {say(kind)} to a name", "write it out where it is used")
+            self.refuse(value, f"this line assigns {say(kind)} to a name", "write the expression out where it is used")
         self.expressions.declare(name, name.id)
         self.expressions.rebind(name, kind)
         self.scope.env[name.id] = kind
@@ -251,14 +250,14 @@ class Statements:
             if self.expressions.place(node.target) != INT:
                 kind = self.made.types[node.target]
                 instead = hints.part_of(node.target, kind)
-                self.refuse(node.target, "this adds to something that is not a number", instead)
+                self.refuse(node.target, "this line adds to something that is not a number", instead)
             self.made.writes = True
         with self.places.holding(*([] if isinstance(node.target, ast.Name) else [node.target.value])):
             self.expressions.number(node.value)
         self.expressions.divisor(node.op, node.value)
 
     def branch(self, node: ast.If) -> bool:
-        """Check an `if`. A name is assigned after it only if both branches assign it."""
+        """Check an `if`, after which a name is assigned only if both branches assign the name."""
         self.expressions.truth(node.test)
         places = self.places
         before, stale, of, added = dict(self.scope.env), dict(self.scope.stale), dict(places.of), set(places.added)

@@ -32,7 +32,7 @@ def write_out(reader: Reader, node: ast.Call, record: type[Record]) -> Type:
             reader.number(item.value)
         else:
             what = "an array" if isinstance(kind, ArrayOf) else "a record"
-            instead = "omit it, which clears it, and fill it in afterwards"
+            instead = "omit the field, which clears it, and assign it afterwards"
             scope.refuse(item.value, f"field {item.arg!r} is {what}", instead)
     scope.made.made[node] = record
     scope.made.types[node] = Rec(record)
@@ -47,7 +47,7 @@ def same(reader: Reader, node: ast.Compare) -> bool:
     if not any(written):
         return False
     if all(written):
-        instead = "compare one with a place of the state"
+        instead = "compare a constructed record with a place of the state"
         reader.scope.refuse(node, "two constructed records are compared", instead)
     for side, record in zip(sides, written, strict=True):
         if record is None:
@@ -64,7 +64,7 @@ def same(reader: Reader, node: ast.Compare) -> bool:
 
 
 def require_no_bags(reader: Reader, node: ast.Compare, kind: Type) -> None:
-    """Reject comparisons of records that contain bags, because two bags are equal only if they are the same object."""
+    """Reject comparisons of records that contain bags, because two bags are equal only if they are one object."""
     bags = [name for name, field in fields(kind.record) if isinstance(field, BagOf)] if isinstance(kind, Rec) else []
     if bags:
         instead = "compare the fields that matter, and the number of messages with len()"
@@ -78,7 +78,7 @@ def among(reader: Reader, node: ast.Compare) -> None:
         scope.refuse(node.left, "`in` is used to find a record", instead)
     reader.number(node.left)
     if len(node.ops) != 1:
-        scope.refuse(node, "`in` stands in a chain of comparisons", "write `and` between them")
+        scope.refuse(node, "`in` is part of a chain of comparisons", "write `and` between them")
     if isinstance(others, ast.Tuple | ast.List | ast.Set):
         if not others.elts:
             scope.refuse(others, "`in` is used with an empty tuple", "write x in (A, B)")

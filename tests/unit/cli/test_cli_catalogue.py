@@ -80,7 +80,7 @@ def test_json_has_what_was_found_beside_what_was_expected() -> None:
 @pytest.mark.parametrize(
     ("place", "change", "difference"),
     [
-        (0, {"distinct": 9044}, "distinct states: 9,045 where 9,044 are pinned"),
+        (0, {"distinct": 9044}, "distinct states: 9,045, but 9,044 are pinned"),
         (0, {"violated": {"weak-isr": 12}}, "strong-isr: violated where holds is expected"),
         (0, {"violated": {"weak-isr": 11, "strong-isr": 12}},
             "weak-isr: the shortest trace has 12 states where 11 are"),
@@ -127,7 +127,7 @@ def test_an_unfinished_catalogue_is_resumed_without_doing_a_run_twice(
     assert resumed["runs"][0]["distinct"] == 9045
     put(monkeypatch, CHOSEN[0], replace(CHOSEN[1], depth=17))
     again = json.loads(check(*kept, "--resume").stdout)
-    assert again["runs"][1]["differences"] == ["depth: 18 where 17 are pinned"]
+    assert again["runs"][1]["differences"] == ["depth: 18, but 17 are pinned"]
 
 
 def test_a_run_that_kept_fingerprints_is_not_taken_for_one_that_kept_states(tmp_path: Path) -> None:

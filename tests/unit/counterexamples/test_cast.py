@@ -213,9 +213,9 @@ def test_the_parties_of_a_machine_without_arrays_have_lanes(file: object) -> Non
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"parties": {"client": Annotated[int, Range(0, 2)]}}, "does not say which member of the party is meant"),
+        ({"parties": {"client": Annotated[int, Range(0, 2)]}}, "does not identify a member of the party"),
         ({"parties": {"server": None}, "fields": {"x": "sever"}}, "Did you mean 'server'?"),
-        ({"parties": {"client": lease.Client}, "fields": {"x": "client"}}, "that is not a party with a single member."),
+        ({"parties": {"client": lease.Client}, "fields": {"x": "client"}}, "is not a party with a single member."),
     ],
 )  # fmt: skip
 def test_a_cast_that_names_nobody_or_a_place_that_the_state_does_not_have_is_refused(

@@ -327,7 +327,7 @@ def test_behaviours_that_are_not_compared_to_the_end_are_not_called_the_same() -
     chosen = choose_fields(planted.Hall, ("inside", "door", "lamp"))
     found = compare(spaces, (observe_fields(spaces[0], chosen), observe_fields(spaces[1], chosen)), 1)
     assert found.same is None
-    assert found.why == "more than 1 pairs of sets of states were followed"
+    assert found.why == "more than 1 pairs of state sets were explored"
 
 
 def test_fields_are_chosen_by_their_path() -> None:

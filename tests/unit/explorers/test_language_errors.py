@@ -122,7 +122,7 @@ REFUSED: dict[str, Refused] = {
     ),
     "an array has no length": Refused(
         field(Array[Message]),
-        "Wrong.field: Array[tests.refusals.schema.Message] is not a field type: say how long it is: "
+        "Wrong.field: Array[tests.refusals.schema.Message] is not a field type: give the array a length: "
         "Annotated[Array[tests.*",
     ),
     "an enum has gaps": Refused(

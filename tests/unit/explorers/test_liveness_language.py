@@ -102,7 +102,7 @@ REFUSALS: list[tuple[Any, str]] = [
         r"machine 'maze' has no action '.*'. Actions are: a, b, d."),
     (lambda: check(MIXED, (made(fair=(weak(d, numbered, each="m"),)),)),
         (r"'m' is a message of class Token in d, and a number in "
-        r"numbered, which never are the same. Give each action its own promise")),
+        r"numbered, which are never equal. Give each action its own fairness constraint")),
     (lambda: machine_of(TWO_BAGS), r"'m' is a message of class Flat in spin, and a message of class Deep in take"),
     (lambda: check(MACHINE, (made(without=(GRID.actions[0],)),)), r"machine 'maze' has no action"),
     (lambda: check(MACHINE, (at_most("x", "y", when=maze.when, then=maze.then, costs={GRID.actions[0]: 1}),)),
