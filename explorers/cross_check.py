@@ -200,18 +200,18 @@ class _Checker:
             self._require(
                 ours == theirs,
                 state,
-                f"the plain semantics finds {len(found)} steps and the compiled code "
-                f"{theirs.total()}, or the steps lead to different states",
+                f"the plain semantics finds {len(found)} steps and the compiled code finds "
+                f"{theirs.total()}, or their steps lead to different states",
             )
             missing = [item for item, known in zip(found, stored[at : at + len(found)], strict=True) if not known]
             self._require(not missing, state, "a successor was never stored", missing)
             at += len(found)
         for state, key, parent in zip(states, keys, self.stored.parents(states) or [], strict=False):
             self._require(self._leads(parent, key), state, "no step leads from the stored parent to the state")
-        several = f"in one of {len(states)} states, beginning with this one, the engines count"
+        several = f"in at least one of {len(states)} states, beginning with this state, the engines count different"
         taken = Counter(item.step.action.name for found in steps for item in found)
-        self._require(+Counter(fired) == taken, states[0], f"{several} an action's steps differently")
-        self._require(+Counter(refused) == refusals, states[0], f"{several} a guard's refusals differently")
+        self._require(+Counter(fired) == taken, states[0], f"{several} steps of an action")
+        self._require(+Counter(refused) == refusals, states[0], f"{several} refusals of a guard")
 
     def _steps(self, key: Key, refusals: Counter[tuple[str, int]]) -> list[Transition]:
         found = []
@@ -262,7 +262,7 @@ class _Checker:
             self._require(
                 not decided,
                 state,
-                f"under the plain semantics {item.name} is {said} here, but the search did not report it",
+                f"under the plain semantics, {item.name} is {said} here, but the search did not report it",
             )
 
     def _require(

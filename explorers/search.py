@@ -23,7 +23,7 @@ def refuse_compact_behaviours(properties: tuple[Property, ...], options: Options
         if item.kind.over_behaviours and options.compact:
             raise UsageError(
                 f"property {item.name!r} is about whole behaviours, which are judged on the graph of all states, but "
-                "`compact=True` stores no states: omit it, or name other properties in `only=`."
+                "`compact=True` stores no states: omit that option, or name other properties in `only=`."
             )
 
 
@@ -162,7 +162,7 @@ def _differences(run: Run, result: Result) -> Iterator[str]:
             yield f"{item.name}: {item.verdict}, but {expected} is expected"
         elif expected is Verdict.VIOLATED and item.path is not None and item.path.length != run.violated[item.name]:
             yield (
-                f"{item.name}: the shortest trace has {item.path.length} states where "
+                f"{item.name}: the shortest trace has {item.path.length} states, but "
                 f"{run.violated[item.name]} are pinned"
             )
         if item.cost is not None and item.name in run.worst:

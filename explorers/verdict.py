@@ -267,8 +267,8 @@ class CrossCheck:
             return f"{all_of} cross-checked by the plain semantics"
         some_of = f"{self.states:,} stored states were" if self.states > 1 else "one stored state was"
         return (
-            f"{some_of} cross-checked by the plain semantics: if 1 in {int(1 / self.excludes):,} were wrong, this "
-            f"would have shown it with probability {SURE}"
+            f"{some_of} cross-checked by the plain semantics: if 1 in {int(1 / self.excludes):,} states were wrong, "
+            f"the sample would have detected it with probability {SURE}"
         )
 
 
@@ -344,7 +344,7 @@ def refuse_behaviours(properties: tuple[Property, ...], why: str) -> None:
         if item.kind.over_behaviours:
             raise UsageError(
                 f"property {item.name!r} is about whole behaviours, which never end: {why}. "
-                f"Omit it here: `fencepost check` judges it, with `only=[{item.name!r}]`."
+                f"Omit the property here, and check it by `fencepost check` with `only=[{item.name!r}]`."
             )
 
 

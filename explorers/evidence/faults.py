@@ -93,7 +93,7 @@ def _why_not(machine: Machine, name: str, ends: Mapping[str, Linear]) -> str:
     """Return why faults of a kind cannot be counted and what to write instead, or an empty string if they can be
     counted. Faults can be counted only if their maximum number is a constant that may be 0.
     """
-    instead = f"Give its budget a separate constant, for example Range(0, C.{name})"
+    instead = f"Give the budget a separate constant, for example Range(0, C.{name})"
     end = ends[name]
     text = end.source()[1:-1]
     if (
@@ -101,14 +101,14 @@ def _why_not(machine: Machine, name: str, ends: Mapping[str, Linear]) -> str:
         or any(factor != 1 or isinstance(term, Extreme) for term, factor in end.terms.items())
         or len(end.terms) > 1
     ):
-        return f"its budget is limited by {text}, which is not a single constant. {instead}"
+        return f"the budget is limited by {text}, which is not a single constant. {instead}"
     shared = [other for other in ends if other != name and ends[other].names & end.names]
     if shared:
-        return f"its budget is limited by {text}, as is that of {shared[0]!r}. {instead}"
+        return f"the budget is limited by {text}, which also limits {shared[0]!r}. {instead}"
     bound = next(iter(end.names))
     least = machine.constants.declared()[bound].low
     return (
-        f"its budget is limited by {text}, which is at least {least}, so fewer faults cannot be tried. Declare "
+        f"the budget is limited by {text}, which is at least {least}, so fewer faults cannot be tried. Declare "
         f"{bound} with low=0"
         if least > 0
         else ""
@@ -125,7 +125,7 @@ def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -
     for name in chosen:
         why = _why_not(machine, name, ends)
         if why:
-            others = f", or name others in `kinds=`: {', '.join(known)}" if (known := fault_kinds(machine)) else ""
+            others = f". Other faults for `kinds=`: {', '.join(known)}" if (known := fault_kinds(machine)) else ""
             raise UsageError(f"fault {name!r} cannot be counted: {why}{others}.")
     return chosen
 

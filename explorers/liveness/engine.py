@@ -226,7 +226,7 @@ class Engine(Stoppable):
         if limit is not None and needed > limit:
             why = (
                 f"the memory limit of {limit / 2**20:,.0f} MiB is too small for the graph of {search.distinct:,} "
-                f"states and {edges:,} steps, about {needed / 2**20:,.0f} MiB"
+                f"states and {edges:,} steps, which needs about {needed / 2**20:,.0f} MiB"
             )
             raise Stopped(Reason(why, Cause.MEMORY))
 

@@ -185,7 +185,7 @@ class Reference:
                 if edge.after not in ways:
                     ways[edge.after] = [*ways[key], edge]
                     waiting.append(edge.after)
-        raise AssertionError(f"there is no such step in a part of {len(part)} states")
+        raise AssertionError(f"a component of {len(part)} states has no wanted step")
 
     # -- costs
 
@@ -225,7 +225,7 @@ class Reference:
                 if not edge.leaves and edge.cost + worst[edge.after] == worst[key] and edge.after not in ways:
                     ways[edge.after] = (*ways[key], edge.step)
                     waiting.append(edge.after)
-        raise AssertionError("the most expensive path has no end")
+        raise AssertionError("the most expensive path is infinite")
 
     # -- ways from an initial state
 

@@ -131,9 +131,8 @@ def _unfair(plain: Interpreter, prop: Property, path: Path, loop: int) -> str:
         if fair.strong or all((number, values) in found for found in enabled):
             which = of_which(plain, fair, values)
             often = "again and again" if fair.strong else "all the time"
-            return (
-                f"the loop is not fair: `{fair}`{f' ({which})' if which else ''} is enabled {often} and never happens"
-            )
+            for_which = f" ({which})" if which else ""
+            return f"the loop is not fair, because `{fair}`{for_which} is enabled {often} and never happens"
     return ""
 
 

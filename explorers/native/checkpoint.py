@@ -195,18 +195,20 @@ def _differing(name: str, there: Any, here: Any) -> str:
     if isinstance(there, dict) and isinstance(here, dict):
         names = [key for key in {**there, **here} if there.get(key) != here.get(key)]
         sides = (" ".join(f"{key}={str(side.get(key)).lower()}" for key in names) for side in (there, here))
-        return "{} there, {} here".format(*sides)
+        return "it has {}, and this search has {}".format(*sides)
     if isinstance(there, list) and isinstance(here, list):
-        return f"{name}: {', '.join(map(str, there)) or 'none'} there, {', '.join(here) or 'none'} here"
+        return (
+            f"its {name} are {', '.join(map(str, there)) or 'none'}, and this search's are {', '.join(here) or 'none'}"
+        )
     if name == "protocol":
-        return f"{there} there, {here} here"
+        return f"its protocol is {there}, and this search's is {here}"
     if isinstance(here, bool):
         options = {
             "compact": ("with `compact=True`", "without `compact=True`"),
             "normalize": ("without `normalize=False`", "with `normalize=False`"),
             "symmetry": ("with `symmetry=True`", "without `symmetry=True`"),
         }[name]
-        return f"{options[not there]} there, {options[not here]} here"
+        return f"it ran {options[not there]}, and this search runs {options[not here]}"
     return f"the {name} has changed since then"
 
 

@@ -49,7 +49,7 @@ def cache_folder() -> Path:
         if named:
             raise UsageError(
                 f"{NAMED}={named} cannot be used for the code that Fencepost compiles and runs: {reason}. "
-                "Name a folder that belongs to you and that no other user can write, or one that does not exist yet."
+                "Name a folder that belongs to you and that no other user can write, or a new folder."
             ) from error
         return _stand_in(reason)
 
@@ -161,8 +161,8 @@ def _stand_in(reason: str) -> Path:
         folder = private_folder(_temporary[0])
     except (UntrustedError, OSError) as error:
         raise UsageError(
-            f"there is no safe place for the code that Fencepost compiles and runs: {reason}, and in the temporary "
-            f"folder {error}. Name a folder that belongs to you: {NAMED}=FOLDER."
+            f"there is no safe folder for the code that Fencepost compiles and runs: {reason}, and a temporary "
+            f"folder has this problem: {error}. Name a folder that belongs to you: {NAMED}=FOLDER."
         ) from error
     os.environ[NAMED] = str(folder)
     return folder

@@ -124,7 +124,7 @@ def read_all(file: Any, most: int) -> bytes:
     size = os.fstat(file.fileno()).st_size
     text: bytes = file.read(most + 1) if size <= most else b""
     if max(size, len(text)) > most:
-        raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MiB")
+        raise OSError(errno.EFBIG, f"the file is larger than {most >> 20} MiB")
     return text
 
 

@@ -63,9 +63,9 @@ def read_sealed(text: bytes, where: object, number: int) -> dict[str, Any]:
 def require_format(found: dict[str, Any], where: object, number: int) -> None:
     if found.get("format") != number:
         raise UsageError(
-            f"{where}: this file of the checkpoint has format {str(found.get('format', 'none'))[:20]}, and this "
+            f"{where}: this file of the checkpoint has format {str(found.get('format', 'none'))[:20]}, but this "
             f"version of Fencepost reads format {number}. Start again without `resume=True`, or continue with the "
-            "version that wrote it."
+            "version that wrote the checkpoint."
         )
 
 

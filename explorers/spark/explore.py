@@ -100,7 +100,7 @@ class Explore:
                 if self.options.cross_check != 0 and not result.problems:
                     result = replace(result, cross_check=cross_check(native, result, self.options.cross_check))
                 result = digested(native, result, self.summed)
-                note = "no level of the search was large enough for Spark, so it ran on the driver alone"
+                note = "no level of the search was large enough for Spark, so the whole search ran on the driver"
                 if self.options.checkpoint and not result.complete:
                     note = f"{note}, and no checkpoint was written"
                 return replace(result, engine="spark", notes=(*result.notes, note))

@@ -137,7 +137,7 @@ class MappedPartition:
                 if stopped < 0:
                     break
                 if self.counts[owner] >= MOST_STATES:
-                    raise TooManyStates("a partition has more states than it can number")
+                    raise TooManyStates("a partition has too many states to number")
                 self._rebuild(int(len(table) * GROWTH))
             found.append(ancestors[before : int(self.counts[owner])])
         return found

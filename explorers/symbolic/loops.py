@@ -52,8 +52,8 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
         return
     if run.quantified:
         what = (
-            "this loop is unbounded and inside an unbounded all() or any(), in which each number can leave other "
-            "values behind"
+            "this unbounded loop is inside an unbounded all() or any(), in which each iteration may write different "
+            "values"
         )
         run.refuse(frame, node, f"{what} else", "leave the constant that bounds one of the loops bounded")
     run.forgotten[frame.made.name] = None
@@ -93,7 +93,7 @@ def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Va
     run.block(frame, node.body)
     frame.breaks, frame.continues = outer[:2]
     if (len(frame.results), run.messages) != outer[2:]:
-        what = "this loop is unbounded, and it returns, or adds or removes messages"
+        what = "this unbounded loop returns, or adds or removes messages"
         run.refuse(frame, node, what, "leave the constant that bounds the loop bounded")
 
 
@@ -131,7 +131,7 @@ def _any_value(run: Walking, shape: Shape) -> Value:
 def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Shape:
     values = (before, after)
     if any(isinstance(item, Refs | Members) for item in values):
-        what = "this loop is unbounded, and it changes what a name refers to"
+        what = "this unbounded loop changes the reference of a name"
         run.refuse(frame, node, what, "leave the constant that bounds the loop bounded")
     if all(map(terms.is_flag, values)):
         return None
@@ -226,10 +226,10 @@ class _Fold:
         has_order = not (isinstance(source, Refs) and isinstance(source.first, Bag)) or source.first.ordered
         if not self.is_sum and not has_order and any(item.passes is not True for item in run.checks[before:]):
             what = (
-                "this iterates over a bag, but `unbounded=` made something in its messages unbounded, so that they "
-                "have no order: it is unknown which message raises an error first"
+                "this iterates over a bag whose messages have no order, because `unbounded=` made part of each message "
+                "unbounded, so the first error is unknown"
             )
-            run.refuse(frame, node, what, "leave its size bounded")
+            run.refuse(frame, node, what, "leave the size of that part bounded")
 
     def enter(self, clauses: tuple[Clause, ...], inner: Flag, item: Any) -> None:
         frame = self.frame

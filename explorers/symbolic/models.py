@@ -210,7 +210,7 @@ def _closed(found: Any) -> Any:
             only = solver.model().eval(value, model_completion=True)
             if _is_value(only) and solver.check(value != only) == z3.unsat:
                 return only
-    raise OpenValueError(f"z3 gives no value of {found}")
+    raise OpenValueError(f"z3 gives no value for {found}")
 
 
 def number_under(model: Any) -> Callable[[Value], int]:

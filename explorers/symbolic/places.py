@@ -448,7 +448,7 @@ def scalars(field: FieldType, path: str, label: str) -> Iterator[tuple[str, str,
     else:
         raise UsageError(
             f"`unbounded=` makes the array {label} unbounded, but its elements contain arrays: leave the constant "
-            "that sizes it bounded."
+            "of its size bounded."
         )
 
 

@@ -98,7 +98,7 @@ def prove(
             )
         if not item.kind.must_hold:
             raise UsageError(
-                f"{item.name!r} says {item.kind}, but a proof is about what always holds, of states or of steps. "
+                f"{item.name!r} is a property of kind {item.kind}, but proofs cover properties of all states or steps. "
                 f"Check it with `fencepost.check({machine.name!r}, only=[{item.name!r}])`."
             )
     if not properties:
@@ -211,7 +211,7 @@ def _initial_failures(system: System, answers: list[MoveAnswer], settings: Setti
     broken = {name for item in answers for name in item.broken}
     unknown = {name for item in answers for name in item.unknown}
     shown = {item.name for item in _runs(system.unlifted(), 0, settings.timeout).failures} if broken else set()
-    other = " for some value of the lifted constants" if settings.lifted else ", but z3 gives no example"
+    other = " for some lifted constants" if settings.lifted else ", but z3 gives no example"
     for item in system.properties:
         if item.name in unknown:
             found[item.name] = _finding(item, "z3 cannot decide the initial states")
@@ -246,7 +246,7 @@ def _failures(properties: tuple[Property, ...], answers: list[MoveAnswer]) -> di
     for item in properties:
         for answer in answers:
             if item.name in answer.unknown:
-                why = f"z3 cannot decide whether {answer.move} preserves it, within the time limit"
+                why = f"z3 cannot decide whether {answer.move} preserves the property, within the time limit"
                 found[item.name] = _finding(item, why)
         for answer in answers:
             if item.name in answer.broken:
@@ -271,8 +271,8 @@ def _everywhere(system: System, settings: Settings) -> Proof:
         stopped = signal.why
     whys = {
         "unsat": "",
-        "sat": "fails in some state, but this state need not be reachable",
-        "unknown": "z3 cannot decide it within the time limit",
+        "sat": "fails in some state, which need not be reachable",
+        "unknown": "z3 cannot decide the property within the time limit",
         "": stopped,
     }
     said = [answer for answer, _, _ in answers] + [""] * (len(system.properties) - len(answers))
@@ -397,10 +397,10 @@ def _over_steps(system: System, settings: Settings) -> Proof:
 
     def said(item: Property) -> Finding:
         if item.name in then.broken:
-            why = f"no {method}: it may fail after {settings.k} states in which all hold"
+            why = f"no {method}: the property may fail after {settings.k} states in which all properties hold"
             return _finding(item, why)
         if then.why_stopped or inductive & set(then.unknown) or item.name in then.unknown:
-            return _finding(item, then.why_stopped or "z3 cannot decide it within the time limit")
+            return _finding(item, then.why_stopped or "z3 cannot decide the property within the time limit")
         if failing:
             return _finding(item, f"the property was proved only together with {failing}")
         return _finding(item, verdict=Verdict.PROVED)

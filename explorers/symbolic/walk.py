@@ -64,8 +64,8 @@ class Walk(Walking):
             self.checks += [replace(item, where=terms.both(item.where, reached)).for_all(variable) for item in made]
             return
         if self.quantified:
-            what = "this may raise an error, in an unbounded loop inside another one"
-            self.refuse(frame, node, what, "leave the constant that bounds one of them bounded")
+            what = "this may raise an error in an unbounded loop inside another unbounded loop"
+            self.refuse(frame, node, what, "leave the constant that bounds one of the loops bounded")
         last = Num(terms.integer(self.fresh_name()), None, None)
         decided = terms.same(fold.whole, fold.decides)
         earlier = terms.for_all(
@@ -147,9 +147,9 @@ class Walk(Walking):
             loops.forget(self, frame, node, source)
             return
         if isinstance(source, Refs) and isinstance(source.first, Bag) and not source.first.ordered:
-            what = "this loop iterates over a bag in order, but `unbounded=` made something in its messages unbounded"
-            instead = "leave its size bounded, or write all(), any() or sum()"
-            self.refuse(frame, node.source, f"{what}, so that they have none", instead)
+            what = "this loop iterates over messages without an order, because `unbounded=` made part of them unbounded"
+            instead = "leave the size of that part bounded, or write all(), any() or sum()"
+            self.refuse(frame, node.source, what, instead)
         outer = frame.breaks, frame.continues
         frame.breaks = []
         known = set(frame.slots)
@@ -184,7 +184,7 @@ class Walk(Walking):
             yield from self.numbers(frame, node, source)
         elif isinstance(source.first, Endless):
             what = "this loop iterates over an array that `unbounded=` made unbounded"
-            self.refuse(frame, node, what, "leave its size bounded")
+            self.refuse(frame, node, what, "leave the size of the array bounded")
         elif isinstance(source.first, Arr):
             for index in range(len(source.first.items)):
                 yield True, Refs(tuple((on, array.items[index]) for on, array in source.options))
@@ -196,13 +196,13 @@ class Walk(Walking):
     def numbers(self, frame: Frame, node: nodes.Source, source: Numbers) -> Iterator[tuple[Flag, int]]:
         low, high = source.low, source.high
         if low is None or high is None:
-            havoc = ", or add `havoc_loops=True`: what it writes is then arbitrary"
+            havoc = ", or add `havoc_loops=True`, which makes all values that the loop writes arbitrary"
             instead = f"leave the constant that bounds the loop bounded{havoc if self.havoc_loops is False else ''}"
             what = "this loop is unbounded: it runs to a number that `unbounded=` made unbounded"
             self.refuse(frame, node, what, instead)
         if high - low > MOST_ROUNDS:
-            what = f"this loop may have {high - low:,} iterations, and a proof would have to follow each of them"
-            instead = f"bound it by a smaller number (at most {MOST_ROUNDS:,}), or check with `check`"
+            what = f"this loop may have {high - low:,} iterations, and a proof must follow each iteration"
+            instead = f"limit the loop to at most {MOST_ROUNDS:,} iterations, or check with `check`"
             self.refuse(frame, node, what, instead)
         for item in range(low, high):
             condition = terms.both(terms.at_most(source.start, item), terms.less(item, source.stop))
@@ -268,7 +268,7 @@ class Walk(Walking):
         message: Refs = self.value(frame, node.message)
         self.messages += 1
         missing = bags.removed(bag, message, frame.where)
-        self.check(frame, terms.negate(missing), f"{bag.label} has no such message to remove")
+        self.check(frame, terms.negate(missing), f"{bag.label} does not contain the message to remove")
 
 
 _STATEMENTS: dict[type[nodes.Statement], Callable[[Walk, Frame, Any], None]] = {

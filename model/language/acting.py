@@ -101,7 +101,7 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
     if given and inspect.isfunction(given[0]):
         raise ModelError(
             f"@action is used on {given[0].__name__}() without parentheses: write @action({_domains_for(given[0])}), "
-            "with the domain of each parameter by its name."
+            "with a domain for each parameter."
         )
 
     def make(function: Callable[..., None]) -> Action:
@@ -115,13 +115,13 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
         if starred:
             raise ModelError(
                 f"action {function.__name__} has the starred parameter {starred[0]!r}, but an action has a fixed list "
-                "of parameters: omit it, or name each parameter, and its domain in @action(...)."
+                "of parameters: omit that parameter, or name each parameter and its domain in @action(...)."
             )
         names = list(taken)[2:]
         if names != list(domains):
             raise ModelError(
                 f"action {function.__name__} takes {listed(names)}, but @action() gives {listed(domains)} a domain: "
-                f"write @action({_domains_for(function)}), the same parameters in the same order."
+                f"write @action({_domains_for(function)}), with the same parameters in the same order."
             )
         require_trace_name("an action", function.__name__)
         params: list[tuple[str, Domain | InFlight]] = []
@@ -132,8 +132,7 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
                 own = own_names(function.__globals__)
                 known = own.alias if own.alias in function.__globals__ else f"Annotated[int, Index({own.many})]"
                 instead = (
-                    f"a message comes out of a bag of the state: write {name}=InFlight('...'), "
-                    "with the name of that field"
+                    f"a message comes from a bag of the state: write {name}=InFlight('...'), with the name of the bag"
                     if isinstance(annotation, type) and annotation.__module__ == function.__module__
                     else f"write an alias such as {known}, Range(0, 3), bool, an IntEnum, or InFlight('...') for a "
                     "message of that bag"

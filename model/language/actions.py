@@ -135,7 +135,7 @@ def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mappi
     if on is not None and not isinstance(on, Action):
         raise ModelError(
             f"@step was given the function {getattr(on, '__name__', on)}, which is not an action: write @step() above "
-            "a property, with its parentheses, or @step(on=an_action)."
+            "a property, with parentheses, or @step(on=an_action)."
         )
     names = list(inspect.signature(function).parameters)
     over_steps = names[:2] == ["before", "after"]
@@ -158,7 +158,7 @@ def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mappi
         raise ModelError(
             f"property {function.__name__} takes {listed(extra)}, but is given {listed(wanted)}: write @{kind.value}"
             f"({', '.join([*([f'on={on.name}'] if on else []), *([new] if new else [])])}) for its parameters, or use "
-            "the parameters that it is given."
+            "the given parameters."
         )
     params = parameters(f"property {function.__name__}", domains)
     return Property(function.__name__.replace("_", "-"), kind, function, over_steps, on, params=params)

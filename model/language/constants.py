@@ -156,7 +156,9 @@ class Constants:
                 continue
             require_trace_name(f"a constant of {cls.__name__}", name)
             if name in taken:
-                raise ModelError(f"constants {cls.__name__}: the name {name!r} is taken by the language: use another.")
+                raise ModelError(
+                    f"constants {cls.__name__}: the name {name!r} is taken by the language: use another name."
+                )
 
     def __init__(self, /, **values: int) -> None:
         declared = self.declared()

@@ -105,8 +105,8 @@ def _checked(
             )
         if not callable(predicate):
             raise ModelError(
-                f"{what}: `{word}` is {predicate!r}, not a function: name one, as in "
-                f"{word}=is_done, and do not call it here."
+                f"{what}: `{word}` is {predicate!r}, not a function: name a function, "
+                f"as in {word}=is_done, without calling it."
             )
         extra = list(inspect.signature(predicate).parameters)[2:]
         if extra != [param for param, _ in params]:

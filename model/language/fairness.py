@@ -50,7 +50,7 @@ def _fairness(word: str, actions: tuple[Any, ...], each: str | tuple[str, ...]) 
     names = (each,) if isinstance(each, str) else tuple(each)
     if not actions:
         raise ModelError(
-            f"{word}() was given no action: name those that must not be postponed forever, such as {word}(deliver)."
+            f"{word}() was given no action: name those that must not be postponed forever, as in {word}(deliver)."
         )
     for item in actions:
         if not isinstance(item, Action):
@@ -68,7 +68,7 @@ def _fairness(word: str, actions: tuple[Any, ...], each: str | tuple[str, ...]) 
             if dot and (not field or not isinstance(known[param], InFlight)):
                 raise ModelError(
                     f"{word}({item.name}, each={name!r}): only a message has fields: write a parameter, "
-                    "or the name of a message, a dot and its field."
+                    "or a message and its field, as in m.to."
                 )
     return Fairness(word == "strong", tuple(actions), names)
 

@@ -250,8 +250,7 @@ class Channel(Record, Generic[T]):
         mine: Any = self
         if mine.items_end >= len(mine.items):
             raise DomainError(
-                f"{mine.items._label}: the channel is full ({len(mine.items)} in flight). "
-                "Raise the bound that sizes it."
+                f"{mine.items._label}: the channel is full ({len(mine.items)} in flight). Raise the bound of its size."
             )
         message = mine.items[mine.items_end]
         for name, value in values.items():
@@ -370,7 +369,9 @@ def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
         for name, annotation in inspect.get_annotations(owner).items():
             require_trace_name(f"a field of {owner.__name__}", name)
             if name in dict(found):
-                raise ModelError(f"{owner.__name__}.{name}: its base class has a field of this name: rename one.")
+                raise ModelError(
+                    f"{owner.__name__}.{name}: its base class has a field of the same name: rename one of the fields."
+                )
             try:
                 own = own_names(vars(sys.modules.get(owner.__module__, typing)))
                 found.append((name, _field_type(f"{owner.__name__}.{name}", annotation, own)))
@@ -446,21 +447,17 @@ def _instead(annotation: Any, own: OwnNames) -> str:
     origin = typing.get_origin(annotation)
     per = f"Per({own.alias}) for one element per {own.one}"
     if annotation is int:
-        return f"give it its bounds, as in Annotated[int, Range(0, 3)] or Annotated[int, Index({own.many})]"
+        return f"give the number bounds, as in Annotated[int, Range(0, 3)] or Annotated[int, Index({own.many})]"
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return (
-            f"its members must be numbers: write class {annotation.__name__}(IntEnum), with `from enum import IntEnum`"
+            f"enum members must be numbers: write class {annotation.__name__}(IntEnum), with `from enum import IntEnum`"
         )
     if dataclasses.is_dataclass(annotation):
         return f"write class {_spelt(annotation)}(Record), without @dataclass"
     if annotation in (float, str):
         return "use whole numbers, flags and members of an IntEnum"
     if origin in (typing.Union, UnionType) and type(None) in typing.get_args(annotation):
-        return (
-            "NONE is a value of a domain: write Annotated[int, Index("
-            + own.many
-            + ", none=True)], and compare with NONE"
-        )
+        return f"NONE is a value of a domain: write Annotated[int, Index({own.many}, none=True)], and compare with NONE"
     if annotation in (list, tuple) or origin in (list, tuple):
         return f"write Annotated[Array[element], Size(n)], of a fixed length, or {per}"
     if annotation in (set, frozenset) or origin in (set, frozenset):
@@ -557,11 +554,11 @@ class Schema:
             low, high = self.bounds(field.domain)
             if not low <= 0 <= high:
                 wrong = (
-                    " and is empty: write the lower end first"
+                    "is empty: write the lower bound first"
                     if low > high
-                    else ", which cleared records contain: start it at 0"
+                    else "excludes 0, which cleared records contain: start at 0"
                 )
-                raise ModelError(f"{label}: its domain {low}..{high} excludes 0{wrong}.")
+                raise ModelError(f"{label}: the domain {low}..{high} {wrong}.")
             return 0
         if isinstance(field, Nested):
             return self.zero(field.record)
@@ -653,7 +650,7 @@ class Schema:
                 elif isinstance(getattr(record, name), Record):
                     _assign(getattr(record, name), value, f"{title}.{name}")
                 else:
-                    raise ModelError(f"{title}.{name} is an array or a bag: change its elements, not the whole.")
+                    raise ModelError(f"{title}.{name} is an array or a bag: change elements, not the whole.")
 
             self._bound[kind] = type(title, (kind,), {"__slots__": (), "__setattr__": set_field, "_bounds": checks})
         return self._bound[kind]

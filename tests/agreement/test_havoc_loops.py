@@ -249,7 +249,7 @@ def test_a_loop_without_an_end_that_returns_is_refused_with_its_line() -> None:
     with pytest.raises(ModelError) as caught:
         sweep_proof(machine)
     assert "for place in range(c.cells):" in str(caught.value)
-    assert "this loop is unbounded, and it returns, or adds or removes messages" in str(caught.value)
+    assert "this unbounded loop returns, or adds or removes messages" in str(caught.value)
 
 
 @pytest.mark.parametrize("way", [("--depth", "2"), ("--k", "2"), ("--every-state",)], ids=" ".join)

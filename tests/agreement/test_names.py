@@ -185,7 +185,7 @@ def test_a_trace_with_any_name_is_read_again_and_shown_in_every_format(role: str
         (
             ("class state_(language_.Record):\n",
                 "class base_(language_.Record):\n    field_: bool\n\n\nclass state_(base_):\n"),
-            "state_.field_: its base class has a field of this name",
+            "state_.field_: its base class has a field of the same name",
         ),
     ],
 )  # fmt: skip

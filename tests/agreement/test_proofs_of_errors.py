@@ -319,7 +319,7 @@ def test_a_parameter_with_more_sets_or_things_than_a_proof_can_follow_is_refused
     action: str, domain: str, tmp_path: Path
 ) -> None:
     text = RISING.replace(f"@action()\ndef {action}(s, c)", f"@action(x={domain})\ndef {action}(s, c, x)")
-    message = f"the parameters of action '{action}' have .* combinations, and a proof would"
+    message = f"the parameters of action '{action}' have .* combinations, and a proof must"
     with pytest.raises(UsageError, match=message):
         rising(tmp_path, text, "calm")
 
@@ -382,7 +382,7 @@ def test_messages_that_cannot_be_compared_have_no_first_one() -> None:
     assert proved(machine(stumbles.count), stumbles.words_are_even).verdict is Verdict.PROVED
     with pytest.raises(
         ModelError,
-        match="this loop iterates over a bag in order, but `unbounded=` made something in its messages unbounded",
+        match="this loop iterates over messages without an order, because `unbounded=` made part of them unbounded",
     ):
         proved(machine(stumbles.count), stumbles.words_are_even, lifted={"size": None})
 

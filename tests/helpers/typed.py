@@ -213,7 +213,7 @@ class Machinery:
         if not low <= value <= high:
             what = f"{label}: {value} is out of its domain {low}..{high}."
             if label == "Channel.items_end":  # hidden from models
-                full = f"the channel is full ({high} in flight). Raise the bound that sizes it."
+                full = f"the channel is full ({high} in flight). Raise the bound of its size."
                 what = (
                     f"Channel.items: {full if value > high else 'the channel is empty: there is no message to remove.'}"
                 )

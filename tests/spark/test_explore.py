@@ -228,7 +228,7 @@ def test_a_search_that_ends_before_spark_begins_says_that_nothing_is_kept(
     found = explored(context, "kip320", {"replicas": 2}, max_states=1, checkpoint=str(kept))
     assert not found.complete
     assert not found.kept
-    assert found.notes[-1].endswith("it ran on the driver alone, and no checkpoint was written")
+    assert found.notes[-1].endswith("the whole search ran on the driver, and no checkpoint was written")
     assert not kept.exists()
     found = explored(context, "kip320", {"replicas": 2}, max_depth=12, checkpoint=str(kept))
     assert (found.kept, found.complete, found.depth, found.verdict) == (True, False, 12, "undetermined")

@@ -52,7 +52,7 @@ def _asked(unit: Unit | Lowered, level: int) -> Object:
 def _object(found: Object | str | None) -> Object:
     if isinstance(found, Object):
         return found
-    raise CompileError(found or "the process that compiled it has ended")
+    raise CompileError(found or "the compiling process has ended")
 
 
 class Meanwhile:

@@ -11,7 +11,7 @@ from fencepost.explorers.program.ir.translate import leaves
 from fencepost.explorers.program.subset.kinds import INT, BagRef, Rec
 from fencepost.model.language import bits
 
-IN_ORDER = "a loop iterates over interchangeable values, and "
+LOOP = "a loop over interchangeable values"
 COMMUTES = (BinaryOp.ADD, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 
@@ -21,9 +21,9 @@ def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: boo
     """
     for item in inside(block):
         if isinstance(item, nodes.Call) and functions[item.function].effects.writes:
-            return item, f"{IN_ORDER}calls a helper that writes"
+            return item, f"{LOOP} calls a helper that writes"
         if stops and (item.checks or (isinstance(item, nodes.Call) and functions[item.function].can_fail)):
-            return item, f"{IN_ORDER}their order decides whether this fails"
+            return item, f"in {LOOP}, the order decides whether this fails"
     return None
 
 
@@ -48,29 +48,29 @@ class Rounds:
         effects = [item for item in self.body if self._writes(item)]
         for item in effects:
             if not self._is_of_round(item):
-                yield item, f"{IN_ORDER}a later iteration may overwrite what an earlier iteration wrote"
+                yield item, f"in {LOOP}, iterations may overwrite each other's results"
         for item in self.body:
             if isinstance(item, nodes.Fits | nodes.Remove):
-                yield item, f"{IN_ORDER}this depends on earlier iterations"
-        yield from ((item, f"{IN_ORDER}ends at the first match") for item in breaks(self.loop.body))
+                yield item, f"in {LOOP}, this depends on earlier iterations"
+        yield from ((item, f"{LOOP} ends at the first match") for item in breaks(self.loop.body))
         ends = [item for item in self.body if isinstance(item, nodes.Return)]
         if ends:
             values = {item.value.value if isinstance(item.value, Literal) else None for item in ends}
             if len(values) > 1 or None in values or effects:
-                yield ends[0], f"{IN_ORDER}returns at the first match"
+                yield ends[0], f"{LOOP} returns at the first match"
             why = why_pure(self.functions, self.loop.body, stops=True)
             if why is not None:
                 yield why
         yield from self._reads(self.loop.body, written)
         outside = [item for item in around(self.function.body, self.loop.slot) if isinstance(item, Local)]
         yield from (
-            (item, f"{IN_ORDER}its variable is read after the loop") for item in outside if item.slot is self.loop.slot
+            (item, f"the variable of {LOOP} is read after the loop") for item in outside if item.slot is self.loop.slot
         )
         for slot in dict.fromkeys(item.slot for item in self.body if isinstance(item, nodes.Assign)):
             if not self._is_fresh(slot) and not self._is_total(slot):
                 yield (
                     self._assigns(slot)[0],
-                    f"{IN_ORDER}a later iteration may change `{slot.name}`",
+                    f"in {LOOP}, a later iteration may change `{slot.name}`",
                 )
 
     # -- writes and reads
@@ -125,13 +125,13 @@ class Rounds:
                     yield from self._reads(indices(item), written)
                     continue
                 case nodes.Field() if item.name in written:
-                    yield item, f"{IN_ORDER}another iteration may write this value before it is read"
+                    yield item, f"in {LOOP}, another iteration may write this value before it is read"
                 case nodes.Call():
                     reads = self.functions[item.function].effects.reads
                     if any(last(path) in written and not self.is_own(item.arguments[of]) for of, path in reads):
-                        yield item, f"{IN_ORDER}another iteration may write this value before it is read"
+                        yield item, f"in {LOOP}, another iteration may write this value before it is read"
             if isinstance(item, Expression) and isinstance(item.type, BagRef) and any(map(self._writes, self.body)):
-                yield item, f"{IN_ORDER}a bag is read while it changes"
+                yield item, f"{LOOP} reads a bag that it changes"
             yield from self._reads(parts(item), written)
 
     # -- locals

@@ -287,7 +287,7 @@ class Look:
                 return found
             case nodes.Extreme():
                 for item in node.values:
-                    self.same(item, "an argument of min or max")
+                    self.same(item, "passed to min or max")
                 return SAME
             case nodes.Fold():
                 return self.fold(node)

@@ -71,7 +71,7 @@ def why_fewer_matter(program: Program, name: str, *, errors: bool = False) -> st
     if not _is_from_zero(own, name) or (reading > 1 and errors) or name in _shrinking(program):
         return f"a domain depends on {name}"
     if sum(_times(item, budget.record) for _, item in fields(state)) != 1:
-        return "budgets are kept in more than one place"
+        return "budgets are stored in more than one field"
     if any(isinstance(node, nodes.Copy) and _holds(node.place.type, budget.record) for node in _everything(program)):
         return "budgets are copied"
     return _why_read(program, Place(f"{BUDGET}.{field}", field, budget.record), name)

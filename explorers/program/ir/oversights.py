@@ -49,14 +49,14 @@ def _never_tried(
     for name, domain in params:
         if isinstance(domain, Index) and domain.low == NONE:
             text = (
-                f"parameter {name!r} of {of} has a domain with NONE, but NONE is never tried: give it a domain "
-                "without NONE, and write a separate action for NONE."
+                f"parameter {name!r} of {of} has a domain with NONE, but NONE is never tried: give the "
+                "parameter a domain without NONE, and write a separate action for NONE."
             )
         elif isinstance(domain, Range) and _may_begin_at_none(machine, domain):
             sometimes = "" if isinstance(domain.low, int) else " for some constants"
             text = (
                 f"parameter {name!r} of {of} has a domain that begins at -1{sometimes}, and -1 means NONE, which is "
-                "never tried: begin at 0, and subtract where the number is read."
+                "never tried: let the domain begin at 0, and subtract 1 where the number is read."
             )
         else:
             continue
@@ -88,8 +88,8 @@ def _unread(program: Program) -> Iterator[ModelWarning]:
             yield ModelWarning(
                 "unread-constant",
                 name,
-                f"nothing reads constant {name!r} ({constant.meaning}), so all of its values give the same answer: "
-                f"read c.{name} where it matters, or remove it.",
+                f"nothing reads constant {name!r} ({constant.meaning}), so its value does not matter: "
+                f"read c.{name} in the model, or remove the constant.",
             )
 
 
@@ -161,8 +161,8 @@ def _unspent(program: Program) -> Iterator[ModelWarning]:
             yield ModelWarning(
                 "unspent-budget",
                 path,
-                f"budget s.{path} is never spent: `require({guard.text})` of action {guard.action.replace('_', '-')!r} "
-                f"requires it, but no action changes it: change it in the action, as in s.{path} -= 1.",
+                f"budget s.{path} is never spent, although action {guard.action.replace('_', '-')!r} contains "
+                f"`require({guard.text})`: spend the budget in the action, as in s.{path} -= 1.",
             )
     used = {
         path for made in program.functions if made is not start for _, path in made.effects.reads | made.effects.writes
@@ -174,7 +174,8 @@ def _unspent(program: Program) -> Iterator[ModelWarning]:
                 "unspent-budget",
                 path,
                 f"budget s.{path} starts with constant {constant!r} and is never spent: no action or property reads "
-                f"it. Write require(s.{path} > 0) and s.{path} -= 1 in the action that it limits, or remove it.",
+                f"it. Write require(s.{path} > 0) and s.{path} -= 1 in the action that the budget limits, or remove "
+                "the budget.",
             )
 
 

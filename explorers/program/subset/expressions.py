@@ -38,7 +38,7 @@ class Expressions:
         if name.id in self.made.params:
             self.refuse(name, f"this rebinds the parameter {name.id!r}", "use another name")
         if name.id in self.made.drawn:
-            self.refuse(name, f"this rebinds {name.id!r}, which the action draws", "use another name")
+            self.refuse(name, f"this assigns to {name.id!r}, which the action draws", "use another name")
         before = self.scope.env.get(name.id)
         if before is not None and before != kind:
             self.refuse(name, f"{name.id!r} contains {say(before)} and is assigned {say(kind)}", "use another name")
@@ -135,7 +135,7 @@ class Expressions:
             self.refuse(
                 node,
                 f"{name!r} refers to a place that `{self.scope.stale[name]}` has overwritten",
-                "copy what you need into local variables before the write",
+                "copy the needed values into local variables before the write",
             )
         if name in self.coming:
             self.refuse(node, f"{name!r} is the variable of a later loop", "give one of the variables another name")
@@ -143,7 +143,9 @@ class Expressions:
         if name in self.scope.env:
             return self.scope.env[name]
         if name in self.scope.locals:
-            self.refuse(node, f"{name!r} may be unassigned here", "assign it on every path that leads here")
+            self.refuse(
+                node, f"{name!r} may be unassigned here", "assign the name on every path that leads to this line"
+            )
         found = self.scope.static(node)
         if found is None:
             module = self.made.python.__globals__
@@ -180,7 +182,9 @@ class Expressions:
                 self.scope.refuse_name(node, "there is no constant", node.attr, known)
             return INT
         if isinstance(owner, Queue):
-            self.refuse(node, f"a channel has no field {node.attr!r}", "use add, popleft, clear, len, an index and for")
+            self.refuse(
+                node, f"a channel has no field {node.attr!r}", "use add, popleft, clear, len, an index or a loop"
+            )
         if isinstance(owner, Rec):
             found_field = dict(fields(owner.record)).get(node.attr)
             if found_field is None:
@@ -195,7 +199,7 @@ class Expressions:
         owner = self.value(node.value)
         if not isinstance(owner, Arr | Queue):
             received = f"@action(m=InFlight('{hints.last(node.value)}'))"
-            loop = f"loop over its messages, or receive one as a parameter: {received}"
+            loop = f"loop over the messages, or receive a message as a parameter: {received}"
             self.refuse(node, f"{say(owner)} is indexed", loop if isinstance(owner, BagRef) else "index an array")
         with self.places.holding(node.value):
             self.number(node.slice)
@@ -218,7 +222,7 @@ class Expressions:
         kind = self.attribute(node) if isinstance(node, ast.Attribute) else self.subscript(node)
         self.made.types[node] = kind
         if isinstance(self.made.types.get(node.value), Consts):
-            self.refuse(node, "this assigns to a constant", "store what changes in the state")
+            self.refuse(node, "this assigns to a constant", "store changing values in the state")
         if isinstance(self.made.types.get(node.value), Queue):
             self.refuse(node, "a message of a channel is replaced as a whole", "write its fields")
         self.places.write(node, self.places.find(node.value))
@@ -241,7 +245,7 @@ class Expressions:
         if any(kind != INT for kind in kinds):
             equality = len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
             if not equality:
-                self.refuse(node, "records have no order", "compare two of them with == or !=, or compare their fields")
+                self.refuse(node, "records have no order", "compare two records with == or !=, or compare their fields")
             if kinds[0] != kinds[1] or not isinstance(kinds[0], Rec | Arr):
                 instead = "compare numbers, or two records of one class"
                 self.refuse(node, f"{say(kinds[0])} is compared with {say(kinds[1])}", instead)
@@ -294,7 +298,7 @@ class Expressions:
             self.refuse(node, what, f"use one of: {siblings}" if siblings else hints.call(node, found, self.made.types))
         if node.keywords:
             texts = ", ".join(ast.unparse(item) for item in (*node.args, *(item.value for item in node.keywords)))
-            instead = f"pass them by position, as in {found.__name__}({texts})"
+            instead = f"pass arguments by position, as in {found.__name__}({texts})"
             self.refuse(node, "a helper is called with keyword arguments", instead)
         given = self.in_order(node.args)
         wanted = found.__code__.co_argcount
@@ -385,7 +389,7 @@ class Expressions:
         self.folding = folding
         chosen = [sources.has_items(self, item.iter) and not item.ifs for item in generator.generators]
         if extreme and not node.keywords and not all(chosen):
-            instead = f"write {name}(..., default=0), which is the result if there are no values"
+            instead = f"write {name}(..., default=0), to define the result without values"
             self.refuse(node, f"{name}() may get no values", instead)
         return INT
 
@@ -436,12 +440,14 @@ class Expressions:
             self.places.remove(node, bags, ast.unparse(node))
             return NOTHING
         instead = {
-            "append": f"write {bag}.add({hints.named(record)}), with its fields by name",
+            "append": f"write {bag}.add({hints.named(record)}), with named fields",
             "pop": f"write {bag}.remove(m), with a message that was received or that is a loop's variable",
             "clear": f"write `for m in {bag}: {bag}.remove(m)`, on two lines",
         }
         self.refuse(
-            node, f"a bag has no method {node.func.attr!r}", instead.get(node.func.attr, "use add, remove, len and for")
+            node,
+            f"a bag has no method {node.func.attr!r}",
+            instead.get(node.func.attr, "use add, remove, len and loops"),
         )
 
     def channel_call(self, node: ast.Call, owner: Queue) -> Type:
@@ -457,7 +463,7 @@ class Expressions:
             self.places.write(node, places)
             return Rec(owner.message)
         if node.func.attr not in ("popleft", "clear"):
-            instead = "use add, popleft, clear, len, an index and for"
+            instead = "use add, popleft, clear, len, an index or a loop"
             self.refuse(node, f"a channel has no method {node.func.attr!r}", instead)
         if node.args or node.keywords:
             self.refuse(node, f"{node.func.attr}() takes no arguments", f"write {ast.unparse(node.func)}()")
@@ -468,7 +474,7 @@ class Expressions:
     def message(self, node: ast.Call, record: type[Record], call: str) -> None:
         known = dict(fields(record))
         if node.args:
-            instead = f"write {call}({hints.named(record)}), with its fields by name"
+            instead = f"write {call}({hints.named(record)}), with named fields"
             self.refuse(node, "a message is added with positional fields", instead)
         for item in node.keywords:
             if item.arg not in known:

@@ -14,19 +14,19 @@ from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import nearest
 from fencepost.model.language.records import Record, fields
 
-NONE = "write NONE, with `from fencepost.model.language import NONE`, in a domain that has it: Index(n, none=True)"
+NONE = "write NONE, with `from fencepost.model.language import NONE`, in a domain such as Index(n, none=True)"
 IS_NONE = "write `{} NONE`, with `from fencepost.model.language import NONE`"
-COPIES = "assign it to a field or an element, which copies its content, or read its fields into locals"
+COPIES = "assign the record to a field or an element, which copies it, or read its fields into locals"
 USUAL = "use numbers, fields, comparisons, and, or, not, min, max, all, any, sum"
 CALLS = "call a function of a model file, or min, max, abs, len, all, any, sum"
-AT_ONCE = "record in the state what happens, or draw a value with choose(Domain): an action cannot wait"
+AT_ONCE = "record the event in the state, or draw a value with choose(Domain): an action cannot wait"
 CLOCK = "keep the time in the state, as a number that an action such as tick increments"
 CHANCE = "let the action draw the value, as a parameter with a domain or with choose(Domain): every value is tried"
 ITEMS = "change the elements of an array one by one, as in s.array[0] = ..., or give each number a name"
 EXPRESSIONS: dict[type[ast.expr], tuple[str, str]] = {
     ast.Lambda: ("`lambda`", "write a function with `def` at the top of the file, and call it"),
     ast.JoinedStr: ("an f-string", "omit the call: traces show every step and every field"),
-    ast.NamedExpr: ("`:=`", "assign the local on a line of its own, before"),
+    ast.NamedExpr: ("`:=`", "assign the local variable on a separate line, before"),
     ast.Slice: ("a slice", "loop over range(a, b) and read one element at a time"),
     ast.ListComp: ("a list", "write sum(1 for x in ... if ...) to count, or all() and any() of a generator"),
     ast.SetComp: ("a set", "write sum(1 for x in ... if ...) to count, or keep a set as a field, with a BitSet domain"),
@@ -42,10 +42,10 @@ STATEMENTS: dict[type[ast.stmt], str] = {
     ast.While: "write `for _ in range(n)` with a `break`: a loop needs a bound",
     ast.Match: "write `if ... elif ... else`",
     ast.Try: "test the condition first, with `if`: a value outside its domain ends the search",
-    ast.Raise: "write an @always property that says what must hold, or a guard, require(condition)",
+    ast.Raise: "write an @always property for a condition that must hold, or a guard, require(condition)",
     ast.With: "omit the call: a model reads and writes only its state",
-    ast.Global: "store what changes in the state",
-    ast.Nonlocal: "store what changes in the state",
+    ast.Global: "store changing values in the state",
+    ast.Nonlocal: "store changing values in the state",
     ast.FunctionDef: "write the helper at the top of the file, and pass the values that it reads",
     ast.ClassDef: "write the class at the top of the file",
     ast.Import: "import at the top of the file",
@@ -77,7 +77,7 @@ def statement(node: ast.stmt, *, in_action: bool) -> str:
         return RANDOM[chance]
     if isinstance(node, ast.Delete) and isinstance(node.targets[0], ast.Subscript | ast.Attribute):
         text = ast.unparse(node.targets[0])
-        return f"assign the cleared value: {text} = 0 for a number, the name of its class and () for a record"
+        return f"assign the cleared value: {text} = 0 for a number, or {text} = Replica() for a record"
     return STATEMENTS.get(type(node), "use assignments, if, for, return and calls of helpers")
 
 
@@ -101,18 +101,24 @@ def name(node: ast.Name, found: Any) -> tuple[str, str]:
     if isinstance(found, list | dict | set):
         return (
             f"{node.id!r} is a {type(found).__name__} of the module, which may change",
-            "store what changes in the state",
+            "store changing values in the state",
         )
     if isinstance(found, type) and issubclass(found, Enum):
         return f"{node.id!r} is an enum, not one of its members", f"write {node.id}.{next(iter(found.__members__))}"
-    return f"{node.id!r} is not a number, parameter or local here.", "assign it before, or pass it as an argument"
+    return (
+        f"{node.id!r} is not a number, parameter or local here.",
+        "assign a value to the name before, or pass the value as an argument",
+    )
 
 
 def attribute(node: ast.Attribute, scope: Scope) -> tuple[str, str]:
     owner = scope.global_of(node.value)
     text = ast.unparse(node)
     if isinstance(owner, type) and issubclass(owner, Constants) and node.attr in owner.declared():
-        return f"{text!r} declares the constant and has no value", f"write c.{node.attr}, its value in this run"
+        return (
+            f"{text!r} declares the constant, which has no value here",
+            f"write c.{node.attr}, the constant's value in this run",
+        )
     if isinstance(owner, type) and issubclass(owner, Enum):
         known = list(owner.__members__)
         return (
@@ -138,16 +144,16 @@ def part_of(node: ast.expr, kind: Type) -> str:
     text = ast.unparse(node)
     match kind:
         case Several():
-            return "assign its values to names first: a, b = ..."
+            return "assign the values of the tuple to names first: a, b = ..."
         case Arr():
-            return f"use one of its elements, as in {text}[0]"
+            return f"use one of the elements, as in {text}[0]"
         case BagRef():
-            return f"use len({text}), or loop over its messages"
+            return f"use len({text}), or loop over the messages"
         case Queue():
             first = next(iter(dict(fields(kind.message))), "number")
-            return f"use one of its messages, as in {text}[0].{first}"
+            return f"use one of the messages, as in {text}[0].{first}"
         case Rec():
-            return f"use one of its fields: {', '.join(f'{text}.{name}' for name, _ in fields(kind.record))}"
+            return f"use one of the fields: {', '.join(f'{text}.{name}' for name, _ in fields(kind.record))}"
     return "use one of its fields"
 
 
@@ -170,15 +176,13 @@ def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
     if owner in RANDOM:
         return RANDOM[owner]
     if isinstance(found, type) and issubclass(found, Enum):
-        return (
-            f"write a member, such as {found.__name__}.{next(iter(found.__members__))}, or the number at its position"
-        )
+        return f"write a member, such as {found.__name__}.{next(iter(found.__members__))}, or its number"
     if isinstance(node.func, ast.Name):
         return {
             "print": "omit the call: traces show every step and every field",
             "sorted": "write min(...) or max(...) of a generator, or compare the elements with a loop",
-            "map": "write sum(f(x) for x in ...), or all(...) or any(...): a generator must be inside one of these",
-            "filter": "write sum(1 for x in ... if ...) to count them, or any(... for x in ... if ...)",
+            "map": "write sum(f(x) for x in ...), or all(...) or any(...): a generator must be inside such a call",
+            "filter": "write sum(1 for x in ... if ...) to count elements, or any(... for x in ... if ...)",
             "set": (
                 "count different values with sum(any(x.item == n for x in ...) for n in range(...)), "
                 "or keep a set as a field, with a BitSet domain"
@@ -190,14 +194,14 @@ def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
             "deepcopy": COPIES,
             "copy": COPIES,
             "list": "omit list(): an array already has a length, and a loop can iterate over the array",
-            "require": "import it: from fencepost.model.language import require",
+            "require": "import require: from fencepost.model.language import require",
         }.get(node.func.id, CALLS)
     if isinstance(node.func, ast.Attribute):
         owner = kinds.get(node.func.value)
         if isinstance(owner, Arr):
             return (
                 "change the elements of the array, which has a fixed length, "
-                "and store in another field how many are in use"
+                "and store the number of used elements in another field"
             )
         if isinstance(owner, Rec) and node.func.attr in ("copy", "deepcopy"):
             return COPIES
@@ -207,5 +211,5 @@ def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
                 f"write a function at the top of the file, and {node.func.attr}({arguments}): records have only fields"
             )
         if isinstance(owner, BagRef):
-            return "use add, remove, len and for"
+            return "use add, remove, len and loops"
     return CALLS

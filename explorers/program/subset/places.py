@@ -209,7 +209,9 @@ class Places:
         for bag in bags:
             if bag in self.added:
                 instead = "remove first, then add"
-                self.scope.refuse(node, "a message is removed after one was added, which moves the new one", instead)
+                self.scope.refuse(
+                    node, "a message is removed after another one was added, which moves the added message", instead
+                )
             around = [variable for over, variable in self.loops if over == bag]
             if "" in around:
                 self.scope.refuse(
@@ -220,14 +222,14 @@ class Places:
             if around and around != [given]:
                 self.scope.refuse(
                     node,
-                    "a loop over a bag removes a message other than its variable, or removes it in a helper",
+                    "a loop over a bag removes another message, or calls a helper that removes a message",
                     f"write {bag}.remove({around[-1]}) directly in the loop",
                 )
             if any(inside(place, f"{bag}[]") for places in self.held for place in places):
                 self.scope.refuse(
                     node,
-                    "a message is removed between taking a reference to a message of its bag and using it",
-                    "call the helper on a line of its own, before",
+                    "a message is removed while a reference to a message of the same bag is in use",
+                    "call the helper on a separate line, before",
                 )
             self.scope.made.removes.add(bag)
             self.forget(f"{bag}[]", what)

@@ -74,7 +74,7 @@ class Program:
         made = self._action(item)
         self._keeps_all(made, "in `initial`")
         for guard in made.bounds:
-            what = "a guard of `initial` stands for a bound, but no search counts the initial states that it excludes"
+            what = "a guard of `initial` has a bound, but searches do not count excluded initial states"
             Scope(self, made).refuse(guard, what, "write require(condition)")
         return made
 
@@ -92,7 +92,11 @@ class Program:
             scope.refuse(made.node, f"{made.name}() calls itself", "use a loop with a fixed bound")
         if hasattr(python, "__wrapped__"):
             instead = "write out what it does"
-            scope.refuse(made.node, f"{made.name}() is inside a decorator, whose text engines do not read", instead)
+            scope.refuse(
+                made.node,
+                f"{made.name}() is inside a decorator, but engines do not read the text of decorators",
+                instead,
+            )
         if python.__code__.co_freevars:
             free = ", ".join(python.__code__.co_freevars)
             instead = "pass an argument"
@@ -153,8 +157,9 @@ class Program:
         there, here = (", ".join(name for name, _ in params) or "no parameter" for params in (on.params, own))
         if there != here:
             raise ModelError(
-                f"property {item.name!r} is about steps of {on.label!r} with {there}, and {on.label!r} of machine "
-                f"{self.machine.name!r} has {here}: give it the same parameters, or write a property about this one."
+                f"property {item.name!r} is about steps of {on.label!r} with {there}, but in machine "
+                f"{self.machine.name!r} this action has {here}: give the action the same parameters, or write a "
+                "property about the new parameters."
             )
 
     def _reading(
@@ -299,7 +304,7 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
         lines, first = source_lines(python)
     except (OSError, TypeError):
         said = f"{getattr(python, '__name__', repr(python))}() has no source text, but the language reads source text"
-        raise ModelError(f"{said}. Instead, write it in a file.") from None
+        raise ModelError(f"{said}. Instead, write the function in a file.") from None
     if was_edited(python):
         raise ModelError(
             f"{path_shown(python.__code__.co_filename)} was edited after it was imported, but {python.__name__}() "
@@ -330,8 +335,10 @@ def _require_depth(python: Callable[..., Any], node: ast.FunctionDef) -> None:
         for _ in range(MOST_DEEP):
             level = [inner for item in level for inner in ast.iter_child_nodes(item)]
         if level:
-            what = f"this is nested more than {MOST_DEEP} deep: each operand of a sum and each `elif` is one level"
-            raise refusal(python, statement, what, "write parts of it as helpers, or as separate statements")
+            what = (
+                f"this is nested more than {MOST_DEEP} levels deep: each operand of a sum and each `elif` is one level"
+            )
+            raise refusal(python, statement, what, "move parts into helpers or separate statements")
 
 
 def _check_guards(program: Program, made: Function) -> None:
@@ -355,7 +362,7 @@ def _check_guards(program: Program, made: Function) -> None:
                 instead = "write require(condition, bound=...) instead"
                 scope.refuse(node, "`fits` is used before the last `require`", instead)
             if isinstance(node, ast.Attribute) and node.attr.startswith("ghost_"):
-                instead = "ghosts are for properties: keep what the protocol knows in another field"
+                instead = "ghosts are for properties: store what the protocol knows in another field"
                 scope.refuse(node, f"a guard reads the ghost {node.attr!r}", instead)
             ghost = _ghost_compared(made, node)
             if ghost:

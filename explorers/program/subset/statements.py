@@ -29,7 +29,7 @@ class Statements:
             self.refuse(
                 node,
                 f"{self.made.name}() returns a tuple and changes the state, but engines call it once per value",
-                "write a helper that reads, and another one that changes the state",
+                "write one helper that reads the state, and another that changes it",
             )
         if not early and self.made.returns != NOTHING:
             instead = "return a value on every path, including the end"
@@ -145,7 +145,7 @@ class Statements:
         if isinstance(node, ast.Name) and self.scope.global_of(node) is require:
             return "write require(condition)"
         if last and not self.scope.is_action():
-            return f"write `return {ast.unparse(node)}`: a helper or a property gives its value with return"
+            return f"write `return {ast.unparse(node)}`: a helper or a property returns its value"
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq):
             return f"write `{ast.unparse(node.left)} = ...` to assign, or require({ast.unparse(node)}) for a guard"
         return "assign it, or remove the line"
@@ -162,7 +162,7 @@ class Statements:
                 if not isinstance(name, ast.Name):
                     kind = self.expressions.place(name)
                     if isinstance(kind, Rec):
-                        what = "this line swaps records, which would duplicate one: both names would refer to one place"
+                        what = "this line swaps records, which would make both names refer to one place"
                         self.refuse(node, what, "copy the fields through locals")
                     self.refuse(node, "a tuple assignment writes to the state", "write one assignment per field")
             given = self.expressions.in_order(value.elts)
@@ -202,7 +202,9 @@ class Statements:
             instead = "call `choose` at the top level of an action; its value can be used anywhere"
             self.refuse(node, "`choose` is inside an if, a loop or a helper", instead)
         if name.id in self.scope.env:
-            self.refuse(name, f"{name.id!r} already has a value, and `choose` assigns another", "use another name")
+            self.refuse(
+                name, f"{name.id!r} already has a value, and `choose` assigns another value", "use another name"
+            )
         self.expressions.declare(name, name.id)
         self.scope.env[name.id] = INT
         self.made.types[name] = INT

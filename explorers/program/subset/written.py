@@ -74,7 +74,7 @@ def require_no_bags(reader: Reader, node: ast.Compare, kind: Type) -> None:
 def among(reader: Reader, node: ast.Compare) -> None:
     scope, others = reader.scope, node.comparators[0]
     if isinstance(reader.value(node.left), Rec):
-        instead = f"compare what matters: {_found(reader, others, '...')}"
+        instead = _found(reader, others, "...")
         scope.refuse(node.left, "`in` is used to find a record", instead)
     reader.number(node.left)
     if len(node.ops) != 1:
@@ -114,15 +114,14 @@ def among(reader: Reader, node: ast.Compare) -> None:
     elif kind == INT:
         scope.refuse(
             others,
-            "`in` is used with a number; a set is also a number, and Python knows that it is a set only if it is read "
-            "from the state",
+            "`in` is used with a number, but supports only numbers that are read from a set of the state",
             f"write bits.contains({ast.unparse(others)}, {ast.unparse(node.left)})",
         )
     else:
         scope.refuse(
             others,
             "`in` is used with something other than numbers in a tuple, a range, an array or a set of the state",
-            f"write {_found(reader, others, ast.unparse(node.left))}"
+            _found(reader, others, ast.unparse(node.left))
             if isinstance(kind, Arr | BagRef | Queue)
             else "write x in (A, B), or a helper of `bits`",
         )
@@ -136,7 +135,7 @@ def _found(reader: Reader, others: ast.expr, wanted: str) -> str:
     elif isinstance(kind, BagRef | Queue):
         record = kind.field.record if isinstance(kind, BagRef) else kind.message
     name = next(iter(dict(fields(record))), "field") if record else "field"
-    return f"any(item.{name} == {wanted} for item in {ast.unparse(others)}), with the field that you mean"
+    return f"write any(item.{name} == {wanted} for item in {ast.unparse(others)}), with the field that you mean"
 
 
 def domain_at(reader: Reader, node: ast.expr) -> Domain | None:

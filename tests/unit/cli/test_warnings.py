@@ -107,19 +107,19 @@ SPENT = ("require(s.budget.losses > 0)\n", "require(s.budget.losses > 0)\n    s.
 
 WARNINGS = {
     ("unread-constant", "patience"): (
-        ("nothing reads constant 'patience' (days until somebody complains), so all of its values give the same "
-            "answer: read c.patience where it matters, or remove it."),
+        ("nothing reads constant 'patience' (days until somebody complains), so its value "
+            "does not matter: read c.patience in the model, or remove the constant."),
         ("require(s.sent < 2)", "require(s.sent < 2 and s.lost < c.patience)"),
     ),
     ("unspent-budget", "budget.losses"): (
-        ("budget s.budget.losses is never spent: `require(s.budget.losses > 0)` of action 'loses' requires it, but "
-            "no action changes it: change it in the action, as in s.budget.losses -= 1."),
+        ("budget s.budget.losses is never spent, although action 'loses' "
+            "contains `require(s.budget.losses > 0)`: spend the budget in the action, as in s.budget.losses -= 1."),
         SPENT,
     ),
     ("unspent-budget", "budget.returns"): (
         ("budget s.budget.returns starts with constant 'returns' and is never spent: no action or property reads "
-            "it. Write require(s.budget.returns > 0) and s.budget.returns -= 1 in the action that it limits, or "
-            "remove it."),
+            "it. Write require(s.budget.returns > 0) and s.budget.returns -= 1 in the action that the "
+            "budget limits, or remove the budget."),
         ("def arrives(s, c, m):\n",
             "def arrives(s, c, m):\n    require(s.budget.returns > 0)\n    s.budget.returns -= 1\n"),
     ),

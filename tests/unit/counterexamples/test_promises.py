@@ -156,7 +156,7 @@ def test_a_history_without_end_says_under_which_settings_it_ends_otherwise_or_is
     made = follow(read(ARCHIVE / "metadata-reads-foreign-context.trace").trace)
     [found] = preventions(made.trace, made.path)
     assert (found.setting, found.ending.step) == ("resets=true", 0)
-    assert found.ending.sentence.startswith("the loop is not fair: `strong user-resets-store for each cli")
+    assert found.ending.sentence.startswith("the loop is not fair, because `strong user-resets-store for each cli")
     assert f"The steps are the same, and {found.ending.sentence.partition('`')[0]}" in render("html", made)
     ending = follow(read(ARCHIVE / "quorum-neither-half.trace").trace)
     assert [item.ending.step for item in preventions(ending.trace, ending.path)] == [4]
@@ -289,7 +289,7 @@ def test_header_tells_what_is_fair_what_is_left_out_and_for_which_value(tmp_path
 
 EDITS = [
     (COMES, ROUND, "loop:\n", "", "this trace has no loop. Write a line `loop:`"),
-    (COMES, ROUND, "loop:\nb to=1\n", "b to=1\nloop:\n", "its loop is not closed"),
+    (COMES, ROUND, "loop:\nb to=1\n", "b to=1\nloop:\n", "the loop is not closed"),
     (COMES, ROUND, "loop:\nb to=1\nb to=0\n", "loop:\n", "`weak a` is enabled all the time and never happens"),
     (COMES, ROUND, "loop:\nb to=1\nb to=0\n", "loop:\nb to=1\nloop:\nb to=0\n", "`loop:` appears twice"),
     (COMES, ROUND, "loop:\nb to=1\nb to=0\n", "a to=4\nloop:\n", "after each state that satisfies `when`"),

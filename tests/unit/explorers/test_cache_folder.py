@@ -123,7 +123,7 @@ def test_without_any_safe_folder_nothing_is_compiled(tmp_path: Path, monkeypatch
     (tmp_path / "open").chmod(0o777)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "open"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "open"))
-    with pytest.raises(UsageError, match="there is no safe place"):
+    with pytest.raises(UsageError, match="there is no safe folder"):
         cache.cache_folder()
 
 
@@ -200,7 +200,7 @@ def test_a_sealed_file_is_read_as_it_was_written_or_refused() -> None:
     for other in (text[:-1], text.replace(b"[1", b"[3"), b"[]"):
         with pytest.raises(sealed.DamagedError, match=r"a\.json: this file of the checkpoint is missing or damaged"):
             sealed.read_sealed(other, "a.json", 2)
-    with pytest.raises(UsageError, match="has format 2, and this version of Fencepost reads format 3"):
+    with pytest.raises(UsageError, match="has format 2, but this version of Fencepost reads format 3"):
         sealed.read_sealed(text, "a.json", 3)
 
 

@@ -198,8 +198,8 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str) -> None:
 def test_a_checkpoint_of_another_format_is_refused_by_name(tmp_path: Path, number: int) -> None:
     (tmp_path / "manifest.json").write_text(f'{{"format": {number}}}')
     assert refusal(tmp_path) == (
-        f"{tmp_path}/manifest.json: this file of the checkpoint has format {number}, and this version of Fencepost "
-        "reads format 2. Start again without `resume=True`, or continue with the version that wrote it."
+        f"{tmp_path}/manifest.json: this file of the checkpoint has format {number}, but this version of Fencepost "
+        "reads format 2. Start again without `resume=True`, or continue with the version that wrote the checkpoint."
     )
 
 
@@ -262,13 +262,17 @@ def test_rows_that_are_no_states_do_not_reach_compiled_code(tmp_path: Path, comp
 @pytest.mark.parametrize(
     ("kept", "asked", "says"),
     [
-        ({}, {"name": "finite-replicated-log", "values": {}}, "grid there, finite-replicated-log here"),
-        ({}, {"compact": True}, "without `compact=True` there, with `compact=True` here"),
-        ({}, {"normalize": False}, "without `normalize=False` there, with `normalize=False` here"),
-        ({}, {"values": {**GRID, "width": 61}}, "width=60 there, width=61 here"),
+        (
+            {},
+            {"name": "finite-replicated-log", "values": {}},
+            "its protocol is grid, and this search's is finite-replicated-log",
+        ),
+        ({}, {"compact": True}, "it ran without `compact=True`, and this search runs with `compact=True`"),
+        ({}, {"normalize": False}, "it ran without `normalize=False`, and this search runs with `normalize=False`"),
+        ({}, {"values": {**GRID, "width": 61}}, "it has width=60, and this search has width=61"),
         ({"model": "another"}, {}, "the model has changed since then"),
         ({"initial states": "another"}, {}, "the initial states has changed since then"),
-        ({"properties": ["another"]}, {}, "properties: another there, {mine} here"),
+        ({"properties": ["another"]}, {}, "its properties are another, and this search's are {mine}"),
     ],
     ids=str,
 )

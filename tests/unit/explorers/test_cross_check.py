@@ -166,7 +166,7 @@ def test_a_lost_successor_is_noticed() -> None:
 
 def test_what_a_sample_excludes() -> None:
     assert str(CrossCheck(2_000, 10**6)).endswith(
-        "if 1 in 290 were wrong, this would have shown it with probability 0.999"
+        "if 1 in 290 states were wrong, the sample would have detected it with probability 0.999"
     )
     assert CrossCheck(7, 7).whole
     assert str(CrossCheck(7, 7)) == "all 7 expanded states were cross-checked by the plain semantics"

@@ -121,7 +121,7 @@ def test_a_budget_that_is_not_a_constant_by_itself_is_not_counted(
     constants = machine.set_constants({})
     assert fault_kinds(machine) == {"floods": "m"}
     for named in ((), ("crashes",), ("floods", "crashes")):
-        with pytest.raises(UsageError, match="'crashes' cannot be counted: its budget is limited by"):
+        with pytest.raises(UsageError, match="'crashes' cannot be counted: the budget is limited by"):
             choose_kinds(machine, constants, named)
     assert choose_kinds(machine, constants, ("floods",)) == ("floods",)
     look = natively(machine, fine, compiled(machine, constants, (fine,)))
@@ -144,7 +144,7 @@ def test_a_budget_whose_constant_may_not_be_0_is_not_counted() -> None:
     machine, _ = machine_of(text)
     assert fault_kinds(machine) == {"floods": "m"}
     with pytest.raises(
-        UsageError, match=r"'crashes' cannot be counted: its budget is limited by c[.]n, which is at least 1, .*low=0"
+        UsageError, match=r"'crashes' cannot be counted: the budget is limited by c[.]n, which is at least 1, .*low=0"
     ):
         choose_kinds(machine, machine.set_constants({}), ())
 
@@ -153,7 +153,7 @@ def test_budgets_that_share_a_constant_are_not_counted_apart() -> None:
     machine, _ = machine_of(PAIRS.replace("BOUND", "C.n").replace("START", "c.n"))
     assert choose_kinds(machine, machine.set_constants({}), ()) == ("crashes", "floods")
     with pytest.raises(
-        UsageError, match=r"'drills' cannot be counted: its budget is limited by c[.]k, as is that of 'alarms'"
+        UsageError, match=r"'drills' cannot be counted: the budget is limited by c[.]k, as is that of 'alarms'"
     ):
         choose_kinds(machine, machine.set_constants({"k": 1}), ())
 

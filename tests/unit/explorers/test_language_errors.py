@@ -136,8 +136,8 @@ REFUSED: dict[str, Refused] = {
     ),
     "an action gives another parameter a domain": Refused(
         lambda: action(numbr=Small)(with_number),
-        "action with_number takes number, but @action() gives numbr a domain: write @action(number=...), the same "
-        "parameters in the same order.",
+        "action with_number takes number, but @action() gives numbr a domain: write @action(number=...), "
+        "with the same parameters in the same order.",
     ),
     "the domain of a parameter is a type": Refused(
         lambda: action(number=int)(with_number),
@@ -155,7 +155,7 @@ REFUSED: dict[str, Refused] = {
     "a step property takes other parameters than its action": Refused(
         lambda: step(on=action(number=Small)(with_number))(with_size),
         "property with_size takes size, but is given number: write @step(on=with_number, size=...) for its "
-        "parameters, or use the parameters that it is given.",
+        "parameters, or use the given parameters.",
     ),
     "an array has an element for each number of a range": Refused(
         lambda: Per(Annotated[int, Range(0, 3)]),
@@ -163,7 +163,7 @@ REFUSED: dict[str, Refused] = {
     ),
     "a constant has a name of the language": Refused(
         lambda: type("C", (Constants,), {"values": bound(1, low=0, high=2, meaning="a name that is taken")}),
-        "constants C: the name 'values' is taken by the language: use another.",
+        "constants C: the name 'values' is taken by the language: use another name.",
     ),
     "this assigns to a constant": Refused(
         set_limit, "constant 'limit' cannot be assigned: constants are fixed for a run."
