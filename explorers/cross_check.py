@@ -75,8 +75,8 @@ def cross_check(
 ) -> CrossCheck:
     """Expand a sample of the stored states with the plain semantics; raise CrossCheckError at the first difference.
 
-    `count` is the size of the sample; None derives the size from the allowed time. Unless `stored` is given, the states
-    come from the search's partitions.
+    `count` is the size of the sample, or None if the allowed time determines the size. Unless `stored` is given, the
+    states come from the search's partitions.
     """
     began = time.perf_counter()
     allowed = max(LEAST_SECONDS, SHARE * result.seconds)

@@ -1,7 +1,7 @@
 """Paths for display, on which each fault happens as late as possible.
 
 A search finds one of many shortest paths, which differ in the order of independent steps. A search returns an arbitrary
-one, but a reader expects a fault just before the fault's effect.
+shortest path, but a reader expects a fault just before the fault's effect.
 """
 
 from collections.abc import Iterable, Sequence

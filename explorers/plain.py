@@ -214,8 +214,8 @@ def search(
     options: verdict.Options | None = None,
     summed: verdict.Summed | None = None,
 ) -> verdict.Result:
-    """Explore every reachable state of a machine on the plain semantics and judge the properties. `summed` is as in
-    `explorers.search.search`.
+    """Explore every reachable state of a machine on the plain semantics and judge the properties. The function
+    `explorers.search.search` documents `summed`.
     """
     verdict.refuse_symmetric_behaviours(properties, options or verdict.Options())
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)

@@ -42,7 +42,7 @@ def search(
     """Explore every reachable state of a machine and judge the properties. Call `watch` for each compilation.
 
     The `usual` properties are compiled together with the requested ones, so that later requests need no compilation. If
-    `summed` is given, a complete search also returns a digest of the states and of the steps of these actions.
+    `summed` is given, a complete search also returns a digest of the states and of the steps of the summed actions.
     """
     options = options or Options()
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)

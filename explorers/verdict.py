@@ -13,12 +13,12 @@ from fencepost.model.language.interpreter import Path
 
 
 class Verdict(StrEnum):
-    """A verdict on one property. Each verdict states its limits, so none of them is "ok"."""
+    """A verdict on one property."""
 
     HOLDS = "holds"
     """The property holds in every reachable state (or step) with the given constants. A witness was reached."""
     PROVED = "proved"
-    """The property is proved by induction, for all values of everything that the proof reports as unbounded."""
+    """The property is proved by induction, for all values of the constants that the proof reports as unbounded."""
     NOT_FOUND = "not-found"
     """No violation was found, but the search was incomplete by design (random walks)."""
     VIOLATED = "violated"
@@ -63,7 +63,7 @@ class Cost:
 
     @property
     def text(self) -> str:
-        """Return the worst case in words: `500 ms`, `unbounded` or `never`."""
+        """Return the worst case in words, such as `500 ms`, `unbounded` or `never`."""
         return f"{self.worst:,} {self.unit}".rstrip() if self.worst is not None else str(self.reach)
 
 
@@ -101,11 +101,11 @@ class GuardCount:
 
 
 ENOUGH = 10_000
-"""Number of counted states from which later levels no longer count a reached bound."""
+"""Count above which a reached bound is no longer counted in later levels."""
 
 
 class BoundCount(NamedTuple):
-    """The number of states in which a bound alone refused a step or made a step omit something.
+    """The number of states in which a bound alone refused a step or made a step omit an effect.
 
     If the count exceeds `ENOUGH`, counting stops after the current level of the search, and `at_least` is set.
     `together` means that the bound refused steps only in combination with other bounds.
@@ -191,7 +191,7 @@ class Compiled:
     """The cost of compiling a machine: seconds, and the compiling process's peak bytes (0 for cached code)."""
 
     tier: str
-    """`cheap` (available at once) or `optimized`."""
+    """The tier of the code, `cheap` (available at once) or `optimized`."""
     seconds: float = 0.0
     memory: int = 0
 
@@ -224,7 +224,7 @@ def not_kept(error: UsageError) -> Problem:
 
 
 SURE = 0.999
-"""Probability of detecting, by a sample, the share of wrong states that the sample excludes."""
+"""Confidence with which a sample excludes a share of wrong states."""
 EVERY = 1 << 62
 """More states than any search stores."""
 

@@ -78,8 +78,8 @@ def _ends(machine: Machine) -> dict[str, Linear]:
     if not isinstance(budget, Nested):
         raise UsageError(
             f"protocol {machine.name!r} has no faults to count: its state has no field {BUDGET!r}, a "
-            "record with the remaining number of each kind of fault. Only walks count numbers named ..._left outside "
-            "this record."
+            "record with the remaining number of each kind of fault. Numbers named ..._left outside this record "
+            "are counted only by walks."
         )
     found = {}
     for name, item in fields(budget.record):

@@ -59,7 +59,7 @@ class FairAnswer(NamedTuple):
     forever. If there is no path, `begin` is -1. If there is no loop, `stuck` means that every action may stay disabled
     after the stem.
 
-    `worst` and `best` are MOST_COST if the cost is at least that large. `near` is defined in `BehaviourFinding`.
+    `worst` and `best` are MOST_COST for all costs that are at least as large. `near` is defined in `BehaviourFinding`.
     """
 
     reach: Reach

@@ -92,8 +92,8 @@ RADIX = 0x2545F4914F6CDD1D
 def hashed_ids_of(machine: Machine, layout: Layout) -> TransitionIds:
     """Return a numbering of a machine's steps by the action's position and all arguments.
 
-    The numbering does not depend on domains, so machines with different domains number equal steps equally. Steps with
-    several arguments are hashed, so the numbers of two steps can be equal.
+    The numbering does not depend on domains, so equal steps of machines with different domains have equal numbers.
+    Steps with several arguments are hashed, so the numbers of two steps can be equal.
     """
     parts: dict[str, tuple[Part, ...]] = {}
     for item in machine.actions:
@@ -208,7 +208,9 @@ class Graph:
 
 @dataclass(frozen=True)
 class Fairness:
-    """Bit masks of fairness constraints: satisfied by each class of edges, strong, and enabled in each state."""
+    """Bit masks of the fairness constraints that edges of each class satisfy, that are strong, and that each state
+    enables.
+    """
 
     masks: Array
     strong: Array

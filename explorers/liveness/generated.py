@@ -228,7 +228,7 @@ class Graph:
 
 
 MIXED = np.uint64(0x9E3779B97F4A7C15)
-"""Factors for a successor's hash and its step's number, chosen so that the reverse step has a different hash."""
+"""Factors of a successor's hash and of its step's number, which make the hash of a reversed step different."""
 
 
 def digest_of(

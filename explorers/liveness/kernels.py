@@ -267,7 +267,7 @@ def stems(
 
 @kernel
 def walk(graph: I64s, part: I32s, masks: U64ss, enabled: U64ss, pending: U64ss, via: I64s, queue: I32s) -> I64:
-    """Find a shortest walk inside a component from queue[0] to queue[1] or, if that is -1, to a pending constraint.
+    """Find a shortest walk inside a component from queue[0] to queue[1] or, if queue[1] is -1, to a pending constraint.
 
     `pending` has one row for all pending constraints and one row for the weak constraints. An edge satisfies the
     constraints in its mask; a state satisfies the weak constraints that are disabled in the state. Returns the last

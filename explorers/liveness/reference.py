@@ -200,7 +200,7 @@ class Reference:
                         yield stems[key].around((edge.step, *(item.step for item in back)))
 
     def extreme(self, choose: Callable[[int, int], int]) -> dict[Key, int]:
-        """Return the cost of the most expensive (or cheapest) path from each state that has a path."""
+        """Return the cost of the most expensive (or cheapest) path to `then` from each state that has such a path."""
         found: dict[Key, int] = {}
         for _ in range(len(self.region.edges) + 1):
             before = dict(found)
@@ -242,7 +242,7 @@ class Reference:
 
     @cached_property
     def stems(self) -> dict[Key, Way]:
-        """Return a shortest path from an initial state, via a state in which `when` holds, to each state inside."""
+        """Return a shortest path to each state of the region, from an initial state via one in which `when` holds."""
         found: dict[Key, Way] = {}
         order = count()
         waiting = [(len(self.prefixes[key]), next(order), self.prefixes[key], key) for key in self.region.begins]

@@ -50,14 +50,14 @@ class Source:
     rows: int
     """Index in the check array at which the rows' data begin."""
     guards: tuple[tuple[str, str], ...]
-    """(action, condition) of every guard, in the order of their counters."""
+    """The action and the condition of every guard, in the order of the counters."""
     state_properties: tuple[Property, ...]
     step_properties: tuple[Property, ...]
     most_successors: int
     masks: Masks | None = None
     bounds: tuple[str, ...] = ()
-    """Constants that are bounds. The counters of bounds follow those of guards: states by bound, then steps that
-    several bounds block.
+    """Constants that are bounds. Their counters follow those of guards, first for states, then for steps that several
+    bounds block.
     """
     counting: int | None = None
     """Index in the check array of the bit mask of bounds to count."""
@@ -193,9 +193,9 @@ def _switch(guard: Guard, part: int, condition: Expression) -> Switch:
 
 
 TEXTS = "packed", "nodes", "kernels"
-"""Maximum number of cached shapes, because generating the code of a shape takes a fifth of a second."""
+"""Modules that `shared` compiles, each of which includes the previous modules."""
 MOST_SHAPES = 64
-"""Maximum number of cached shapes. Generating the code of a shape takes a fifth of a second."""
+"""Maximum number of cached shapes, because generating the code of a shape takes a fifth of a second."""
 PER_CHARACTER = 2.7e-6
 """CPU seconds for optimizing a machine, per character of its IR: 2.6 to 3.2 microseconds were measured."""
 NAMED = "FENCEPOST_TIER"

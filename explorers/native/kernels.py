@@ -99,7 +99,7 @@ def seen(table, h, slots):
 
 @helper
 def look(table, stored, h, slots):
-    """Return the slot at which to continue looking for a state, and prefetch the stored state that may equal it."""
+    """Return the slot at which to continue looking for a state, and prefetch the stored state that may be equal."""
     slot = seen(table, h, slots)
     index = np.int64(table[slot] & np.uint32(0x00FFFFFF)) - 1
     prefetch(stored, index, 0)
@@ -255,7 +255,9 @@ def judge_pieces(
     judge: Judge, e: Checks, pieces: I64ss, c: Constants, found: I64ss, tasks: I64s,
     trees: I64ss, steps: I64ss, opened_to: I64, opened: U64ss,
 ) -> I64:  # fmt: skip
-    """Judge the states of batches given as in `expand_pieces`. Return -1, or the batch in which a check failed."""
+    """Judge the states of batches that have the form described in `expand_pieces`. Return -1, or the batch in which a
+    check failed.
+    """
     n = take(tasks)
     while n < pieces.shape[0]:
         first, last = pieces[n, FIRST], pieces[n, LAST]

@@ -12,7 +12,7 @@ from fencepost.model.language.errors import MismatchError
 Array = np.ndarray[Any, Any]
 
 MOST_KEYS = (1 << 27) - 2
-"""Maximum number of states in a partition: a parent's number and owner share 32 bits."""
+"""Maximum number of states in a partition, because a parent's number and owner share 32 bits."""
 MOST_NODES = (1 << 31) - 2
 FILL = 0.9
 """Maximum load factor of a table. Free slots cost memory, but too few free slots cost time."""
@@ -26,7 +26,7 @@ LEAST_BITS = 16
 """Minimum number of bits for a node's number, because a key's home depends on 32 bits of two node numbers."""
 ENTERED = 1
 TOGETHER = 256
-"""Number of successors whose nodes are looked up together, small enough for a fast cache."""
+"""Number of successors whose nodes are looked up together, so few that the data fit in a fast cache."""
 OPENED = 512
 """Number of rows decoded together."""
 
@@ -145,7 +145,7 @@ class KeyTable:
         return found
 
     def enter(self, keys: Array) -> None:
-        """Insert the keys of states, some of which may be present; raise MismatchError if two are equal."""
+        """Insert the keys of states, of which some may be stored already; raise MismatchError for two equal states."""
         while (found := self.module.enter_keys(self.facts, keys)) != ENTERED:
             if found:
                 raise MismatchError("two stored states of a search are equal. Please report this.")

@@ -26,9 +26,9 @@ OWNER_BITS, OWNER_SHIFT = 5, 59
 AHEAD = 8
 """Number of successors by which key lookups, and the prefetching of states that may be equal, run ahead."""
 FAR = 16
-"""Number of successors by which the prefetching of hashes runs ahead."""
+"""Number of successors by which the prefetching of the table and the successor runs ahead."""
 FARTHEST = 48
-"""Number of successors by which the code runs ahead when it prefetches hashes."""
+"""Number of successors by which the prefetching of hashes runs ahead."""
 RING = 16
 """Number of slots that are looked up ahead and stored at the front of a queue."""
 KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT = 0, 1, 2, 3, 4, 5, 6
@@ -116,7 +116,9 @@ UNDO_FIRST, UNDO_LAST = 0xCFEE444D8B59A89B, 0x9CB4B2F8129337DB
 
 @helper
 def placed(key, lefts, rights, first_lefts, first_rights):
-    """Return the bits of a key that determine its slot. Bits added later are the last, so that the order is stable."""
+    """Return the bits of a key that determine its slot. Later bits are appended at the end, so that the order is
+    stable.
+    """
     if lefts == 0:
         return key & ones(FINGERPRINT_BITS)
     left, right = key & np.uint64(0xFFFFFFFF), key >> np.uint64(32)

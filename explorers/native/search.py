@@ -44,8 +44,7 @@ class Search(Stoppable, Expansion):
         """Level size at which the search pauses so that another engine can continue; None means never."""
         self.paused = False
         self.advanced = not options.resume
-        """Whether the time limit applies. A resumed search first completes one round, so that each run makes progress.
-        """
+        """Whether the time limit applies. A resumed search first completes one round, so that it makes progress."""
 
     # -- the search
 

@@ -1,8 +1,8 @@
 """The states and the progress of a search: one partition for each owner, with its parents and its table.
 
 A table contains rows or, in a large search, keys (`packed.py`), which does not affect results. A search that spills
-stores parents in files that are written and read sequentially. If states are keys, it also stores the unexpanded levels
-in such files.
+stores parents in files that are written and read sequentially. If states are keys, the unexpanded levels are stored in
+files too.
 
 The top bits of a state's hash determine its owner. Only one worker at a time uses a partition, so no locks are needed.
 A partition's content depends only on the order of its successors, not on the number of workers.
@@ -41,8 +41,7 @@ BESIDE = 24
 queue.
 """
 BATCH = 512
-"""Number of states expanded into one buffer, so that the successors still fit in a core's cache when they are inserted.
-"""
+"""Number of states expanded into one buffer, whose successors still fit in a core's cache on insertion."""
 ROUND = 32
 """Number of batches that are expanded before their successors are inserted."""
 MOST_BYTES = 1 << 33
@@ -88,7 +87,7 @@ class Position:
 
 def sizes(row: np.dtype[Any], most_successors: int, batch: int, batches: int) -> tuple[int, int]:
     """Return the numbers of states per batch and of batches per round that fit in memory, at most `batch` and
-    `batches`. The second number is reduced first, because the order of states depends only on the size of batches.
+    `batches`. The number of batches is reduced first, because the order of states depends only on the size of batches.
     """
     each = max(1, most_successors) * (row.itemsize + BESIDE)
     batches = max(1, min(batches, MOST_BYTES // (each * batch)))
@@ -172,7 +171,7 @@ class Partition:
 
     @property
     def levels(self) -> tuple[int, int]:
-        """Return the first state number of each level that compact mode keeps; 0 in exact mode, which keeps all."""
+        """Return the first state number of each level that compact mode keeps, or 0 in exact mode."""
         return (self.base, self.fresh_base) if self.compact else (0, 0)
 
     @property

@@ -55,9 +55,9 @@ def cache_folder() -> Path:
 
 
 def private_folder(path: Path) -> Path:
-    """Return a folder at `path` that only the current user can access, and create a missing one. Raises UntrustedError
-    or OSError if this is impossible. If others can read the folder, a folder `private` inside it is returned, because
-    the outer folder may be writable by a group.
+    """Return a folder at `path` that only the current user can access, and create the folder if it is missing. Raises
+    UntrustedError or OSError if this is impossible. If others can read the folder, a folder `private` inside it is
+    returned, because the outer folder may be writable by a group.
     """
     folder = _resolve(path)
     found = folder.stat()

@@ -65,7 +65,7 @@ class Stoppable:
 
 
 class Signals:
-    """Signal handler that lets SIGINT, SIGTERM, SIGHUP and the caller stop work in rounds, the second time at once."""
+    """Signal handler that lets signals and the caller stop work in rounds; a second signal stops it at once."""
 
     def __init__(self, ask: Callable[[str], bool]) -> None:
         self.ask = ask

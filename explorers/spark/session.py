@@ -1,8 +1,9 @@
 """Spark sessions, reports of failed starts, tasks, and a shuffle of raw blocks.
 
 PySpark's own `partitionBy` would pickle every block, and could run a receiver on any executor. The shuffle passes
-blocks unchanged. To keep receivers on their executors, it forms the union of the shuffled partitions and a cached RDD
-with the same partitioner: Spark runs each task of the union on the executor that has the cached partition.
+blocks unchanged. To keep receivers on their executors, the shuffle forms the union of the shuffled partitions and a
+cached RDD with the same partitioner, because Spark runs each task of the union on the executor that has the cached
+partition.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class Head:
 
 
 State = list[int]
-"""[level, partition, number inside the partition]"""
+"""A level, a partition, and a number inside the partition."""
 
 
 @dataclass
@@ -180,7 +180,7 @@ class Store:
 
     @property
     def local(self) -> bool:
-        """Return whether the folder is on this machine's file system, which can have links."""
+        """Return whether the folder is on this machine's file system, where folders can be links."""
         return bool(self.system.type_name == "local")
 
     def write(self, name: str, text: bytes) -> None:

@@ -92,7 +92,7 @@ class Work:
     store: str
     partitions: int
     level: int
-    """The level that is expanded. Its successors form the next level."""
+    """The level that is expanded into the next level."""
     base: int
     waiting: tuple[str, ...]
     counting: int = 0
@@ -103,8 +103,7 @@ class Work:
 @dataclass(kw_only=True)
 class Share:
     found: dict[str, int] = field(default_factory=dict)
-    """For each decided property, the number of the first state that decides it, or from which the deciding step starts.
-    """
+    """For each decided property, the number of the first state that decides it or starts the deciding step."""
     failed: bytes = b""
     """Rows of the states in which a check failed."""
     decided: tuple[str, ...] = ()

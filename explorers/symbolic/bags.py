@@ -74,7 +74,8 @@ def added(bag: Bag, where: Flag) -> Rec:
 
 def removed(bag: Bag, message: Refs, where: Flag) -> Flag:
     """Remove a message if the bag contains it, otherwise the first equal message. Return the condition that the bag
-    contains neither. In a sorted bag, equal messages are adjacent, so removing any of them has the same effect.
+    contains neither the message nor an equal one. In a sorted bag, equal messages are adjacent, so removing any of them
+    has the same effect.
     """
     missing: Flag = True
     others = []

@@ -84,7 +84,7 @@ def _answer(
 
 
 def _undecided(asking: Asking, goals: dict[str, Flag]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the goals that do not follow, and the goals that z3 leaves undecided. A model may refute several."""
+    """Return the goals that do not follow, and those that z3 leaves undecided. One model may refute several goals."""
     left = {name: goal for name, goal in goals.items() if goal is not True}
     broken: list[str] = []
     while left:

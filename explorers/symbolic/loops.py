@@ -131,7 +131,7 @@ def _any_value(run: Walking, shape: Shape) -> Value:
 def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Shape:
     values = (before, after)
     if any(isinstance(item, Refs | Members) for item in values):
-        what = "this unbounded loop changes the reference of a name"
+        what = "this unbounded loop changes the record that a name refers to"
         run.refuse(frame, node, what, "leave the constant that bounds the loop bounded")
     if all(map(terms.is_flag, values)):
         return None
@@ -147,7 +147,7 @@ def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Sh
 
 
 def _wider(old: Shape, new: Shape, again: bool) -> Shape:  # noqa: FBT001
-    """Return a shape that covers both shapes. Bounds that moved before are dropped, so that the iteration ends."""
+    """Return a shape that covers `old` and `new`. Bounds that moved before are dropped, so that the iteration ends."""
     if old == new or not again:
         return new
     if isinstance(old, tuple) and isinstance(new, tuple):

@@ -73,8 +73,9 @@ def _make_small(system: System, asking: Asking, before: places.Rec) -> None:
 
 
 def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = True) -> Any:
-    """Return z3's answer with the constants in their ranges. The machine accepts the constants of any model. Constants
-    that the machine rejects are excluded only if `inside` holds. After too many rejections, the answer is unknown.
+    """Return z3's answer with the constants in their ranges. The machine accepts the constants of every model that is
+    found. Constants that the machine rejects are excluded only if `inside` holds. After too many rejections, the answer
+    is unknown.
     """
     for _ in range(MOST_REFUSED):
         said = asking.ask(*flags, inside)
@@ -186,7 +187,7 @@ OPEN = 1_000
 
 
 def value_under(model: Any) -> Callable[[Any], int]:
-    """Return a function from terms to plain values in a model. It raises OpenValueError if z3 gives no value."""
+    """Return a function from terms to plain values in a model that raises OpenValueError if z3 gives no value."""
 
     def value_of(term: Any) -> int:
         found = model.eval(term, model_completion=True)

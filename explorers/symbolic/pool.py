@@ -17,7 +17,7 @@ from fencepost.explorers.symbolic.terms import Flag, boolean
 from fencepost.explorers.verdict import Cause, Reason
 
 KEYBOARD = "interrupted from keyboard"
-"""z3's reason for giving no answer after z3 handled an interrupt, which Python then did not receive."""
+"""z3's reason for giving no answer because z3 handled an interrupt that Python did not receive."""
 
 
 @dataclass
@@ -81,7 +81,8 @@ def over(
     done: dict[int, T] | None = None,
 ) -> list[T]:
     """Return the answers to all jobs, in order. Call `tell(done, all)` as each job finishes. `done` receives every
-    answer at once. If `done` or `tell` raises an exception, the processes are ended. Raises Stopped if memory runs out.
+    answer as soon as it is available. If `done` or `tell` raises an exception, the processes are ended. Raises Stopped
+    if memory runs out.
     """
     done = {} if done is None else done
     with _out_of_memory():

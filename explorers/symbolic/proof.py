@@ -206,7 +206,7 @@ def _require_a_start(system: System, settings: Settings) -> None:
 
 
 def _initial_failures(system: System, answers: list[MoveAnswer], settings: Settings) -> dict[str, Finding]:
-    """Return the properties that fail initially. They are violated only if they fail with the given constants."""
+    """Return the properties that fail initially. Only properties that fail with the given constants are violated."""
     found: dict[str, Finding] = {}
     broken = {name for item in answers for name in item.broken}
     unknown = {name for item in answers for name in item.unknown}
@@ -319,7 +319,7 @@ def _runs(system: System, depth: int, timeout: float) -> Reached:
 
 
 def _replayed(system: System, reached: Reached, known: tuple[PropertyFailure, ...]) -> Reached:
-    """Return the result with each run replayed. Raises DomainError if a run ends with an error and no run violates."""
+    """Return the result with each run replayed. Raises DomainError for an error if no run violates a property."""
     sure, errors = [], []
     for item in (*reached.failures, reached.error):
         history = item.history if isinstance(item, PropertyFailure) else item

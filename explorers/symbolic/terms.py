@@ -350,7 +350,7 @@ def _plain(value: Mask) -> Value:
 FAR = 1 << 13
 """Maximum number of bits of a shift. `expressions.py` rejects longer left shifts, and no number has more bits."""
 HUGE = 1 << 60
-"""More bits than any computer has. A left shift by HUGE bits is an error."""
+"""A number of bits that exceeds any computer's memory. A left shift by HUGE bits is an error."""
 
 
 def shift_left(value: Value, count: Value) -> Value:

@@ -33,7 +33,7 @@ class History:
 
 @dataclass(frozen=True)
 class PropertyFailure:
-    """A property that can fail after `depth` steps. If `history` is None, it fails only for constants out of range."""
+    """A property that can fail after `depth` steps; if `history` is None, only for constants out of range."""
 
     name: str
     depth: int
@@ -185,7 +185,7 @@ class Chain:
         return History(constants, first, key_under(self.states[0], value_of, number_of), tuple(steps))
 
     def cuts(self, error: bool = True) -> tuple[list[str], History | None]:  # noqa: FBT001, FBT002
-        """Return how a step from the last state may leave the bounds, and a plain run that does so, if any."""
+        """Return how a step from the last state may leave the bounds, with a run on the plain semantics, if any."""
         found: list[str] = []
         for happened in self.ways():
             if happened.cut is False:

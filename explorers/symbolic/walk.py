@@ -91,7 +91,7 @@ class Walk(Walking):
                 _STATEMENTS[type(statement)](self, frame, statement)
             except UnknownOperation as error:
                 what = f"the symbolic engine has no term for {error}"
-                self.refuse(frame, statement, what, "bound the number, or check with `check`")
+                self.refuse(frame, statement, what, "bound the number, or use `check`")
 
     def jump(self, frame: Frame, node: nodes.Break | nodes.Continue) -> None:
         (frame.breaks if isinstance(node, nodes.Break) else frame.continues).append(frame.live)
@@ -250,7 +250,7 @@ class Walk(Walking):
     # -- bags
 
     def add(self, frame: Frame, node: nodes.Add) -> None:
-        """Add a message to the end of a bag. Its fields are evaluated first."""
+        """Add a message to the end of a bag, after evaluating the fields of the message."""
         bag: Bag = self.value(frame, node.bag).first
         values = [(item.name, self.value(frame, item.value)) for item in node.fills]
         self.messages += 1

@@ -2,7 +2,7 @@
 
 
 def contains(members: int, item: int) -> bool:
-    """Return whether `item` is a member; NONE never is."""
+    """Return whether `item` is a member, which NONE never is."""
     return item >= 0 and (members >> max(item, 0)) & 1 == 1
 
 

@@ -17,15 +17,15 @@ class Cast:
     """The parties of a protocol, which affect only diagrams, never the meaning of a machine.
 
     `owner`, for example the controller, owns the remaining fields of the state. `names` gives names to the elements of
-    an array of records, as in `{"replica": "broker"}`. `arrows` maps an action to the source from which the acting
-    party (the owner or a parameter of the action) reads without a message in a bag. `nobodys` contains fields of the
-    state that belong to no party, such as a counter of writes. For an array of past values, `current` names the field
-    with the index of the present element. For a party's field that contains an index of such an array, `views` names
-    the array.
+    an array of records, such as "broker" for the array "replica". `arrows` maps an action to the source from which the
+    acting party (the owner or a parameter of the action) reads without a message in a bag. `nobodys` contains fields of
+    the state that belong to no party, such as a counter of writes. For an array of past values, `current` names the
+    field with the index of the present element. For a party's field that contains an index of such an array, `views`
+    names the array.
 
-    `parties` names the participants, in order, each with the alias of its index, as in `{"client": Client}`, or with
+    `parties` names the participants, in order, each with the alias of its index, such as `Client` for "client", or with
     None for a single participant. An array of plain values with an element for each participant also belongs to the
-    participants. `fields` assigns fields of the state to single parties, as in `{"holder": "server"}`. `actors` maps an
+    participants. `fields` assigns fields of the state to single parties, such as "holder" to "server". `actors` maps an
     action to the acting party ("" for a party outside the protocol), and `tells` maps an action to the party that
     receives information without a message in a bag. `senders` and `receivers` map a message class to its sender and
     receiver. The acting party, the sender and the receiver are parties, parameters of the action or fields of the

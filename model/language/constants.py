@@ -1,12 +1,10 @@
 """Constants of a machine: values that a user may set, with meaning and range.
 
-There are three sorts, which differ only in how the native engine treats them:
+The native engine treats two groups of constants differently. A `shape` or a `capacity` is the size of arrays (brokers,
+replicas, the length of logs). Compiled code has room for the default or more, and works for every smaller value. A
+`bound`, a `switch` or a `choice` is read at run time, so one compilation serves all values.
 
-* `shape`, `capacity`: the sizes of arrays (brokers, replicas, the length of logs). Compiled code has room for the
-  default or more, and works for every smaller value.
-* `bound`, `switch`, `choice`: read at run time, so one compilation serves all values.
-
-On the class, a constant is an expression (`C.log_size + 1`, usable in a domain); on an instance, it is its value.
+On the class, a constant is an expression (`C.log_size + 1`, for use in a domain). On an instance, a constant is a value.
 """
 
 from __future__ import annotations
@@ -140,7 +138,7 @@ def choice(default: E, *, meaning: str) -> Constant[E]:
 
 
 class Constants:
-    """The constants of one machine. Subclass it and assign `shape`, `capacity`, `bound`, `switch` and `choice`."""
+    """The constants of one machine. A subclass assigns `shape`, `capacity`, `bound`, `switch` and `choice`."""
 
     def __init_subclass__(cls) -> None:
         taken = {"values", "shown", "rooms", *(name for name in dir(Constants) if not name.startswith("__"))}

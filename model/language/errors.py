@@ -1,5 +1,5 @@
-"""The exceptions. Each class is for one kind of reader. A message has three parts: what was given, why it is rejected,
-and what to write instead.
+"""The exceptions, with one class for each kind of reader. A message has three parts: what was given, why it is
+rejected, and what to write instead.
 """
 
 from __future__ import annotations

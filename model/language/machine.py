@@ -37,7 +37,7 @@ class Repair:
     sentence: str
     values: Mapping[str, int]
     where: Mapping[str, int] = field(default_factory=dict)
-    """Values that constants of a version must have if the version needs the fix."""
+    """Values of constants in the versions that need the fix."""
 
 
 REPAIRED = "-repaired"

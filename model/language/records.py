@@ -205,7 +205,7 @@ class Bag(Generic[T]):
         return len(self._items)
 
     def sort(self) -> None:
-        """Bring the messages into canonical order."""
+        """Sort the messages into canonical order."""
         self._items.sort(key=key_of)
 
 

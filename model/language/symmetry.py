@@ -90,7 +90,7 @@ class Symmetry:
         return found
 
     def order(self, key: Key) -> tuple[Any, ...]:
-        """Return a state's sort key: each thing's numbers that do not name a thing, then the key."""
+        """Return a state's sort key: the numbers of each thing that do not name a thing, then the state's key."""
         return self.own(key), key
 
     def own(self, key: Key) -> tuple[tuple[int, ...], ...]:

@@ -109,7 +109,7 @@ def _received(pipe: Any) -> Any:
 
 
 def main() -> None:
-    """Compile units from standard input until it ends, in a helper process."""
+    """Compile the units on standard input, in a helper process, until the input ends."""
     while (asked := _received(sys.stdin.buffer)) is not None:
         unit, level = asked
         try:

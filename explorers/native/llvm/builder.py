@@ -213,7 +213,7 @@ class Builder:
             self._copy(address, value.text, memory.bytes)
 
     def _copy(self, address: str, source: str, size: int) -> None:
-        """Copy memory with the widest registers that every processor has. LLVM's memcpy is slow for some 100 bytes."""
+        """Copy memory with the widest registers that every processor has. LLVM's memcpy is slow for about 100 bytes."""
         at, parts = 0, []
         for bits in (128, 64, 32, 16, 8):
             while size - at >= bits // 8:

@@ -1,5 +1,5 @@
 """Checked operations. A failed check stores an error code in the check array and yields a harmless value. Only the
-first code is stored, because it may cause later errors.
+first code is stored, because the first error may cause later errors.
 """
 
 from fencepost.explorers.native.llvm.builder import Builder

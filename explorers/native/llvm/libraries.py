@@ -136,7 +136,7 @@ def reserved(count: int, dtype: np.dtype[Any] | type[Any], *, huge: bool = True)
 
 
 def spilled(count: int, dtype: np.dtype[Any] | type[Any], folder: Path) -> np.memmap[Any, Any]:
-    """Return an array in an unnamed file in the folder, freed with the array. Raise OSError if the disk is full."""
+    """Return an array in an unnamed file, which is deleted with the array. Raise OSError if the disk is full."""
     size = count * np.dtype(dtype).itemsize
     with tempfile.TemporaryFile(dir=folder) as file:
         # on Linux a full disk raises an error here instead of a signal at a later write

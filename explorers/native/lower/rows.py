@@ -1,4 +1,4 @@
-"""Packing, unpacking and hashing of states, by code that is the same for every layout, and by tables.
+"""Packing, unpacking and hashing of states. The code is the same for every layout, and reads tables.
 
 Each word of memory has a mask of stored bits: packing gathers the stored bits (pext), and unpacking scatters them
 (pdep). A field with negative values is stored modulo 2**bits, and its least value is added after scattering. Because
@@ -24,7 +24,7 @@ class Rows:
     def __init__(self, state: Struct, place: int, layout: Layout) -> None:
         self.state, self.place = state, place
         self.exact = layout if layout.exact else None
-        """The layout if it is exact, so that packing needs no loop, and all masks are literals."""
+        """The layout, if exact. Packing in an exact layout needs no loop, and all masks are literals."""
 
     # -- in the functions of a module
 

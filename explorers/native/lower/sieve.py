@@ -21,7 +21,7 @@ from fencepost.explorers.program.ir.program import Parameter
 from fencepost.model.language.domains import InFlight
 
 MOST_WORDS = 8
-"""Maximum number of words for an action's parameter combinations in a state that columns can evaluate."""
+"""Maximum number of words for an action's parameter combinations, beyond which columns are not used."""
 _CELL = CELLS["i64"]
 
 

@@ -45,7 +45,7 @@ def budgets_of(program: Program) -> dict[str, str]:
 
 
 def why_not_guards_alone(program: Program, name: str) -> str:
-    """Return why a bound may matter outside its own guards, or an empty string if it matters only there."""
+    """Return why a bound may matter outside its own guards, or an empty string if it matters only in these guards."""
     if any(isinstance(node, nodes.Fits) and node.bound == name for node in _everything(program)):
         return "an effect is omitted if there is no room"
     if any(name in linear(total).names for total in oversights.sums_of_program(program)):

@@ -109,7 +109,7 @@ class Field(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Element(Expression):
-    """An array's element: its number if it is a scalar, otherwise a reference. INDEX: the index may be outside."""
+    """An array's element: its number if it is a scalar, otherwise a reference. INDEX: the index may be invalid."""
 
     array: Expression
     index: Expression
@@ -212,7 +212,7 @@ class Not(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Select(Expression):
-    """`then` if the test is not 0, otherwise `other`. Both are numbers or references to records."""
+    """`then` if the test is not 0, otherwise `other`. The result is a number or a reference to a record."""
 
     test: Expression
     then: Expression
@@ -400,9 +400,7 @@ class Add(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Remove(Node):
-    """Remove a message if it is in the bag, otherwise the first equal message. ABSENT: no equal message may be in the
-    bag.
-    """
+    """Remove a message if it is in the bag, otherwise the first equal message. ABSENT: the bag may contain neither."""
 
     bag: Expression
     message: Expression

@@ -36,7 +36,7 @@ class Effects:
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """A checked function. `parameters` omits the run's constants, which `Constant` can read anywhere. `slots` contains
-    all local variables by number, parameters first. `calls` lists the functions that it calls directly.
+    all local variables by number, parameters first. `calls` lists the functions that are called directly.
     """
 
     number: int

@@ -22,7 +22,7 @@ from fencepost.model.language.records import FieldType, Scalar, fields
 ROUNDS = 3
 """Number of rounds in which ranges may grow step by step before a growing bound is widened."""
 FAR = 64
-"""Larger shifts are all treated alike."""
+"""Shift count above which all shifts are treated alike."""
 
 End = Linear | int
 

@@ -124,7 +124,7 @@ class Expressions:
         if isinstance(operator, ast.FloorDiv | ast.Mod) and not (isinstance(literal, ast.Constant) and literal.value):
             around = ", or wrap around with `x - n if x >= n else x`" if isinstance(operator, ast.Mod) else ""
             instead = f"divide by a literal number, such as 2{around}"
-            self.refuse(node, "this divides by something that may be zero", instead)
+            self.refuse(node, "the divisor may be zero", instead)
         count = self.literal(node)
         if isinstance(operator, ast.LShift | ast.RShift) and count is not None and not 0 <= count < BITS:
             self.refuse(node, f"this shifts by {count} bits", f"shift by 0 to {BITS - 1}")
@@ -283,8 +283,7 @@ class Expressions:
             self.refuse(
                 node,
                 f"a {found.__name__} is constructed where it cannot be stored",
-                "store it in a field or an element, or compare it with one: `if m == "
-                "Message(...)` in a loop finds a message",
+                "store the record in a field or an element, or compare the two, as in `if m == Message(...)`",
             )
         if isinstance(found, Action | Property):
             kind = "an action" if isinstance(found, Action) else "a property"
@@ -328,7 +327,7 @@ class Expressions:
     def fits(self, node: ast.Call) -> Type:
         if len(node.args) != 1 or [item.arg for item in node.keywords] != ["bound"]:
             instead = "write fits(condition, bound=C.in_flight)"
-            self.refuse(node, "`fits` takes a condition, and the constant that is its bound", instead)
+            self.refuse(node, "`fits` takes a condition and a constant as its bound", instead)
         self.truth(node.args[0])
         self.made.bounds[node] = self.bound(node.keywords[0].value)
         self.made.drops = node
@@ -389,7 +388,7 @@ class Expressions:
         self.folding = folding
         chosen = [sources.has_items(self, item.iter) and not item.ifs for item in generator.generators]
         if extreme and not node.keywords and not all(chosen):
-            instead = f"write {name}(..., default=0), to define the result without values"
+            instead = f"write {name}(..., default=0), which defines the result without values"
             self.refuse(node, f"{name}() may get no values", instead)
         return INT
 

@@ -90,12 +90,11 @@ class Function:
     reads_gone: set[str] = field(default_factory=set)
     """Message parameters that the function still reads after removing the message from its bag."""
     disorders: bool = False
-    """Whether a bag may be unsorted afterwards."""
+    """Whether a bag may be unsorted after a call."""
     bounds: dict[ast.AST, str] = field(default_factory=dict)
     """Calls of `require` and `fits` that implement the bound of a constant, with the constant's name."""
     sugar: dict[ast.AST, ast.expr] = field(default_factory=dict)
-    """Expressions and the replacements that engines see, for example `max(item for item in s.ends)` for `max(s.ends)`.
-    """
+    """Expressions and their replacements for engines, such as `max(item for item in s.ends)` for `max(s.ends)`."""
     views: set[ast.AST] = field(default_factory=set)
     """Sources of loops by index: enumerate, zip, reversed, a range with a step, or an array of arrays."""
     made: dict[ast.AST, type[records.Record]] = field(default_factory=dict)

@@ -135,7 +135,7 @@ class Program:
         return made
 
     def _keeps_all(self, made: Function, where: str) -> None:
-        """Require that only effects omit something when a bag is full: elsewhere, the omission would go unnoticed."""
+        """Require that only effects omit parts if a bag is full, because other omissions would go unnoticed."""
         if made.drops is not None:
             Scope(self, made).refuse(made.drops, f"`fits` is used {where}", "write the condition alone")
 
