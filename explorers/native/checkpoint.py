@@ -195,20 +195,19 @@ def _differing(name: str, there: Any, here: Any) -> str:
     if isinstance(there, dict) and isinstance(here, dict):
         names = [key for key in {**there, **here} if there.get(key) != here.get(key)]
         sides = (" ".join(f"{key}={str(side.get(key)).lower()}" for key in names) for side in (there, here))
-        return "it has {}, and this search has {}".format(*sides)
+        return "the checkpoint has {}, but this search has {}".format(*sides)
     if isinstance(there, list) and isinstance(here, list):
-        return (
-            f"its {name} are {', '.join(map(str, there)) or 'none'}, and this search's are {', '.join(here) or 'none'}"
-        )
+        stored, asked = ", ".join(map(str, there)) or "none", ", ".join(here) or "none"
+        return f"the checkpoint has {name} {stored}, but this search has {asked}"
     if name == "protocol":
-        return f"its protocol is {there}, and this search's is {here}"
+        return f"the checkpoint has protocol {there}, but this search has {here}"
     if isinstance(here, bool):
         options = {
             "compact": ("with `compact=True`", "without `compact=True`"),
             "normalize": ("without `normalize=False`", "with `normalize=False`"),
             "symmetry": ("with `symmetry=True`", "without `symmetry=True`"),
         }[name]
-        return f"it ran {options[not there]}, and this search runs {options[not here]}"
+        return f"the checkpoint was written {options[not there]}, but this search runs {options[not here]}"
     return f"the {name} has changed since then"
 
 

@@ -55,7 +55,7 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
             "this unbounded loop is inside an unbounded all() or any(), in which each iteration may write different "
             "values"
         )
-        run.refuse(frame, node, f"{what} else", "leave the constant that bounds one of the loops bounded")
+        run.refuse(frame, node, f"{what} else", "remove the constant that bounds one of the loops from `unbounded=`")
     run.forgotten[frame.made.name] = None
     places: dict[Any, Cell | Slot] = {}
     shapes: dict[int, Shape] = {}
@@ -94,7 +94,7 @@ def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Va
     frame.breaks, frame.continues = outer[:2]
     if (len(frame.results), run.messages) != outer[2:]:
         what = "this unbounded loop returns, or adds or removes messages"
-        run.refuse(frame, node, what, "leave the constant that bounds the loop bounded")
+        run.refuse(frame, node, what, "remove the constant that bounds the loop from `unbounded=`")
 
 
 def _lose(run: Walking, frame: Frame, where: Flag, places: dict[Any, Cell | Slot], shapes: dict[int, Shape]) -> None:
@@ -132,7 +132,7 @@ def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Sh
     values = (before, after)
     if any(isinstance(item, Refs | Members) for item in values):
         what = "this unbounded loop changes the record that a name refers to"
-        run.refuse(frame, node, what, "leave the constant that bounds the loop bounded")
+        run.refuse(frame, node, what, "remove the constant that bounds the loop from `unbounded=`")
     if all(map(terms.is_flag, values)):
         return None
     if any(isinstance(item, Mask) and item.sign is False for item in values) and all(
@@ -229,7 +229,7 @@ class _Fold:
                 "this iterates over a bag whose messages have no order, because `unbounded=` made part of each message "
                 "unbounded, so the first error is unknown"
             )
-            run.refuse(frame, node, what, "leave the size of that part bounded")
+            run.refuse(frame, node, what, "remove the constant of that size from `unbounded=`")
 
     def enter(self, clauses: tuple[Clause, ...], inner: Flag, item: Any) -> None:
         frame = self.frame

@@ -447,8 +447,8 @@ def scalars(field: FieldType, path: str, label: str) -> Iterator[tuple[str, str,
             yield from scalars(inner, f"{path}.{name}" if path else name, f"{field.record.__name__}.{name}")
     else:
         raise UsageError(
-            f"`unbounded=` makes the array {label} unbounded, but its elements contain arrays: leave the constant "
-            "of its size bounded."
+            f"`unbounded=` makes the array {label} unbounded, but its elements contain arrays: remove the constant "
+            "of its size from `unbounded=`."
         )
 
 

@@ -211,7 +211,7 @@ def _initial_failures(system: System, answers: list[MoveAnswer], settings: Setti
     broken = {name for item in answers for name in item.broken}
     unknown = {name for item in answers for name in item.unknown}
     shown = {item.name for item in _runs(system.unlifted(), 0, settings.timeout).failures} if broken else set()
-    other = " for some lifted constants" if settings.lifted else ", but z3 gives no example"
+    other = " for some lifted constants" if settings.lifted else " without an example from z3"
     for item in system.properties:
         if item.name in unknown:
             found[item.name] = _finding(item, "z3 cannot decide the initial states")
@@ -250,7 +250,7 @@ def _failures(properties: tuple[Property, ...], answers: list[MoveAnswer]) -> di
                 found[item.name] = _finding(item, why)
         for answer in answers:
             if item.name in answer.broken:
-                found[item.name] = _finding(item, f"no induction: {answer.move} may break it")
+                found[item.name] = _finding(item, f"no induction: {answer.move} may break the property")
     return found
 
 
@@ -271,7 +271,7 @@ def _everywhere(system: System, settings: Settings) -> Proof:
         stopped = signal.why
     whys = {
         "unsat": "",
-        "sat": "fails in some state, which need not be reachable",
+        "sat": "the property fails in some state, which need not be reachable",
         "unknown": "z3 cannot decide the property within the time limit",
         "": stopped,
     }
@@ -368,7 +368,7 @@ def _of_runs(system: System, reached: Reached, method: str) -> Proof:
             after = f"fails after {_steps(failure.depth)}"
             if failure.history is not None:
                 return _finding(item, after, Verdict.VIOLATED)
-            return _finding(item, f"{after}, but only with constants outside their ranges")
+            return _finding(item, f"{after}, but not with constants in their ranges")
         if reached.error_text:
             return _finding(item, reached.error_text)
         if reached.why_stopped:

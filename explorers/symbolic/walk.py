@@ -65,7 +65,7 @@ class Walk(Walking):
             return
         if self.quantified:
             what = "this may raise an error in an unbounded loop inside another unbounded loop"
-            self.refuse(frame, node, what, "leave the constant that bounds one of the loops bounded")
+            self.refuse(frame, node, what, "remove the constant that bounds one of the loops from `unbounded=`")
         last = Num(terms.integer(self.fresh_name()), None, None)
         decided = terms.same(fold.whole, fold.decides)
         earlier = terms.for_all(
@@ -91,7 +91,7 @@ class Walk(Walking):
                 _STATEMENTS[type(statement)](self, frame, statement)
             except UnknownOperation as error:
                 what = f"the symbolic engine has no term for {error}"
-                self.refuse(frame, statement, what, "bound the number, or use `check`")
+                self.refuse(frame, statement, what, "bound the number, or check with `check`")
 
     def jump(self, frame: Frame, node: nodes.Break | nodes.Continue) -> None:
         (frame.breaks if isinstance(node, nodes.Break) else frame.continues).append(frame.live)
@@ -148,7 +148,7 @@ class Walk(Walking):
             return
         if isinstance(source, Refs) and isinstance(source.first, Bag) and not source.first.ordered:
             what = "this loop iterates over messages without an order, because `unbounded=` made part of them unbounded"
-            instead = "leave the size of that part bounded, or write all(), any() or sum()"
+            instead = "remove the constant of that size from `unbounded=`, or write all(), any() or sum()"
             self.refuse(frame, node.source, what, instead)
         outer = frame.breaks, frame.continues
         frame.breaks = []
@@ -184,7 +184,7 @@ class Walk(Walking):
             yield from self.numbers(frame, node, source)
         elif isinstance(source.first, Endless):
             what = "this loop iterates over an array that `unbounded=` made unbounded"
-            self.refuse(frame, node, what, "leave the size of the array bounded")
+            self.refuse(frame, node, what, "remove the constant of the array's size from `unbounded=`")
         elif isinstance(source.first, Arr):
             for index in range(len(source.first.items)):
                 yield True, Refs(tuple((on, array.items[index]) for on, array in source.options))
@@ -196,8 +196,9 @@ class Walk(Walking):
     def numbers(self, frame: Frame, node: nodes.Source, source: Numbers) -> Iterator[tuple[Flag, int]]:
         low, high = source.low, source.high
         if low is None or high is None:
-            havoc = ", or add `havoc_loops=True`, which makes all values that the loop writes arbitrary"
-            instead = f"leave the constant that bounds the loop bounded{havoc if self.havoc_loops is False else ''}"
+            instead = "remove the constant that bounds the loop from `unbounded=`"
+            if self.havoc_loops is False:
+                instead += ", or add `havoc_loops=True`"
             what = "this loop is unbounded: it runs to a number that `unbounded=` made unbounded"
             self.refuse(frame, node, what, instead)
         if high - low > MOST_ROUNDS:

@@ -4,7 +4,7 @@ The native engine treats two groups of constants differently. A `shape` or a `ca
 replicas, the length of logs). Compiled code has room for the default or more, and works for every smaller value. A
 `bound`, a `switch` or a `choice` is read at run time, so one compilation serves all values.
 
-On the class, a constant is an expression (`C.log_size + 1`, for use in a domain). On an instance, a constant is a value.
+On the class, a constant is an expression (`C.log_size + 1`, for use in domains). On an instance, it is a value.
 """
 
 from __future__ import annotations

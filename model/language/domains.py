@@ -349,7 +349,7 @@ def domain_of(annotation: Any) -> Domain | None:
         require_usable_names(f"enum {annotation.__name__}", annotation)
         numbers = {int(member) for member in annotation}
         if not numbers:
-            raise ModelError(f"enum {annotation.__name__} has no members, but a value must be one of them: write one.")
+            raise ModelError(f"enum {annotation.__name__} has no members: declare at least one.")
         gaps = sorted(set(range(min(numbers), max(numbers))) - numbers)
         require_distinct_spellings(f"enum {annotation.__name__}", annotation.__members__)
         if gaps:

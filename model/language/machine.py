@@ -166,10 +166,10 @@ class Machine:
             read = re.findall(rf"\b{re.escape(release.removeprefix('kafka-'))}\.\d+", line.sentence)
             if f"{release}.{patch}".removeprefix("kafka-") in read:
                 return self.version(release + name[len(f"{release}.{patch}") :])
-            whose = f" with the rules of {' and '.join(read)}" if read else ""
+            what = f"the rules of {' and '.join(read)}" if read else "the release line"
             raise UsageError(
                 f"protocol {self.name!r} has no version {name!r}: this patch is not known, and its behaviour may "
-                f"differ. Use {release!r} for the release line{whose}."
+                f"differ. Use {release!r} for {what}."
             )
         more = f", each also as NAME{REPAIRED}" if self.repairs else ""
         listed = f" Versions are: {', '.join(known)}{more}." if known else " It has no named versions."

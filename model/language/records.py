@@ -328,7 +328,7 @@ def _channel(items: ArrayOf, message: Any, size: Size) -> type[Record]:
 def _outside(label: str, index: Any, length: int) -> str:
     shown = index if type(index) is slice else int(index)  # enum members and flags count as numbers, as in every engine
     what = "NONE used as an index" if index == -1 else f"index {shown!r} is outside the array"
-    return f"{label}: {what}: it has {length} elements, numbered from 0."
+    return f"{label}: {what}: the array has {length} elements, numbered from 0."
 
 
 CLEARED = ()
@@ -445,7 +445,7 @@ def _bare(annotation: Any) -> Any:
 
 def _instead(annotation: Any, own: OwnNames) -> str:
     origin = typing.get_origin(annotation)
-    per = f"Per({own.alias}) for one element per {own.one}"
+    per = f"Per({own.alias}), one for each {own.one}"
     if annotation is int:
         return f"give the number bounds, as in Annotated[int, Range(0, 3)] or Annotated[int, Index({own.many})]"
     if isinstance(annotation, type) and issubclass(annotation, Enum):
@@ -553,12 +553,11 @@ class Schema:
         if isinstance(field, Scalar):
             low, high = self.bounds(field.domain)
             if not low <= 0 <= high:
-                wrong = (
-                    "is empty: write the lower bound first"
-                    if low > high
-                    else "excludes 0, which cleared records contain: start at 0"
+                if low > high:
+                    raise ModelError(f"{label}: the domain {low}..{high} is empty: write the lower bound first.")
+                raise ModelError(
+                    f"{label}: the domain {low}..{high} excludes 0, which cleared records contain: start it at 0."
                 )
-                raise ModelError(f"{label}: the domain {low}..{high} {wrong}.")
             return 0
         if isinstance(field, Nested):
             return self.zero(field.record)

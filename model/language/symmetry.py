@@ -82,7 +82,7 @@ class Symmetry:
         """Return the constant that counts the things, with a note if initial states distinguish some of them."""
         keys = set(initial)
         alike = all(self.renamed(key, to) in keys for key in keys for to in self.permutations)
-        return f"{self.things.count!r}{'' if alike else ' (some are not alike in the initial states)'}"
+        return f"{self.things.count!r}{'' if alike else ' (initial states distinguish some)'}"
 
     def renamed(self, key: Key, to: tuple[int, ...]) -> Key:
         """Return a state in which thing n becomes to[n]."""

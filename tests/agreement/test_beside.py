@@ -138,7 +138,7 @@ DECLARATIONS = [
     ("BitSet(0)", "BitSet(C.n - 4)",
         "a set has room for -1 members under these constants: the number must be 0 or more."),
     ("Range(0, 3)", "Range(1, 3)",
-        "State.pc: the domain 1..3 excludes 0, which cleared records contain: start at 0."),
+        "State.pc: the domain 1..3 excludes 0, which cleared records contain: start it at 0."),
 ]  # fmt: skip
 
 

@@ -178,7 +178,7 @@ def test_what_fails_only_beyond_the_ranges_of_constants_is_no_violation() -> Non
     made, lifted = machine(stumbles.set_number), {"most": None}
     far = proved(made, stumbles.not_seven, stumbles.not_four, depth=2, lifted=lifted)
     assert [item.verdict for item in far.findings] == [Verdict.UNDETERMINED, Verdict.VIOLATED]
-    assert far.findings[0].why == "fails after 1 step, but only with constants outside their ranges"
+    assert far.findings[0].why == "fails after 1 step, but not with constants in their ranges"
 
 
 def test_nothing_is_proved_of_no_property() -> None:

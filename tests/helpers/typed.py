@@ -344,7 +344,7 @@ class Machinery:
         if 0 <= index < len(array.items):
             return index
         what = "NONE used as an index" if index == NONE else f"index {index} is outside the array"
-        message = f"{array.label}: {what}: it has {len(array.items)} elements, numbered from 0."
+        message = f"{array.label}: {what}: the array has {len(array.items)} elements, numbered from 0."
         raise self.failed(node, Failure.INDEX, message)
 
     def binary(self, node: nodes.Binary, left: int, right: int) -> int:

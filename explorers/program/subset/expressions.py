@@ -122,8 +122,9 @@ class Expressions:
         """Require a nonzero literal divisor, so that no engine divides by zero, and a shift that loses no bits."""
         literal = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
         if isinstance(operator, ast.FloorDiv | ast.Mod) and not (isinstance(literal, ast.Constant) and literal.value):
-            around = ", or wrap around with `x - n if x >= n else x`" if isinstance(operator, ast.Mod) else ""
-            instead = f"divide by a literal number, such as 2{around}"
+            instead = "divide by a literal number, such as 2"
+            if isinstance(operator, ast.Mod):
+                instead = "divide by a literal number, or wrap around with `x - n if x >= n else x`"
             self.refuse(node, "the divisor may be zero", instead)
         count = self.literal(node)
         if isinstance(operator, ast.LShift | ast.RShift) and count is not None and not 0 <= count < BITS:

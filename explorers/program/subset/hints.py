@@ -181,7 +181,7 @@ def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
         return {
             "print": "omit the call: traces show every step and every field",
             "sorted": "write min(...) or max(...) of a generator, or compare the elements with a loop",
-            "map": "write sum(f(x) for x in ...), or all(...) or any(...): a generator must be inside one",
+            "map": "write sum(f(x) for x in ...), or all(...) or any(...) of a generator",
             "filter": "write sum(1 for x in ... if ...) to count elements, or any(... for x in ... if ...)",
             "set": (
                 "count different values with sum(any(x.item == n for x in ...) for n in range(...)), "

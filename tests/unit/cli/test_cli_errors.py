@@ -335,7 +335,7 @@ def test_a_model_file_that_is_none_is_refused(tmp_path: Path, text: str, message
             "advance broker=0: State.epoch[0]: 4 is out of its domain 0..3. Guard the step"),
         ("for b in s.epoch)\n", "for b in s.epoch) and s.epoch[s.epoch[0] - s.epoch[1]] < 2\n",
             ("property 'close-together': State.epoch: NONE used as an "
-            "index: it has 2 elements, numbered from 0. Guard the step")),
+            "index: the array has 2 elements, numbered from 0. Guard the step")),
     ],
     ids=["step", "property"],
 )  # fmt: skip

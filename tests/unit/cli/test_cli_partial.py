@@ -100,7 +100,7 @@ def test_a_checkpoint_of_another_question_is_refused_before_anything_is_compiled
     fencepost(*KIP101, *checkpoint, "--max-states", "2000")
     message = refused("check", "kip101", *checkpoint, "--set", "replicas=4", "--set", "log_size=4", "--resume")
     assert "compil" not in message
-    assert "belongs to another search: it has replicas=2 log_size=2, and this search has" in message
+    assert "belongs to another search: the checkpoint has replicas=2 log_size=2, but this search has" in message
 
 
 @pytest.mark.parametrize("number", few([signal.SIGINT, signal.SIGTERM, signal.SIGHUP], 3))

@@ -265,14 +265,18 @@ def test_rows_that_are_no_states_do_not_reach_compiled_code(tmp_path: Path, comp
         (
             {},
             {"name": "finite-replicated-log", "values": {}},
-            "its protocol is grid, and this search's is finite-replicated-log",
+            "the checkpoint has protocol grid, but this search has finite-replicated-log",
         ),
-        ({}, {"compact": True}, "it ran without `compact=True`, and this search runs with `compact=True`"),
-        ({}, {"normalize": False}, "it ran without `normalize=False`, and this search runs with `normalize=False`"),
-        ({}, {"values": {**GRID, "width": 61}}, "it has width=60, and this search has width=61"),
+        ({}, {"compact": True}, "was written without `compact=True`, but this search runs with `compact=True`"),
+        (
+            {},
+            {"normalize": False},
+            "was written without `normalize=False`, but this search runs with `normalize=False`",
+        ),
+        ({}, {"values": {**GRID, "width": 61}}, "the checkpoint has width=60, but this search has width=61"),
         ({"model": "another"}, {}, "the model has changed since then"),
         ({"initial states": "another"}, {}, "the initial states has changed since then"),
-        ({"properties": ["another"]}, {}, "its properties are another, and this search's are {mine}"),
+        ({"properties": ["another"]}, {}, "the checkpoint has properties another, but this search has {mine}"),
     ],
     ids=str,
 )

@@ -73,9 +73,9 @@ MESSAGES = {
     Fault.ELEMENT: "store: State.values[1]: 4 is out of its domain 0..3.",
     Fault.NESTED: "store: Entry.id: 4 is out of its domain 0..3.",
     Fault.FILLED_MESSAGE: "store: Message.extra[1]: 4 is out of its domain 0..3.",
-    Fault.READ_NONE: "index: State.values: NONE used as an index: it has 3 elements, numbered from 0.",
-    Fault.READ_BELOW: "index: State.values: index -4 is outside the array: it has 3 elements, numbered from 0.",
-    Fault.FOLD_ABOVE: "loop: State.values: index 3 is outside the array: it has 3 elements, numbered from 0.",
+    Fault.READ_NONE: "index: State.values: NONE used as an index: the array has 3 elements, numbered from 0.",
+    Fault.READ_BELOW: "index: State.values: index -4 is outside the array: the array has 3 elements, numbered from 0.",
+    Fault.FOLD_ABOVE: "loop: State.values: index 3 is outside the array: the array has 3 elements, numbered from 0.",
     Fault.SHIFT_BELOW: "index: negative shift count",
     Fault.BAG_FULL: "overfill: State.box: the bag is full: it holds 2 messages. Raise its size.",
     Fault.BAG_ABSENT: (

@@ -103,7 +103,7 @@ def test_a_conjunction_or_two_steps_are_inductive_where_a_part_is_not() -> None:
 def test_what_is_inductive_is_proved_beside_what_is_not() -> None:
     found = register("first-is-empty", "moves-are-bounded", "moves-are-counted")
     assert [(item.verdict, item.why) for item in found.findings] == [
-        (Verdict.UNDETERMINED, "no induction: move may break it"),
+        (Verdict.UNDETERMINED, "no induction: move may break the property"),
         (Verdict.PROVED, ""),
         (Verdict.PROVED, ""),
     ]
@@ -243,7 +243,7 @@ def test_what_cannot_be_meant_is_refused_in_one_message(given: tuple[str, ...]) 
 def test_a_loop_without_a_bound_is_refused_with_its_line() -> None:
     message = refused("prove", "kip320", "--unbounded", "log_size", "--property", "strong-isr", "--quiet")
     assert "this loop is unbounded: it runs to a number that `--unbounded` made unbounded." in message
-    assert "Instead, leave the constant that bounds the loop bounded, or add `--havoc-loops`" in message
+    assert "Instead, remove the constant that bounds the loop from `--unbounded`, or add `--havoc-loops`" in message
 
 
 def test_an_operator_without_a_term_is_refused_with_its_line() -> None:

@@ -40,19 +40,19 @@ Entry.epoch: -1 is out of its domain 0..3.
 s.box.add(number=4)
 Message.number: 4 is out of its domain 0..3.
 s.values[NONE] = 1
-State.values: NONE used as an index: it has 3 elements, numbered from 0.
+State.values: NONE used as an index: the array has 3 elements, numbered from 0.
 s.replica[NONE]
-State.replica: NONE used as an index: it has 2 elements, numbered from 0.
+State.replica: NONE used as an index: the array has 2 elements, numbered from 0.
 s.values[3]
-State.values: index 3 is outside the array: it has 3 elements, numbered from 0.
+State.values: index 3 is outside the array: the array has 3 elements, numbered from 0.
 s.replica[1].log[3] = s.replica[0].log[0]
-Replica.log: index 3 is outside the array: it has 3 elements, numbered from 0.
+Replica.log: index 3 is outside the array: the array has 3 elements, numbered from 0.
 s.values[-2]
-State.values: index -2 is outside the array: it has 3 elements, numbered from 0.
+State.values: index -2 is outside the array: the array has 3 elements, numbered from 0.
 s.values[0:2]
-State.values: index slice(0, 2, None) is outside the array: it has 3 elements, numbered from 0.
+State.values: index slice(0, 2, None) is outside the array: the array has 3 elements, numbered from 0.
 s.values[0:2] = [1, 1]
-State.values: index slice(0, 2, None) is outside the array: it has 3 elements, numbered from 0.
+State.values: index slice(0, 2, None) is outside the array: the array has 3 elements, numbered from 0.
 for number in range(4): s.box.add(number=number)
 State.box: the bag is full: it holds 3 messages. Raise its size.
 m = s.box.add(number=1); m.seen[1] = 2; s.box.remove(m); s.box.remove(m)
