@@ -414,4 +414,6 @@ def width(domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]) -> 
         limits = np.iinfo(kind)
         if limits.min <= low and high <= limits.max:
             return kind
-    raise ModelError(f"{domain}: values from {low} to {high} do not fit in 64 bits. Give its constants smaller ranges.")
+    raise ModelError(
+        f"{domain}: values from {low} to {high} do not fit in 64 bits. Give the domain's constants smaller ranges."
+    )

@@ -106,7 +106,8 @@ def _without(item: Action, guard: Guard) -> Callable[..., None]:
     python = item.function
     if python.__closure__:
         raise ModelError(
-            f"action {item.name} uses names of the function around it. Instead, write it at the top of its file."
+            f"action {item.name} uses names of the function around it. "
+            "Instead, write the action at the top of its file."
         )
     node = definition_of(python)
     node.decorator_list = []

@@ -226,10 +226,10 @@ class _Fold:
         has_order = not (isinstance(source, Refs) and isinstance(source.first, Bag)) or source.first.ordered
         if not self.is_sum and not has_order and any(item.passes is not True for item in run.checks[before:]):
             what = (
-                "this iterates over a bag whose messages have no order, because `unbounded=` made part of each message "
-                "unbounded, so the first error is unknown"
+                "the first error is unknown: the messages of this bag have no order, because `unbounded=` made a "
+                "part of them unbounded"
             )
-            run.refuse(frame, node, what, "remove the constant of that size from `unbounded=`")
+            run.refuse(frame, node, what, "remove the constant of the unbounded part from `unbounded=`")
 
     def enter(self, clauses: tuple[Clause, ...], inner: Flag, item: Any) -> None:
         frame = self.frame

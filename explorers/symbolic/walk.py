@@ -148,7 +148,7 @@ class Walk(Walking):
             return
         if isinstance(source, Refs) and isinstance(source.first, Bag) and not source.first.ordered:
             what = "this loop iterates over messages without an order, because `unbounded=` made part of them unbounded"
-            instead = "remove the constant of that size from `unbounded=`, or write all(), any() or sum()"
+            instead = "remove the constant of the unbounded part from `unbounded=`, or write all(), any() or sum()"
             self.refuse(frame, node.source, what, instead)
         outer = frame.breaks, frame.continues
         frame.breaks = []

@@ -146,7 +146,7 @@ def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mappi
             f"def {function.__name__}(before, after, c), or @always for a property of each state."
         )
     if kind is Kind.ALWAYS and over_steps:
-        raise ModelError(f"property {function.__name__}: it reads two states, so it is a step property: use @step().")
+        raise ModelError(f"property {function.__name__} reads two states, so it is a step property: use @step().")
     extra = names[3:] if over_steps else names[2:]
     wanted = [*([name for name, _ in on.params] if on else []), *domains]
     require_first_parameters(

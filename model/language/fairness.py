@@ -49,9 +49,7 @@ def strong(*actions: Action, each: str | tuple[str, ...] = ()) -> Fairness:
 def _fairness(word: str, actions: tuple[Any, ...], each: str | tuple[str, ...]) -> Fairness:
     names = (each,) if isinstance(each, str) else tuple(each)
     if not actions:
-        raise ModelError(
-            f"{word}() was given no action: name those that must not be postponed forever, as in {word}(deliver)."
-        )
+        raise ModelError(f"{word}() was given no action: name the actions of the constraint, as in {word}(deliver).")
     for item in actions:
         if not isinstance(item, Action):
             raise ModelError(
@@ -126,7 +124,7 @@ def parameters(what: str, domains: Mapping[str, Any]) -> tuple[tuple[str, Domain
         domain = None if isinstance(annotation, InFlight) else domain_of(annotation)
         if domain is None:
             raise ModelError(
-                f"{what}: {annotation!r} is not a domain for parameter {name!r}: write one such as Broker."
+                f"{what}: {annotation!r} is not a domain for parameter {name!r}: write a domain such as Broker."
             )
         found.append((name, domain))
     return tuple(found)

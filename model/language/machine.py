@@ -75,7 +75,7 @@ class Machine:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
-            raise ModelError(f"Machine: `name` is {described(self.name)}: write a text, such as name='my-protocol'.")
+            raise ModelError(f"Machine: `name` is {described(self.name)}: write a string, such as name='my-protocol'.")
         require_title("a machine", self.name)
         for version in self.versions:
             require_title(f"machine {self.name!r}: a version", version.name)

@@ -23,7 +23,7 @@ def require_title(what: str, name: object) -> None:
     """Raise ModelError for a name that a trace or a command line cannot represent unchanged."""
     if not (isinstance(name, str) and name and name.isprintable() and name == " ".join(name.split())):
         raise ModelError(
-            f"{what} is named {name!r}, which cannot be written in a trace: write a text on one line, without "
+            f"{what} is named {name!r}, which cannot be written in a trace: write one line of text, without "
             "leading, trailing or repeated blanks."
         )
 
@@ -33,7 +33,7 @@ def require_distinct_spellings(what: str, names: Iterable[str]) -> None:
     seen: dict[str, str] = {}
     for name in names:
         if not name.isidentifier():
-            raise ModelError(f"{what}: {name!r} cannot be written in a trace: write one such as STAND_BY.")
+            raise ModelError(f"{what}: {name!r} cannot be written in a trace: write a name such as STAND_BY.")
         shown = name.lower().replace("_", "-")
         if shown in seen:
             raise ModelError(f"{what}: {seen[shown]!r} and {name!r} both appear as {shown!r} in a trace: rename one.")
@@ -56,4 +56,6 @@ def own_operator(kind: type[int]) -> str:
 def require_usable_names(what: str, kind: type[int]) -> None:
     """Raise ModelError for a class of numbers that do not add or compare like whole numbers."""
     if name := own_operator(kind):
-        raise ModelError(f"{what} defines {name}, but engines have only the operators of whole numbers: remove it.")
+        raise ModelError(
+            f"{what} defines {name}, but engines have only the operators of whole numbers: remove the definition."
+        )

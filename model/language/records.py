@@ -279,7 +279,9 @@ class Channel(Record, Generic[T]):
     def __getitem__(self, index: int) -> T:
         if not 0 <= index < self.items_end:
             what = "NONE used as an index" if index == -1 else f"there is no message {int(index)}"
-            raise DomainError(f"{self.items._label}: {what}: the channel has {self.items_end}, numbered from 0.")
+            raise DomainError(
+                f"{self.items._label}: {what}: the channel has {self.items_end} messages, numbered from 0."
+            )
         return typing.cast("T", self.items[index])
 
     def __iter__(self) -> Iterator[T]:
@@ -459,7 +461,7 @@ def _instead(annotation: Any, own: OwnNames) -> str:
     if origin in (typing.Union, UnionType) and type(None) in typing.get_args(annotation):
         return f"NONE is a value of a domain: write Annotated[int, Index({own.many}, none=True)], and compare with NONE"
     if annotation in (list, tuple) or origin in (list, tuple):
-        return f"write Annotated[Array[element], Size(n)], of a fixed length, or {per}"
+        return f"write Annotated[Array[element], Size(n)], which has a fixed length, or {per}"
     if annotation in (set, frozenset) or origin in (set, frozenset):
         return f"write Annotated[int, BitSet({own.many})], a set of numbered things"
     if annotation is dict or origin is dict:

@@ -208,5 +208,5 @@ ASKS: dict[str, Callable[[str], object]] = {
 @pytest.mark.parametrize("part", ASKS)
 def test_a_name_that_no_trace_can_hold_is_refused(name: str, part: str) -> None:
     assert ASKS[part]("a name")
-    with pytest.raises(ModelError, match=r"is named .*, which cannot be written in a trace: write a text on one line"):
+    with pytest.raises(ModelError, match=r"is named .*, which cannot be written in a trace: write one line of text"):
         ASKS[part](name)

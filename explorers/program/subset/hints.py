@@ -26,7 +26,7 @@ ITEMS = "change the elements of an array one by one, as in s.array[0] = ..., or 
 EXPRESSIONS: dict[type[ast.expr], tuple[str, str]] = {
     ast.Lambda: ("`lambda`", "write a function with `def` at the top of the file, and call it"),
     ast.JoinedStr: ("an f-string", "omit the call: traces show every step and every field"),
-    ast.NamedExpr: ("`:=`", "assign the local variable on a separate line, before"),
+    ast.NamedExpr: ("`:=`", "assign the local variable on a separate line, before this one"),
     ast.Slice: ("a slice", "loop over range(a, b) and read one element at a time"),
     ast.ListComp: ("a list", "write sum(1 for x in ... if ...) to count, or all() and any() of a generator"),
     ast.SetComp: ("a set", "write sum(1 for x in ... if ...) to count, or keep a set as a field, with a BitSet domain"),
@@ -188,7 +188,7 @@ def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
                 "or keep a set as a field, with a BitSet domain"
             ),
             "isinstance": (
-                "omit the test: the type of a value never changes; kinds of messages differ in a field, "
+                "omit the test, because a value never changes its type; kinds of messages differ in a field, "
                 "as in m.kind == Kind.GRANT"
             ),
             "deepcopy": COPIES,

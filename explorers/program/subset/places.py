@@ -229,7 +229,7 @@ class Places:
                 self.scope.refuse(
                     node,
                     "a message is removed while a reference to a message of the same bag is in use",
-                    "call the helper on a separate line, before",
+                    "call the helper on a separate line, before this one",
                 )
             self.scope.made.removes.add(bag)
             self.forget(f"{bag}[]", what)

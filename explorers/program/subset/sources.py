@@ -253,7 +253,7 @@ def require_numbers(machine: Machine) -> None:
             if low < -MOST or high > MOST:
                 raise ModelError(
                     f"{label}: its domain has a bound from {low} to {high}, which is out of range: numbers go "
-                    f"from {-MOST} to {MOST}. Give its constants smaller ranges."
+                    f"from {-MOST} to {MOST}. Give the domain's constants smaller ranges."
                 )
 
 

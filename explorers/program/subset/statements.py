@@ -148,7 +148,7 @@ class Statements:
             return f"write `return {ast.unparse(node)}`: a helper or a property returns its value"
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq):
             return f"write `{ast.unparse(node.left)} = ...` to assign, or require({ast.unparse(node)}) for a guard"
-        return "assign it, or remove the line"
+        return "assign the value, or remove the line"
 
     def assign(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> None:
         if isinstance(target, ast.Tuple):

@@ -114,7 +114,7 @@ def among(reader: Reader, node: ast.Compare) -> None:
     elif kind == INT:
         scope.refuse(
             others,
-            "`in` is used with a number, but supports only numbers that are read from a set of the state",
+            "`in` is used with a number that is not read from a set of the state",
             f"write bits.contains({ast.unparse(others)}, {ast.unparse(node.left)})",
         )
     else:

@@ -103,7 +103,7 @@ class Refused(NamedTuple):
     message: str
 
 
-OPERATORS = "enum Mood defines __lt__, but engines have only the operators of whole numbers: remove it."
+OPERATORS = "enum Mood defines __lt__, but engines have only the operators of whole numbers: remove the definition."
 REFUSED: dict[str, Refused] = {
     "a field spelt as a constant does not say how long a range is": Refused(
         spelt,
@@ -150,7 +150,7 @@ REFUSED: dict[str, Refused] = {
         "after, c), or @always for a property of each state.",
     ),
     "a state property takes two states": Refused(
-        lambda: always(holds_after), "property holds_after: it reads two states, so it is a step property: use @step()."
+        lambda: always(holds_after), "property holds_after reads two states, so it is a step property: use @step()."
     ),
     "a step property takes other parameters than its action": Refused(
         lambda: step(on=action(number=Small)(with_number))(with_size),
