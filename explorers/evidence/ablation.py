@@ -1,7 +1,7 @@
 """Ablation: remove one guard or change one constant at a time, and check all properties again.
 
-Removing a guard only adds behaviours, so every state of the original machine stays reachable. Therefore, if the number
-of reachable states is unchanged, the set of reachable states is unchanged too.
+Removing a guard only adds behaviours, so every state of the original machine stays reachable. If the number of
+reachable states is unchanged, so is the set of reachable states.
 """
 
 from collections.abc import Callable, Mapping

@@ -2,8 +2,8 @@
 
 Strong fairness is a Streett condition. Each round computes the strongly connected components in time linear in the
 number of edges. If a component violates a strong constraint, the next round keeps only the component's states in which
-the constraint is disabled, so that these states cannot violate that constraint again. Therefore, if there are n strong
-constraints, each state is examined in at most n + 1 rounds.
+the constraint is disabled, so that these states cannot violate that constraint again. With n strong constraints, each
+state is examined in at most n + 1 rounds.
 """
 
 from collections.abc import Callable

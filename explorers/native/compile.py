@@ -56,8 +56,8 @@ class Source:
     most_successors: int
     masks: Masks | None = None
     bounds: tuple[str, ...] = ()
-    """Constants that are bounds. Their counters follow those of guards, first for states, then for steps that several
-    bounds block.
+    """Constants that are bounds. The counters of bounds follow those of guards, first for states, then for steps that
+    several bounds block.
     """
     counting: int | None = None
     """Index in the check array of the bit mask of bounds to count."""

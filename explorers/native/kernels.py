@@ -1,6 +1,6 @@
 """Kernels that do not depend on a machine: hashing, sorting by owner, insertion and lookup.
 
-These kernels are compiled only once, because they read the width of a row from their array arguments.
+The kernels are compiled only once, because they read the width of a row from their array arguments.
 `explorers/native/llvm/` compiles this file's text, which also runs as plain Python with numpy's numbers.
 """
 # mypy: ignore-errors

@@ -3,8 +3,8 @@
 The words of a row are the leaves of two binary trees, one over each half. A node is a word, or the pair of its
 children's numbers. Each distinct node is stored once and has a number, so two rows are equal if and only if their two
 roots have equal numbers. The pair of the roots' numbers is the state's *key*. All partitions share the nodes. During
-expansion, workers only look nodes up; between rounds, one worker inserts the missing nodes in order. Therefore the
-numbers do not depend on the number of workers, and no locks are needed.
+expansion, workers only look nodes up; between rounds, one worker inserts the missing nodes in order. Node numbers do
+not depend on the number of workers, and no locks are needed.
 
 A partition's keys are stored in a table, sorted by an invertible scrambling of their bits. The first bits of a key
 determine its *home*. A key is stored in its home or at most `REACH` slots later, after all smaller keys, so its slot

@@ -1,8 +1,8 @@
 """Tiers of optimization: a search starts with cheaply compiled code, and later switches to optimized code, always
 between two rounds. A long search finally switches to code for exactly its constants.
 
-Most machines are small, and their search ends before LLVM could have optimized their code. Therefore code is optimized
-only for longer searches, and in another process, because LLVM compiles one module at a time in each process.
+Most machines are small, and their search ends before LLVM could have optimized their code. Code is optimized only for
+longer searches, and in another process, because LLVM compiles one module at a time in each process.
 """
 
 import atexit

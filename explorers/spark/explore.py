@@ -2,9 +2,9 @@
 
 Each level is one job. A partition expands its share of the level (a block of the store), sends each successor to the
 partition that owns the successor, and stores the new successors that it receives as a block of the next level. Between
-two jobs, all data of the search are in the store and the manifest. Therefore Spark's lineage is never longer than one
-level, the replacement for a lost executor rebuilds its mapped partitions from the blocks, and a new driver continues
-from the manifest.
+two jobs, all data of the search are in the store and the manifest. Spark's lineage is never longer than one level, the
+replacement for a lost executor rebuilds its mapped partitions from the blocks, and a new driver continues from the
+manifest.
 """
 
 from __future__ import annotations

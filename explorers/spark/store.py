@@ -42,7 +42,7 @@ ANCESTOR = 8
 OURS = re.compile(rf"\d{{5,}}\.block|{LEFTOVER.pattern}")
 """Names of the files in a level's folder that may be removed."""
 SOURCE_SHIFT = 32
-"""An ancestor is encoded as partition << 32 | number, where the number is owner + number within the owner * OWNERS."""
+"""An ancestor is encoded as partition << 32 | number, with number = owner + OWNERS * (number within the owner)."""
 
 
 @dataclass(frozen=True)

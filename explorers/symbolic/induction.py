@@ -1,6 +1,6 @@
 """Induction: a conjunction of predicates holds initially, and every step preserves the conjunction.
 
-The state before a step is any state in which the conjunction holds, reachable or not. Therefore a step that breaks the
+The state before a step is any state in which the conjunction holds, reachable or not. A step that breaks the
 conjunction is a counterexample to induction, but not necessarily a violation.
 """
 

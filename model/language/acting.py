@@ -33,7 +33,7 @@ def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None: 
 
 
 def fits(condition: bool, /, *, bound: Constant[int]) -> bool:  # noqa: FBT001 (as above)
-    """Return whether a condition holds; otherwise, the effect omits a part for which a constant leaves no room."""
+    """Return whether a condition holds. If not, the effect omits a part for lack of room under a constant."""
     if not condition:
         DROPPED.add(bound.name)
     return bool(condition)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OwnNames(NamedTuple):
-    """The name that a module's alias gives to numbered things, and the number of things."""
+    """A module's name for numbered things, and the number of these things."""
 
     alias: str = "Broker"
     many: str = "C.brokers"

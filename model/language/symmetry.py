@@ -162,7 +162,7 @@ def _within(place: int, inner: Callable[[Key, int], tuple[int, ...]], key: Key, 
 
 
 def traits(things: Things, kind: FieldType, value: Any) -> Iterator[int]:
-    """Yield the numbers in a part of a state that do not name a thing, without relations between two things."""
+    """Yield the numbers in a part of a state that name no thing, without relations between things."""
     match kind:
         case Scalar():
             if not things.is_named(kind.domain):

@@ -15,10 +15,10 @@ class Masks:
     """Slots of the check array: a switch for each guard and each part of a guard, and records of steps that left a
     domain.
 
-    `slots[guard][part]` is 1 if the guard's part with this number is off; part 0 is the whole guard. `first` is the
-    row, counted from 1, of the first state with a step that leaves a domain; `times` is the number of such steps.
-    `hard` is the code of an error that does not count as a refusal: an error in a property, or a number of more than 64
-    bits. `unsure` is also set to the code if the error prevented the evaluation of a guard.
+    `slots[guard][part]` is 1 if a part of a guard is turned off, where part 0 is the whole guard. `first` is the row,
+    counted from 1, of the first state with a step that leaves a domain; `times` is the number of such steps. `hard` is
+    the code of an error that does not count as a refusal: an error in a property, or a number of more than 64 bits.
+    `unsure` is also set to the code if the error prevented the evaluation of a guard.
     """
 
     def __init__(self, module: Module) -> None:

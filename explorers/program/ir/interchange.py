@@ -104,7 +104,7 @@ class Shown:
 
 
 def names(things: Things, kind: FieldType) -> bool:
-    """Return whether a part of a state names things. Renaming may change the position of such a part in a bag."""
+    """Return whether a part of a state names things, so that renaming may change the part's position in a bag."""
     return any(
         things.is_named(item.domain)
         if isinstance(item, Scalar)

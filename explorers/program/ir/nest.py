@@ -15,7 +15,7 @@ class Over:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compute:
-    """Statements that guards need, executed before the later steps. These statements write only slots."""
+    """Statements that write only slots, and that guards need before the later steps."""
 
     statements: Block
 

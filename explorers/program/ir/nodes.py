@@ -389,7 +389,7 @@ class Fill(Node):
 class Add(Node):
     """Append a message to the bag. If `slot` is given, the slot refers to the new message.
 
-    The bag is evaluated first, then all values, in order. Then FULL is checked, and finally each value's domain. The
+    The bag is evaluated first, then all values, in order; then FULL is checked, and finally each value's domain. The
     bag changes after all checks. Omitted fields are zero.
     """
 

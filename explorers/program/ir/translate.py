@@ -72,7 +72,7 @@ class Translation:
         self.texts: dict[int, list[str]] = {}
 
     def function(self, made: SubsetFunction, part: int | None = None) -> int:
-        """Return a function's number; translate new functions. `part` selects one of several returned values."""
+        """Return a function's number; translate the function if it is new. `part` selects one returned value."""
         key = made.python, part
         if key not in self.numbers:
             statements = Statements(self, made, part)

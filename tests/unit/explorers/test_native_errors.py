@@ -277,6 +277,6 @@ def test_a_domain_that_does_not_fit_64_bits_is_refused() -> None:
     with pytest.raises(ModelError) as caught:
         layout_of(record, Sizes())
     assert str(caught.value) == (
-        "BitSet(count=64): values from 0 to 18446744073709551615 do not fit in 64 bits. Give the domain's constants smaller "
-        "ranges."
+        "BitSet(count=64): values from 0 to 18446744073709551615 do not fit in 64 bits. Give the domain's "
+        "constants smaller ranges."
     )
