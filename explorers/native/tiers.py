@@ -57,7 +57,7 @@ def states_to_come(levels: Sequence[int]) -> float:
 
 
 def seconds_to_come(levels: Sequence[int], earlier: int, seconds: float) -> float:
-    """Estimate a search's remaining time. `earlier` states were found before the measured `seconds`."""
+    """Estimate a search's remaining time. The search found `earlier` states before the measured `seconds`."""
     rate = max(1, sum(levels[:-1]) - earlier) / seconds
     grows = len(levels) < 2 or levels[-1] >= levels[-2]
     return max((levels[-1] + states_to_come(levels)) / rate, seconds / 2 if grows else 0)

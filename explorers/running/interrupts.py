@@ -65,7 +65,7 @@ class Stoppable:
 
 
 class Signals:
-    """Signal handler that lets signals and the caller stop work in rounds; a second signal stops it at once."""
+    """Signal handler that lets signals and the caller stop work in rounds, or at once on a second signal."""
 
     def __init__(self, ask: Callable[[str], bool]) -> None:
         self.ask = ask

@@ -110,7 +110,7 @@ class Share:
     """Properties that were decided before the first failed state."""
     code: int = 0
     message: str = ""
-    """Reason for a failure that the user can correct."""
+    """Why a task failed, if the user can correct the cause."""
 
 
 @dataclass

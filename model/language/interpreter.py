@@ -144,7 +144,7 @@ class Interpreter:
         return self._take(self.schema.restore(before), step)
 
     def apply_first(self, before: Key, steps: Iterable[Step]) -> Transition | None:
-        """Take the first enabled step among these; return None if all of them are disabled.
+        """Take the first enabled step of `steps`; return None if all steps are disabled.
 
         A step that would leave a domain is treated as disabled.
         """

@@ -21,8 +21,8 @@ class Bounds:
 
     Sets of bounds are bit masks. The caller sets `counting` to the bounds to count. `reached` contains the bounds
     reached in each state of the block, `known` the bounds reached in any state, and `dropped` the bounds that made the
-    current step omit an effect. The first counters count states by bound. The other counters count the steps that
-    several bounds refused, for each bound that has not refused a step alone.
+    current step omit an effect. The first counters count states by bound. A second set of counters counts the steps
+    that several bounds refused, for each bound that has not refused a step alone.
     """
 
     def __init__(self, module: Module) -> None:

@@ -26,7 +26,7 @@ BYTES = Vector(CELLS["u8"], 0)
 BLOCK = 64
 """Number of states unpacked together: few enough to fit in the fastest cache, and enough to make a call worthwhile."""
 STACK = 1 << 20
-"""Maximum number of bytes of states on the stack. Some threads have only twice as much stack."""
+"""Maximum number of bytes of states on the stack, because some threads have only twice as much stack."""
 _ASIDE = 2
 """Number of states on the stack, in addition to a block, that an action or a kernel uses as working memory."""
 

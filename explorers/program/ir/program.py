@@ -103,8 +103,8 @@ class Behaviour:
 class Program:
     """A machine and properties. Functions are indexed by number, each after the functions that it calls.
 
-    `properties` maps each property to its function. The parameters of that function are (state), or (before, after,
-    *parameters of the action).
+    `properties` maps each property to a function with parameters (state), or (before, after, *parameters of the
+    action).
     """
 
     machine: Machine
