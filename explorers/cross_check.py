@@ -208,13 +208,16 @@ class _Checker:
             at += len(found)
         for state, key, parent in zip(states, keys, self.stored.parents(states) or [], strict=False):
             self._require(self._leads(parent, key), state, "no step leads from the stored parent to the state")
-        among = f"one of {len(states)} states from this one on"
         taken = Counter(item.step.action.name for found in steps for item in found)
         self._require(
-            +Counter(fired) == taken, states[0], f"the engines count steps of an action differently in {among}"
+            +Counter(fired) == taken,
+            states[0],
+            f"the engines count steps of an action differently in one of {len(states)} states",
         )
         self._require(
-            +Counter(refused) == refusals, states[0], f"the engines count refusals of a guard differently in {among}"
+            +Counter(refused) == refusals,
+            states[0],
+            f"the engines count refusals of a guard differently in one of {len(states)} states",
         )
 
     def _steps(self, key: Key, refusals: Counter[tuple[str, int]]) -> list[Transition]:

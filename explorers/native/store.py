@@ -237,7 +237,7 @@ class Partition:
 
     def make_room(self) -> None:
         if self.count >= (MOST_KEYS if self.keys else MOST_STATES):
-            raise TooManyStates("there are more states than a search on one machine can number")
+            raise TooManyStates("there are too many states for a search on one machine")
         if self.count >= self.facts[packed.LIMIT]:
             if self.keys:
                 self.keys.grow()

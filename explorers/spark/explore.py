@@ -217,13 +217,10 @@ def _require_kinds(properties: tuple[Property, ...]) -> None:
     far = [item.name for item in properties if item.kind not in (Kind.ALWAYS, Kind.STEP, Kind.SOMETIMES)]
     near = [item.name for item in properties if item.name not in far]
     if far:
+        others = f" or name others: `only={near[:3]}`" if near else ""
+        instead = f"use the native engine{others}"
         raise UsageError(
-            f"the spark engine judges states and steps but not whole behaviours ({', '.join(far)}): "
-            + (
-                f"use the native engine, or name other properties, such as `only={near[:3]}`."
-                if near
-                else "use the native engine."
-            )
+            f"the spark engine judges states and steps but not whole behaviours ({', '.join(far)}): {instead}."
         )
 
 

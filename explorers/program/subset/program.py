@@ -350,10 +350,8 @@ def _check_guards(program: Program, made: Function) -> None:
         for node in ast.walk(statement):
             callee = made.calls.get(node)
             if isinstance(node, ast.Return):
-                guard = "write the condition under which the action happens as a guard, require(condition)"
-                scope.refuse(
-                    node, "the function returns before the last `require`", f"{guard}, and put all guards first"
-                )
+                instead = "write each condition of the action as a guard, require(condition), and put all guards first"
+                scope.refuse(node, "the function returns before the last `require`", instead)
             if _is_write(made, node) or (callee is not None and callee.writes):
                 instead = "put all guards first, then the writes"
                 scope.refuse(node, "the action changes the state before the last `require`", instead)
