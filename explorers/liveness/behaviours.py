@@ -116,8 +116,7 @@ class Analysis:
     def run(self, refuse: Callable[[int], None] = lambda _: None) -> FairAnswer:
         """Find a fair behaviour that avoids `then`, otherwise a loop with a cost, otherwise the most expensive path.
 
-        `refuse` is called with every edge between `when` and `then` whose cost is negative. Costs of other edges are
-        ignored.
+        `refuse` is called with every edge whose cost is negative, if the edge lies between `when` and `then`.
         """
         wrong = self.wrong()
         if wrong is not None:

@@ -208,7 +208,7 @@ def _differing(name: str, there: Any, here: Any) -> str:
             "symmetry": ("with `symmetry=True`", "without `symmetry=True`"),
         }[name]
         return f"the checkpoint was written {options[not there]}, but this search runs {options[not here]}"
-    return f"the {name} changed after that checkpoint"
+    return f"the {name} changed after the checkpoint was written"
 
 
 def question(search: Expansion) -> dict[str, Any]:

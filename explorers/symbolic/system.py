@@ -59,7 +59,7 @@ class Happening:
     move: Move
     args: tuple[Value, ...]
     present: Flag
-    """The condition that the message is in flight, and that the variables are in their domains."""
+    """The condition that the move's message is in flight and its variables are in their domains."""
     guards: tuple[Flag, ...]
     after: Rec
     checks: tuple[Check, ...]
@@ -256,7 +256,9 @@ class System:
         return self._ask(prop, [Refs(((True, state),))])
 
     def holds_step(self, prop: Property, before: Rec, happened: Happening) -> Flag:
-        """Return the condition that a step property holds for a move. A property of another action always holds."""
+        """Return the condition that a step property holds for a move. A property of one action always holds for the
+        moves of other actions.
+        """
         move = happened.move
         if move.action is None or (prop.on is not None and prop.on.name != move.action.name):
             return True

@@ -17,8 +17,8 @@ class Masks:
 
     `slots[guard][part]` is 1 if a part of a guard is turned off, where part 0 is the whole guard. `first` is the row,
     counted from 1, of the first state with a step that leaves a domain; `times` is the number of such steps. `hard` is
-    the code of an error that does not count as a refusal: an error in a property, or a number of more than 64 bits.
-    `unsure` is also set to the code if the error prevented the evaluation of a guard.
+    the code of an error that does not count as a refusal: an error in a property, or a number of more than 64 bits. If
+    such an error prevented the evaluation of a guard, `unsure` is set to its code too.
     """
 
     def __init__(self, module: Module) -> None:
