@@ -173,7 +173,7 @@ def _inductive(system: System, settings: Settings, tell: Callable[[int, int], No
         if dropped[name].verdict is Verdict.UNDETERMINED:
             moves = [item.move for item in broken if name in item.broken]
             more = f" and {len(moves) - 2} more" if len(moves) > 2 else ""
-            why = f"no induction: {', '.join(moves[:2])}{more} may break it"
+            why = f"no induction: {', '.join(moves[:2])}{more} may break the property"
             dropped[name] = replace(dropped[name], why=why)
     broken.sort(key=lambda item: item.pair.size if item.pair else 1 << 30)
     return Proof(

@@ -33,7 +33,7 @@ class History:
 
 @dataclass(frozen=True)
 class PropertyFailure:
-    """A property that can fail after `depth` steps; if `history` is None, only for constants out of range."""
+    """A property that can fail after `depth` steps (without `history`, only for constants out of range)."""
 
     name: str
     depth: int

@@ -32,7 +32,7 @@ from fencepost.model.language.symmetry import Things, things_of
 
 
 class Kind(IntFlag):
-    """Kinds of numbers under renaming. A number may have several kinds: -1 is no thing, and the set of all things."""
+    """Kinds of numbers under renaming. A number may have several kinds: -1 may mean no thing, or all things."""
 
     SAME = 1
     THING = 2

@@ -267,11 +267,15 @@ def test_rows_that_are_no_states_do_not_reach_compiled_code(tmp_path: Path, comp
             {"name": "finite-replicated-log", "values": {}},
             "the checkpoint has protocol grid, but this search has finite-replicated-log",
         ),
-        ({}, {"compact": True}, "was written without `compact=True`, but this search runs with `compact=True`"),
+        (
+            {},
+            {"compact": True},
+            "the checkpoint was written without `compact=True`, but this search runs with `compact=True`",
+        ),
         (
             {},
             {"normalize": False},
-            "was written without `normalize=False`, but this search runs with `normalize=False`",
+            "the checkpoint was written without `normalize=False`, but this search runs with `normalize=False`",
         ),
         ({}, {"values": {**GRID, "width": 61}}, "the checkpoint has width=60, but this search has width=61"),
         ({"model": "another"}, {}, "the model changed after the checkpoint was written"),

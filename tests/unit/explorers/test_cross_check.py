@@ -90,7 +90,7 @@ def test_a_resumed_search_is_checked_as_a_whole(tmp_path: Path, *, compact: bool
 def test_a_property_that_the_code_takes_for_another_is_noticed() -> None:
     made, result = searched(TRUE)
     made.properties = (below,)
-    with pytest.raises(CrossCheckError, match="under the plain semantics below is violated here"):
+    with pytest.raises(CrossCheckError, match="under the plain semantics, below is violated here"):
         cross_check(made, result, 1000)
 
 

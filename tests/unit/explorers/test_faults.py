@@ -153,7 +153,7 @@ def test_budgets_that_share_a_constant_are_not_counted_apart() -> None:
     machine, _ = machine_of(PAIRS.replace("BOUND", "C.n").replace("START", "c.n"))
     assert choose_kinds(machine, machine.set_constants({}), ()) == ("crashes", "floods")
     with pytest.raises(
-        UsageError, match=r"'drills' cannot be counted: the budget is limited by c[.]k, as is that of 'alarms'"
+        UsageError, match=r"'drills' cannot be counted: the budget is limited by c[.]k, which also limits 'alarms'"
     ):
         choose_kinds(machine, machine.set_constants({"k": 1}), ())
 

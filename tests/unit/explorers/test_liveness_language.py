@@ -78,7 +78,7 @@ TOGETHER = eventually("ends", "It is taken.", then=has, fair=(weak(spin, take, e
 PROPERTIES = (TOGETHER,)
 """
 REFUSALS: list[tuple[Any, str]] = [
-    (weak, r"was given no action: name those"),
+    (weak, r"was given no action: name the actions"),
     (lambda: weak(maze.when), r"which is not an action: name functions"),
     (lambda: weak(a, each="too"), r"has no parameter 'too'. Did you mean 'to'\? Its parameters are: to."),
     (lambda: strong(a, each="to.at"), r"only a message has fields"),

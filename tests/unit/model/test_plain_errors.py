@@ -92,7 +92,7 @@ def test_what_the_schema_lacks_is_neither_read_nor_written(s: Any, statement: st
 
 def test_a_domain_without_zero_is_refused() -> None:
     record = type("Wrong", (Record,), {"__annotations__": {"field": Annotated[int, Range(1, 3)]}})
-    with pytest.raises(ModelError, match=r"Wrong\.field: its domain 1\.\.3 excludes 0, which cleared records contain"):
+    with pytest.raises(ModelError, match=r"Wrong\.field: the domain 1\.\.3 excludes 0, which cleared records contain"):
         Schema(record, C)
 
 
