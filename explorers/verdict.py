@@ -263,11 +263,12 @@ class CrossCheck:
         if not self.states:
             return "no stored state was cross-checked"
         if self.whole:
-            all_of = f"all {self.states:,} expanded states were" if self.states > 1 else "the only expanded state was"
-            return f"{all_of} cross-checked by the plain semantics"
-        some_of = f"{self.states:,} stored states were" if self.states > 1 else "one stored state was"
+            if self.states == 1:
+                return "the only expanded state was cross-checked by the plain semantics"
+            return f"all {self.states:,} expanded states were cross-checked by the plain semantics"
+        some = f"{self.states:,} stored states were" if self.states > 1 else "one stored state was"
         return (
-            f"{some_of} cross-checked by the plain semantics: if 1 in {int(1 / self.excludes):,} states were wrong, "
+            f"{some} cross-checked by the plain semantics: if 1 in {int(1 / self.excludes):,} states were wrong, "
             f"the sample would have detected it with probability {SURE}"
         )
 

@@ -146,7 +146,9 @@ class Symmetry:
     # -- what a thing has
 
     def _by_thing(self, record: type[Record]) -> Iterator[Callable[[Key, int], tuple[int, ...]]]:
-        """Yield functions that return a thing's numbers in an array of things, excluding nested arrays and bags."""
+        """Yield a function for each array of things outside other arrays and bags, which returns the numbers of a
+        thing.
+        """
         for place, (_, kind) in enumerate(fields(record)):
             if isinstance(kind, ArrayOf) and self.things.is_by_thing(kind):
                 yield partial(self._own, place, kind.element)

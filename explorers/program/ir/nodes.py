@@ -256,7 +256,7 @@ class FoldOp(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fold(Expression):
-    """`all`, `any` or `sum` over loops. `all` and `any` end at the deciding value. NUMBER: a sum may exceed 64 bits."""
+    """An `all`, `any` or `sum` over loops. `all` and `any` end once decided. NUMBER: a sum may exceed 64 bits."""
 
     operator: FoldOp
     clauses: tuple[Clause, ...]

@@ -112,7 +112,7 @@ class Places:
         self.held: list[frozenset[str]] = []
         """References that were evaluated but will be used later."""
         self.loops: list[tuple[str, str]] = []
-        """(bag, variable) of the enclosing loops, without the variable if it may refer to another item."""
+        """The bag and the variable of each enclosing loop. The variable is empty if it may refer to another item."""
         machine = scope.program.machine
         self.received = {
             name
