@@ -1,5 +1,5 @@
-"""Properties of KIP-392 for consumers that fetch from followers, and their witnesses. Their ids in the catalogue are
-K392-S1 to K392-S7, K392-Q2, G-S9 and G-S9b.
+"""Properties of KIP-392 for consumers that fetch from followers, and their witnesses. The properties have the
+catalogue ids K392-S1 to K392-S7, K392-Q2, G-S9 and G-S9b.
 """
 
 from fencepost.model.consumers import log
@@ -20,7 +20,7 @@ def is_on(s: State, r: Replica) -> bool:
     """Return whether the consumer's position is in a replica's log, as far as the remaining records show.
 
     The record before the position must have the same epoch as when the consumer got the position. If retention has
-    deleted that record, the first remaining record decides, because epochs never decrease along a log.
+    deleted that record, the first remaining record must not have an earlier epoch, because epochs never decrease.
     """
     position, epoch = s.consumer.position, s.consumer.ghost_before
     if position > r.end:

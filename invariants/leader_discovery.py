@@ -1,6 +1,6 @@
 """Properties of KIP-951's leader discovery, with their witnesses, liveness, and lemmas.
 
-Their ids in the catalogue are K951-S1 to K951-S6, L1 and Q1. L1, S4 and Q1 need the whole state graph, so they are
+The properties' catalogue ids are K951-S1 to K951-S6, L1 and Q1. L1, S4 and Q1 need the whole state graph, so they are
 checked only if named. Fairness: brokers eventually get metadata and respond, and clients send requests.
 """
 
@@ -36,7 +36,7 @@ from fencepost.model.language.actions import properties_in
 
 
 def was_chosen(s: State, partition: int, topic: int, leader: int, epoch: int) -> bool:
-    """Return whether the controller ever made the broker leader in this epoch of the topic's incarnation."""
+    """Return whether the controller ever made the broker leader in the given epoch of the topic's incarnation."""
     return any(
         s.image[image].partition[partition].topic == topic
         and s.image[image].partition[partition].leader == leader

@@ -1,5 +1,5 @@
-"""Properties of the published models, and witnesses for them. The first two and the last are from
-hachikuji/kafka-specification: WeakIsr, StrongIsr and LeaderInIsr.
+"""Properties of the published models, and witnesses for them. The properties WeakIsr, StrongIsr and LeaderInIsr are
+from hachikuji/kafka-specification.
 """
 
 from fencepost.model.language import NONE, always, bits, sometimes
@@ -78,14 +78,14 @@ def follower_truncates(before: State, after: State, c: C) -> bool:
 def leader_changes(before: State, after: State, c: C) -> bool:
     """The controller moves leadership from one replica to another.
 
-    Cannot be reached with one replica or one leader epoch.
+    The witness cannot be reached with one replica or one leader epoch.
     """
     return before.quorum.leader != NONE and after.quorum.leader not in (NONE, before.quorum.leader)
 
 
 @sometimes
 def isr_grows_back(before: State, after: State, c: C) -> bool:
-    """A replica rejoins the quorum's ISR. Initially all replicas are members, so the replica was removed before."""
+    """A replica rejoins the quorum's ISR. Initially, all replicas are in the ISR, so the replica was removed before."""
     return bits.size(after.quorum.isr) > bits.size(before.quorum.isr)
 
 

@@ -44,7 +44,7 @@ def reads_are_monotonic(before: State, after: State, c: C, client: int) -> bool:
 
 @step(on=client_delivers_answer)
 def deliveries_are_monotonic(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S1b: a read shows no older metadata than the read's token store has received, even concurrently."""
+    """TOK-S1b: a read shows no older metadata than its token store has received, even from concurrent reads."""
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= before.store[store_of(c, client)].ghost_read
 

@@ -1,5 +1,5 @@
-"""Properties of Kafka's replication, and their witnesses. Their ids in the catalogue are G-S1 to G-S16 and, for broker
-epochs, KIP903-S1 to KIP903-S4.
+"""Properties of Kafka's replication, and their witnesses. The properties have the catalogue ids G-S1 to G-S16 and, for
+broker epochs, KIP903-S1 to KIP903-S4.
 """
 
 from fencepost.model.cluster.constants import C

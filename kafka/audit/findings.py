@@ -7,7 +7,7 @@ Severity = Literal["critical", "high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
 GUARANTEES = "docs/kafka/replication.md"
 REPAIRED = {**dict.fromkeys(("G-S6b", "HYP-1", "HYP-10", "HYP-11", "HYP-12", "HYP-13", "HYP-14"), ""), "HYP-17": "4.3"}
-"""The release that fixes the finding; empty if no release up to 4.4.0 does."""
+"""The release that fixes the finding; empty if no release up to 4.4.0 has a fix."""
 VIOLATION, EXPOSURE = True, False
 
 

@@ -105,7 +105,7 @@ class Condition(NamedTuple):
 
 
 class Conditions:
-    """Reportable conditions of a partition. For a partition without a leader, only this condition is reported."""
+    """Reportable conditions of a partition. For a partition without a leader, no other condition is reported."""
 
     def __init__(self) -> None:
         self._open: dict[str, Condition] = {}

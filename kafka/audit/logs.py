@@ -176,7 +176,7 @@ class Coverage:
     """Offsets of a log that are present, missing or duplicated, as inclusive ranges."""
 
     chosen: list[tuple[int, int, int]]
-    """(file number, first offset, last offset): the file from which these offsets are taken."""
+    """(file number, first offset, last offset): the file from which the offsets in this range are taken."""
     overlaps: list[tuple[int, int]]
     gaps: list[tuple[int, int]]
     """Offset ranges that no file contains, including the range before the first contained offset."""

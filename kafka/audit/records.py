@@ -1,8 +1,8 @@
 """Lost records: which records in copies of a partition's log were acknowledged, and which the leader lacks. A record
 may be lost if a copy contains it but the leader's log has a later epoch at the record's offset. The record was
-acknowledged if its offset is below the high watermark of a copy that contains it. Otherwise, if every leader since then
-was elected from the ISR or the ELR, a leader without the record shows that the record was not acknowledged, unless
-another finding contradicts this.
+acknowledged if its offset is below the high watermark of a copy that contains it. Otherwise, a leader without the
+record shows that the record was not acknowledged, if every leader since the record was written was elected from the ISR
+or the ELR and no other finding contradicts this.
 """
 
 from collections.abc import Iterable, Iterator
@@ -150,7 +150,7 @@ class Partition:
         return copy.high_watermark if copy.stopped or not cut else 0
 
     def _doubt(self, epoch: int, by: int, have: list[int]) -> str:
-        """Return why records of an epoch that the leader of epoch `by` lacks may have been acknowledged."""
+        """Return why records that the leader of epoch `by` lacks may have been acknowledged."""
         if not all(one in self.elections for one in range(epoch, by + 1)):
             return UNKNOWN
         opened, leads = self.elections[epoch]["offset"], self.elections[by]

@@ -1,4 +1,4 @@
-"""Everything that a cluster of one release needs: Kafka's jars and tools, Fencepost's client program, and fixes."""
+"""The kit for a cluster of one release, with Kafka's jars and tools, Fencepost's client program, and fixes."""
 
 import os
 from collections.abc import Sequence

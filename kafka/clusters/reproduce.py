@@ -27,7 +27,7 @@ SCENARIOS: tuple[Scenario, ...] = tuple(
 PORT = 19200
 """Default first port, which is below the range of ephemeral ports."""
 SECONDS = 170.0
-"""Time limit of a run, in seconds. On an idle machine, every run takes less than half of this time."""
+"""Time limit of a run, in seconds, more than twice as long as any run takes on an idle machine."""
 TOPIC = "t"
 FIRST_ELR = (4, 0)
 """The first release that supports eligible leader replicas, which are off by default in it."""

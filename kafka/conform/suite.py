@@ -62,7 +62,7 @@ REFUSALS = 5
 
 
 class History(NamedTuple):
-    """The names of a history's steps, and the driver's commands. If `tries`, the model rejects the last step."""
+    """The names of a history's steps, and the driver's commands. If `tries` is set, the model rejects the last step."""
 
     ground: int
     tries: bool

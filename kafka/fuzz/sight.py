@@ -22,7 +22,7 @@ SEED = 421128
 CONTROLLER = "org.apache.kafka.controller"
 LOG = "org.apache.kafka.storage.internals"
 REPAIR = "repair"
-"""Marks a plant that omits the fix for the finding in `method`."""
+"""Owner of a planted bug that omits the fix for the finding in `method`."""
 
 
 class Plant(NamedTuple):

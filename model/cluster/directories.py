@@ -106,7 +106,7 @@ def controller_marks_directory_offline(s: State, c: C, broker: int) -> None:
     """A heartbeat reports a failed directory: the controller removes the replica from ISR and leadership.
 
     ReplicationControlManager.handleDirectoriesOffline: the broker is treated as fenced, so its replica may stay in the
-    ELR (HYP-16). From now on, the broker is registered without the directory. If the failure handler itself fails, the
+    ELR (HYP-16). The broker is then registered without the directory. If the failure handler itself fails, the
     heartbeat does not report the directory (KAFKA-19289).
     """
     image = newest(s)

@@ -101,7 +101,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def observe_commit(s: State, r: Replica) -> None:
-    """Record which records consumers could read first. A process accepts no connections before it is registered."""
+    """Record the records that consumers could read first. A process accepts no connections before it is registered."""
     if r.early != 0:
         return
     for offset in range(s.ghost_committed_end, r.high_watermark):
@@ -275,7 +275,7 @@ def departs(s: State, c: C, leader: int, follower: int) -> bool:
 def is_out_of_range(s: State, leader: int, follower: int) -> bool:
     """Return whether the leader's log lacks the fetch offset (Partition.readRecords, UnifiedLog.read).
 
-    The offset is below the leader's log start or, if the request contains no epoch, above its log end.
+    The fetch offset is below the leader's log start or, if the request contains no epoch, above the log end.
     """
     r, f = s.replica[leader], s.replica[follower]
     return f.end < r.start or (f.start > 0 and f.end > r.end and log.latest_epoch(f) == NONE)
@@ -411,7 +411,7 @@ def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
 def leader_requests_expansion(s: State, c: C, leader: int) -> None:
     """A leader reads the broker epoch of a follower whose log end it has checked, and requests to add the follower.
     Before KAFKA-15221, a later fetch could change the follower's state between the check and the reading of the epoch.
-    If the epoch does not match, the leader requests nothing.
+    If the broker epoch does not match, the leader sends no request.
     """
     r = s.replica[leader]
     require(leads(s, leader))
@@ -430,7 +430,7 @@ def leader_requests_expansion(s: State, c: C, leader: int) -> None:
 def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
     """The lag time has passed since a follower was last caught up with the leader (replica.lag.time.max.ms).
 
-    The leader does not try to advance the high watermark at this time.
+    The passing of the lag time does not make the leader try to advance the high watermark.
     """
     r = s.replica[leader]
     require(s.budget.lags > 0, bound=C.lags)

@@ -85,7 +85,7 @@ def floor_epoch(r: Replica, epoch: int) -> int:
 def end_offset_epoch(r: Replica, leader_epoch: int, epoch: int) -> int:
     """Return the epoch in the response of a leader in `leader_epoch` to a query where `epoch` ends.
     LeaderEpochFileCache.endOffsetFor: the requested epoch, or the closest older epoch in the leader's log. The end of
-    that epoch is `start_above(r, epoch)`.
+    the returned epoch is `start_above(r, epoch)`.
     """
     return epoch if epoch >= leader_epoch else floor_epoch(r, epoch)
 

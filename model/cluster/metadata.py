@@ -51,8 +51,8 @@ def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
 
 @action(broker=Broker, index=ImageIndex)
 def broker_applies_configs(s: State, c: C, broker: int, index: int) -> None:
-    """A running broker adopts an image's min ISR, after or before the image's partition (DynamicConfigPublisher). A
-    leader does not try to advance its high watermark at this time.
+    """A running broker adopts an image's min ISR, after or before the image's partition (DynamicConfigPublisher). A new
+    min ISR does not make a leader try to advance its high watermark.
     """
     r = s.replica[broker]
     require(r.raised != s.image[index].raised)
@@ -183,8 +183,8 @@ def is_outdated(c: C, partition_epoch: int, image: Image) -> bool:
 def make_follower(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
     """Make the broker a follower, or let it wait for a leader, as the image requires (Partition.makeFollower). Pending
     writes fail. In a new leader epoch, a follower fetches again from its log end and accepts no earlier responses
-    (KAFKA-7786). Since IBP 2.7, a follower truncates only if the leader answers that the logs diverge; before, it
-    truncated immediately.
+    (KAFKA-7786). Since IBP 2.7, a follower truncates only if the leader answers that the logs diverge; before IBP 2.7,
+    it truncated immediately.
     """
     r = s.replica[broker]
     if was_leader:

@@ -59,7 +59,7 @@ def leave_answer_behind(s: State, c: C, broker: int) -> None:
     """Leave the response to the broker's fetch in flight when the broker enters another epoch or loses its replica.
 
     If the model lacks room, it is lost. The partition is removed from the fetcher thread, which still waits for the
-    response (AbstractFetcherManager). If the thread has no other partition, it ends and closes its connection.
+    response (AbstractFetcherManager). A thread without another partition ends and closes its connection.
     """
     image = local(s, broker)
     f = s.replica[broker]
@@ -198,11 +198,11 @@ def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
 def normalize(s: State, c: C) -> None:
     """Remove differences that cannot be observed.
 
-    A broker that does not lead reads only the leader, the leader epoch, min ISR and whether it has a replica. Such a
-    broker is therefore treated as having applied all images that agree with its own in these fields. Requests that the
-    controller must reject are rejected immediately. Rejections without effect, responses that no leader awaits and late
-    fetches that no leader will serve are dropped. Images older than those of all running brokers are dropped too, and
-    partition epochs are counted from the oldest remaining image.
+    A broker that does not lead reads only the leader, the leader epoch, min ISR and whether it has a replica.
+    Therefore, a broker that does not lead is treated as having applied all images that agree with its own in these
+    fields. Requests that the controller must reject are rejected immediately. Rejections without effect, responses that
+    no leader awaits and late fetches that no leader will serve are dropped. Images older than those of all running
+    brokers are dropped too, and partition epochs are counted from the oldest remaining image.
     """
     for broker in range(c.brokers):
         for index in range(c.metadata_lag):

@@ -36,7 +36,7 @@ class Allowed(IntEnum):
 
 
 class Selector(IntEnum):
-    """The chooser of the replica: the leader, or the consumer, from leader and ISR or from all information."""
+    """The chooser of the replica: the leader, or the consumer by means of the ISR or of all partition information."""
 
     DESIGN = 0
     GIVEN_ISR = 1
@@ -96,7 +96,7 @@ class Latest(IntEnum):
 
 
 class Ends(IntEnum):
-    """The event, besides errors and expiry, that ends a preference for a replica: metadata, an epoch, or none."""
+    """The event that ends a replica preference besides errors and expiry: new metadata, a new leader epoch, or none."""
 
     DESIGN = 0
     METADATA = 1
@@ -105,7 +105,7 @@ class Ends(IntEnum):
 
 
 class EpochEnd(IntEnum):
-    """The end that a leader reports for its newest epoch: log end, high watermark, or reliable high watermark."""
+    """The end offset a leader reports for its newest epoch: log end, high watermark, or reliable high watermark."""
 
     DESIGN = 0
     LOG_END = 1

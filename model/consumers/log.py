@@ -9,7 +9,7 @@ def clamp(r: Replica, high_watermark: int) -> int:
 
 
 def truncate(r: Replica, offset: int) -> None:
-    """Remove the records from `offset` on. The log then starts at `offset` at the latest (truncateTo)."""
+    """Remove the records from `offset` on. If the log start was higher, it becomes `offset` (truncateTo)."""
     for dropped in range(offset, r.end):
         r.log[dropped] = 0
     r.end = min(r.end, offset)
@@ -53,7 +53,7 @@ def end_of_epoch(r: Replica, epoch: int) -> int:
 
 
 def floor_epoch(r: Replica, epoch: int) -> int:
-    """Return the epoch whose end a leader reports when asked where `epoch` ends (LeaderEpochFileCache.endOffsetFor).
+    """Return the epoch whose end a leader reports for a query about `epoch` (LeaderEpochFileCache.endOffsetFor).
 
     The epoch is `epoch` itself if it is the newest or all records have later epochs, otherwise the closest older epoch
     in the log.

@@ -35,7 +35,7 @@ class Kind(IntEnum):
 
 
 class Case(IntEnum):
-    """The position of a fetch offset relative to a replica's log: KIP-392's four cases, and two without an error."""
+    """A fetch offset's position in a replica's log, by KIP-392's four cases and two cases without an error."""
 
     READABLE = 0
     UNCOMMITTED = 1

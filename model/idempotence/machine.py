@@ -478,7 +478,7 @@ def batch_expires(s: State, c: C, number: int) -> None:
 @action()
 def producer_resolves_expiry(s: State, c: C) -> None:
     """Once all batches are finished, the producer compares the next sequence with the last acknowledged sequence. If
-    there are sequences between them, a new epoch starts (TransactionManager.maybeResolveSequences).
+    there are sequences between the two, a new epoch starts (TransactionManager.maybeResolveSequences).
     """
     is_resolved = s.next_sequence == s.acknowledged + 1
     require(s.unresolved > 0)

@@ -17,7 +17,7 @@ def leave_fetch_behind(s: State, c: C, node: int) -> None:
 
 
 def forget_leadership(s: State, c: C, node: int) -> None:
-    """Clear a leader's state. Its followers are notified or time out, and wait for the next leader."""
+    """Clear a leader's state. The leader's followers are notified or time out, and wait for the next leader."""
     n = s.node[node]
     for f in s.node:
         if f.leader == node:
@@ -213,7 +213,7 @@ def voter_stands(s: State, c: C, node: int) -> None:
 def voter_votes(s: State, c: C, voter: int, candidate: int) -> None:
     """A voter that receives a candidate's request enters its epoch, and votes for it unless its own log is ahead.
 
-    A voter votes once per epoch. A request from a former candidate has no relevant effect.
+    A voter votes once per epoch. A request from a node that is no longer a candidate has no effect.
     """
     v, n = s.node[voter], s.node[candidate]
     epoch = n.epoch

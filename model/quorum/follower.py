@@ -58,7 +58,7 @@ def follower_appends(s: State, c: C, follower: int) -> None:
 
 
 def told_epoch(l: Node, epoch: int, end: int) -> int:
-    """Return the epoch to which a leader's response `end` to a query about `epoch` refers.
+    """Return the epoch that ends at `end` according to the leader's response to a query about `epoch`.
 
     The leader's log may have changed since the response. If the leader's log started after the end of `epoch`, `end` is
     its log start.

@@ -48,7 +48,7 @@ class Phase(IntEnum):
 
 
 class Registration(IntEnum):
-    """The progress of a controller's registration. LOST is a request whose response will never arrive."""
+    """The progress of a controller's registration. LOST: a request whose response will never arrive."""
 
     NONE = 0
     SENT = 1

@@ -27,8 +27,8 @@ from fencepost.model.language import (
 
 
 class Sessions(IntEnum):
-    """The fenced brokers that have a session. None (until 3.9); brokers that were in contact and, under a new
-    controller, all fenced brokers (4.0); or brokers that were in contact with this controller (4.1, KAFKA-19130).
+    """The fenced brokers that have a session. Until 3.9, none; in 4.0, brokers that were in contact and, under a new
+    controller, all fenced brokers; from 4.1 on, brokers that were in contact with this controller (KAFKA-19130).
     """
 
     UNFENCED = 0

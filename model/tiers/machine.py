@@ -114,8 +114,8 @@ def follower_rebuilds(s: State, c: C, follower: int) -> None:
     """A follower whose fetch offset is only in the tier rebuilds its log from the tier.
 
     The leader answers OFFSET_MOVED_TO_TIERED_STORAGE. The follower builds log start, epochs and high watermark up to
-    the leader's local log start (TierStateMachine). If the tier has no segment up to that offset, the follower retries
-    later.
+    the leader's local log start (TierStateMachine). If the tier has no segment up to that log start, the follower
+    retries later.
     """
     require(agrees(s, follower))
     r, f = s.replica[s.leader], s.replica[follower]

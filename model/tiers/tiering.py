@@ -22,8 +22,8 @@ from fencepost.model.tiers.state import (
 def find_tiered(s: State, c: C, r: Replica) -> int:
     """Return the offset up to which the tier contains a log, in the log's latest tiered epoch.
 
-    findHighestRemoteOffset. Before KAFKA-15241, the result was where the epoch ends in the tier, although the epoch may
-    end earlier in this log.
+    findHighestRemoteOffset. Before KAFKA-15241, the result was the epoch's end in the tier, although the epoch may end
+    earlier in this log.
     """
     found = 0
     for epoch in range(c.leader_epochs):
@@ -109,8 +109,7 @@ def leader_starts_copy(s: State, c: C, leader: int, end: int) -> None:
 def broker_ends_copy(s: State, c: C, broker: int) -> None:
     """A copy is complete (COPY_SEGMENT_FINISHED), possibly after the copying broker was deposed.
 
-    If the log has moved to another directory in the meantime, only the log in the old directory learns what is in the
-    tier.
+    If the log has moved to another directory in the meantime, only the log in the old directory records the copy.
     """
     r = s.replica[broker]
     tier = s.tier[r.copying_epoch]
@@ -311,7 +310,7 @@ def leader_deletes_records(s: State, c: C, leader: int, offset: int) -> None:
 
 @action(leader=Broker)
 def leader_moves_directory(s: State, c: C, leader: int) -> None:
-    """A leader's future replica replaces its log (KIP-113). The new log does not know what is in the tier."""
+    """A leader's future replica replaces its log (KIP-113). The new log has no information about the tier."""
     r = s.replica[leader]
     require(s.budget.moves > 0, bound=C.moves)
     require(leads(s, leader))

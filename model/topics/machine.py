@@ -50,7 +50,7 @@ class Delta(Record):
     """The changes made by the records since the last image.
 
     A delta contains the topics that it changes, including new topics; the topics that it deletes from the image; and
-    the topic that it lists as created under the name. Kafka cannot apply a `broken` delta, which changes no topic.
+    the topic that it lists as created. Kafka cannot apply a `broken` delta, which changes no topic.
     """
 
     changed: Topics
@@ -60,7 +60,7 @@ class Delta(Record):
 
 
 class State(Record):
-    """The topic with the name in the metadata log, and the number of topics so far; the broker's image and delta.
+    """The current topic in the metadata log, the number of topics created so far, and the broker's image and delta.
     `unassigned` contains replicas whose directories the broker has not yet reported to the controller.
     """
 

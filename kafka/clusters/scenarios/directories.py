@@ -1,4 +1,4 @@
-"""Failed log directories that the controller ignores: HYP-18, HYP-24 and HYP-25.
+"""Failed log directories that the controller ignores (HYP-18, HYP-24 and HYP-25).
 
 HYP-18: a delayed request adds a replica to the ISR although its directory has failed in the meantime.
 ReplicationControlManager.ineligibleReplicasForIsr checks a new ISR member's registration, fencing, shutdown and broker

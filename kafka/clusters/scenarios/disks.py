@@ -1,9 +1,9 @@
-"""Disks that are replaced or removed, and logs that move between them: HYP-16, HYP-17 and HYP-27.
+"""Disks that are replaced or removed, and logs that move between disks (HYP-16, HYP-17 and HYP-27).
 
 HYP-16: a replica stays eligible although its disk has failed, because its broker shuts down cleanly without that disk.
 Before 4.3, assigning another directory also empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs),
-after which only the last leader, broker 1, can be elected. No record is lost in the scenario of HYP-16 then, but
-records are lost in that of HYP-17, despite the fix for HYP-16.
+after which only the last leader, broker 1, can be elected. In these releases, no record is lost in the scenario of
+HYP-16, but records are lost in that of HYP-17, despite the fix for HYP-16.
 
 HYP-17: a former leader that restarts with a new disk is elected with an empty log, although other replicas have all
 records. Before 4.3, assigning a directory empties the ELR, because handleAssignReplicasToDirs builds its change without

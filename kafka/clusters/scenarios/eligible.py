@@ -1,4 +1,4 @@
-"""Replicas that should not be eligible to lead: HYP-10 and HYP-13.
+"""Replicas that should not be eligible to lead (HYP-10 and HYP-13).
 
 HYP-10: a replica that a reassignment has removed stays in the ELR, and can be elected when it is added again and empty.
 HYP-13: the controller's ELR index keeps brokers after the ELR is cleared, and the controller fails when one of these
