@@ -90,7 +90,7 @@ __all__ = [
 
 @cache
 def _homes() -> dict[str, str]:
-    """Return the module of each name, as imported above for type checkers."""
+    """Return the module that each public name is imported from."""
     from fencepost.model.language.trees import module_of
 
     tree = ast.walk(module_of(Path(__file__).read_text("utf-8")))

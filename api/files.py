@@ -1,6 +1,6 @@
-"""A user's files and folders: problems are reported with one message before any work starts.
+"""Files and folders of users. Problems are reported with one message before any work starts.
 
-A folder may contain the finished rows of a matrix, a grid or the catalogue. Each row is written atomically when it is
+A folder may contain finished rows of a matrix, a grid or the catalogue. A row is written atomically when it is
 finished, and is identified by its question.
 """
 
@@ -20,7 +20,7 @@ from fencepost.explorers.running.files import Lock, lock_folder, read_file, writ
 from fencepost.model.language.errors import UnkeptError, UsageError
 
 PATIENCE = 5.0
-"""Seconds that the workers of a killed process may take to end and release its folder."""
+"""Time in seconds for the workers of a killed process to end and release its folder."""
 
 
 def write_text(path: Path, text: str) -> None:
@@ -32,7 +32,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def make_sure_writable(path: Path) -> None:
-    """Raise UsageError if a user's file could not be written. Called before the work starts."""
+    """Raise UsageError if a user's file cannot be written. This is checked before the work starts."""
     try:
         existed = path.exists()
         path.open("a").close()
@@ -43,7 +43,9 @@ def make_sure_writable(path: Path) -> None:
 
 
 def make_sure_folder(path: Path) -> None:
-    """Raise UsageError if a user's folder is not writable; create it if only the last part of its path is missing."""
+    """Raise UsageError if a user's folder is not writable. The folder is created if only the last part of its path is
+    missing.
+    """
     try:
         path.mkdir(exist_ok=True)
     except OSError as error:
@@ -52,7 +54,7 @@ def make_sure_folder(path: Path) -> None:
 
 
 def unwritable(path: Path, error: OSError) -> UsageError:
-    """Return the error for a user's file that cannot be written."""
+    """Return an error that says that a user's file cannot be written."""
     return UsageError(f"{path} cannot be written: {error.strerror or error}. Choose a place that you may write to.")
 
 
@@ -67,8 +69,8 @@ def hold(folder: Path) -> Lock:
         found = lock_folder(folder, patience=PATIENCE)
         if found is None:
             raise UsageError(
-                f"{folder} is in use: another process writes its checkpoint there. Wait until it ends, or choose "
-                "another folder."
+                f"{folder} is in use: another process writes its checkpoint there. Wait until that process ends, or "
+                "choose another folder."
             )
         _held[there.st_dev, there.st_ino] = found
     return found
@@ -83,7 +85,7 @@ def keeps_search(folder: Path) -> bool:
 
 @contextmanager
 def alone_in(folder: str | Path | None) -> Iterator[None]:
-    """Lock the folder of a checkpoint, if there is one on this machine."""
+    """Lock the folder of a checkpoint, unless there is none on this machine."""
     if folder is None or "://" in str(folder):
         yield
         return
@@ -104,22 +106,24 @@ def alone_in(folder: str | Path | None) -> Iterator[None]:
 
 
 FORMAT = 3
-"""Version of the format. Rows of format 2 do not identify their initial states."""
+"""Version of the format of rows. Rows of format 2 do not identify their initial states."""
 
 PLAIN = re.compile(r"[a-z0-9._=/ -]*")
-"""Matches row names that consist of characters that are safe in file names, so they need no digest."""
+"""Matches names of rows that are safe as file names without a digest."""
 LONGEST = 200
-"""Maximum length of a row's name in its file name; operating systems reject file names longer than 255 bytes."""
+"""Maximum length of a row's name in a file name, because operating systems reject file names longer than 255 bytes."""
 
 
 def digest(parts: list[str]) -> str:
-    """Return a digest of texts, short enough for a file name."""
+    """Return a digest of texts that is short enough for a file name."""
     return hashlib.sha256(_bytes("\n".join(parts))).hexdigest()[:16]
 
 
 class Kept:
-    """Finished rows in a folder, each as JSON. `question` contains everything that the rows depend on: with another
-    question, none of them is found. With `begun`, the folder must already contain a row of this question.
+    """Finished rows in a folder, each as JSON.
+
+    `question` contains everything that the rows depend on. Rows of another question are not found. With `begun`, the
+    folder must already contain a row of this question.
     """
 
     def __init__(self, folder: str | Path | None, question: str, *, resume: bool, begun: bool = False) -> None:
@@ -144,7 +148,7 @@ class Kept:
                 sealed.require_format(row, file, FORMAT)
         if rows and not any(rows.values()):
             raise sealed.damaged(next(iter(rows)))
-        why = " for this question; its checkpoint belongs to another one" if any(marks) else ""
+        why = " for this question, but for another question" if any(marks) else ""
         raise UsageError(
             f"there is no checkpoint in {folder}{why}: run once with `checkpoint={str(folder)!r}`, or leave "
             "`resume=True` out to start from the beginning."
@@ -170,14 +174,16 @@ class Kept:
         return row["found"]
 
     def recall_all(self, names: list[str], what: str, watch: Watch) -> dict[str, Any]:
-        """Return the finished rows by name, and report their number."""
+        """Return the finished rows by name, and report how many there are."""
         found = {name: row for name in names if (row := self.recall(name)) is not None}
         if self.resume:
             watch.note(f"{len(found):,} of {counted(len(names), what)} from the checkpoint in {self.folder}")
         return found
 
     def keep(self, name: str, found: Mapping[str, object], own: str = "") -> None:
-        """Save a finished row. `own` is everything that only this row depends on. Raises UnkeptError on failure."""
+        """Save a finished row. `own` contains everything that only this row depends on. Raises UnkeptError on
+        failure.
+        """
         if not self.folder:
             return
         file = self._file(name)
@@ -197,7 +203,7 @@ class Kept:
 
 
 def slug(name: str) -> str:
-    """Return the file name of a row. Long and ambiguous names get a digest."""
+    """Return the file name of a row. Long and ambiguous names end in a digest."""
     text = re.sub(r"[^a-z0-9._=]+", "-", name.lower())
     return text if PLAIN.fullmatch(name) and len(text) <= LONGEST else f"{text[:LONGEST]}-{digest([name])}"
 

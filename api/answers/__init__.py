@@ -1,1 +1,1 @@
-"""Answers: results as frozen dataclasses, counterexamples and matrices; each can be written as JSON."""
+"""Results as frozen dataclasses, counterexamples and matrices, all of which can be written as JSON."""

@@ -32,8 +32,8 @@ def as_json(value: Any) -> Any:
 
 
 def of_json(kind: Any, data: Any) -> Any:
-    """Convert JSON to a value of a type. For a dataclass, convert its fields, whose JSON `key` may differ from their
-    name.
+    """Convert JSON to a value of the type `kind`. In the JSON, a field of a dataclass may have a different name, its
+    `key`.
     """
     inner = get_args(kind)
     if isinstance(kind, type) and is_dataclass(kind):
@@ -47,7 +47,7 @@ def of_json(kind: Any, data: Any) -> Any:
 
 
 def pick(source: Any, names: str) -> dict[str, Any]:
-    """Return the named attributes as JSON."""
+    """Return the named attributes of an object as JSON."""
     return {name: as_json(getattr(source, name)) for name in names.split()}
 
 
@@ -78,7 +78,7 @@ def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> 
 
 
 class Printed:
-    """An answer that `print` shows as the first screen of its command."""
+    """An answer that `print` shows like the command that gives it."""
 
     def __str__(self) -> str:
         text: str = import_module("fencepost").first_screen(self)
@@ -86,7 +86,7 @@ class Printed:
 
 
 class Answer(Printed):
-    """A call's answer, as a frozen dataclass."""
+    """The answer of a call, as a frozen dataclass."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON."""

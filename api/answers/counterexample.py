@@ -1,4 +1,4 @@
-"""Counterexamples: a path through a protocol with what it shows, export formats, and archived traces."""
+"""Counterexamples: paths through a protocol with their findings, export formats and archived traces."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Step:
     args: Mapping[str, str]
     changes: tuple[str, ...]
     text: str
-    """The step as a trace shows it: `follower-fetch follower=1 leader=0`."""
+    """The step as a trace shows it, such as `follower-fetch follower=1 leader=0`."""
 
 
 @dataclass(frozen=True)
 class State:
-    """One state of a path; state 0 is the initial one. Fields have names such as `replica[1].log`; their values are
+    """A state of a path, numbered from 0, the initial state. Fields have names such as `replica[1].log`, and values as
     text.
     """
 
@@ -69,7 +69,7 @@ def changes_of(record: type[Record], before: Key, after: Key) -> tuple[str, ...]
 
 @dataclass(frozen=True, repr=False)
 class Counterexample:
-    """A path and what it shows: a violated property, a reached witness, or a cost."""
+    """A path that shows a violated property, a reached witness, a deadlock or a cost."""
 
     trace: Trace
     path: Path
@@ -94,7 +94,7 @@ class Counterexample:
 
     @cached_property
     def plain(self) -> Interpreter:
-        """The plain semantics that executes the path."""
+        """The interpreter that executes the path."""
         return self.trace.interpreter()
 
     @cached_property
@@ -111,7 +111,7 @@ class Counterexample:
 
     @cached_property
     def finding(self) -> str:
-        """The finding as a clause: `weak-isr is violated for leader=1, offset=0`."""
+        """The finding as a clause, such as `weak-isr is violated for leader=1, offset=0`."""
         values = "" if self.trace.args else self.culprit
         return f"{self.trace.finding} for {values}" if values else self.trace.finding
 
@@ -144,7 +144,7 @@ class Counterexample:
         return follow(self.trace)
 
     def titled(self, title: str) -> Trace:
-        """Return the trace with another title and without source and reason, for a page that shows these separately."""
+        """Return the trace with another title and without source and reason, for a page that shows them elsewhere."""
         return replace(self.trace, title=title or self.trace.title, source="", why="")
 
     def render(self, form: str, model: str = "") -> str:
@@ -175,11 +175,11 @@ class Counterexample:
         write(file, self.trace)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the path shows, and the steps, as JSON."""
+        """Return the finding and the steps as JSON."""
         return {"property": self.prop or None, **pick(self, "finding length"), "steps": list(self.texts)}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per state: the step that leads to it, and every field, even a field named `step`."""
+        """Return one row per state, with the step that leads to the state and every field of the state."""
         pd = pandas()
         made = pd.DataFrame([dict(state.fields) for state in self.states]).rename_axis("state")
         made.insert(0, "step", ["", *self.texts], allow_duplicates=True)
@@ -196,7 +196,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Explorer:
-    """A page on which the user explores a path, in its own frame."""
+    """A page for exploring a path, shown in a frame of its own."""
 
     page: str
 
@@ -207,7 +207,7 @@ class Explorer:
 
 
 class Histories(Mapping[str, Counterexample]):
-    """Paths by property, each computed on first use."""
+    """Paths by the name of a property, each computed on first use."""
 
     def __init__(self, found: Mapping[str, PropertyResult], make: Callable[[PropertyResult], Counterexample]) -> None:
         self.found, self.make = found, make
@@ -226,13 +226,11 @@ class Histories(Mapping[str, Counterexample]):
 
 
 WIDTH = 100
-"""Width, in columns, of output that does not go to a terminal, such as a build log or an email."""
+"""Width in columns of output that is not printed to a terminal, such as a build log or an email."""
 
 
 def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path: Path, **more: Any) -> Trace:
-    """Return the trace of a property's path, with its source and reason. `more` is the same as in
-    `counterexamples.trace`.
-    """
+    """Return the trace of a path that decides a property. `more` overrides the trace's source and reason."""
     from fencepost.counterexamples.trace import trace_of_path as made
 
     why = next((item.sentence for item in found.properties if item.name == prop), "")
@@ -240,7 +238,7 @@ def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path:
 
 
 def way_of(found: Protocol, constants: Constants, error: DomainError, *, normalize: bool) -> str:
-    """Return, as text, the path to the state in which a value left its domain; empty if there is no such state."""
+    """Return the text of the path to the state in which a value left its domain, or an empty string."""
     from fencepost.counterexamples.history import way_text
     from fencepost.counterexamples.trace import Trace
     from fencepost.model.language.interpreter import Path
@@ -267,8 +265,8 @@ def trace_text(trace: Trace, path: Path) -> str:
 
 
 def archived(run: Run, prop: str) -> str:
-    """Return the repository path of the archived trace for a run's violation, or an empty string. The archive contains
-    one trace per protocol and property. That trace belongs to the run only if the constants are equal.
+    """Return the repository path of the archived trace for a run's violation, or an empty string if that trace has
+    other constants.
     """
     from fencepost.counterexamples.trace import ARCHIVE
 

@@ -1,12 +1,12 @@
 """Growing bounds: a check is repeated with larger bounds, to see whether its verdicts are stable.
 
-One bound that was reached is raised by one, and the search is repeated; if it finishes, the bound stays raised. Rounds
-continue until no bound that can be raised is reached, or time runs out. A bound of 0 is not raised, because it
+Each round raises one reached bound by one and repeats the search. If the search finishes, the bound stays raised. The
+rounds end when no reached bound can be raised, or when time runs out. A bound of 0 is not raised, because it
 deliberately excludes a kind of step. Values that the machine rejects are skipped.
 
-A cell is one combination of bounds. From one searched cell to the next, a single bound grows. Finally, a few more cells
-around the last one are searched, unless the typed program implies their verdicts. A verdict is called stable in the
-whole box (all cells between the first and the last) only once these cells, or all cells, have been searched.
+A combination of bounds is called a cell. The box contains all cells between the first cell and the last. After the
+rounds, a few more cells of the box are searched, unless their verdicts follow from those of other cells. A verdict is
+stable in the whole box if it is known to be the same in every cell.
 """
 
 import math
@@ -24,13 +24,13 @@ from fencepost.model.language import Constants, Property
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
 Ask = Callable[[Question, float], Result]
-"""Runs one search with a time limit in seconds."""
+"""A function that runs one search with a time limit in seconds."""
 
 
 BESIDE = 32
-"""Maximum number of extra cells searched."""
+"""Maximum number of extra cells that are searched."""
 MANY_CELLS = 4096
-"""If a box has at most this many cells, all of its cells are compared."""
+"""Maximum number of cells between the first cell and the last, if their verdicts are to be compared."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,9 @@ class Raise:
 
 @dataclass(frozen=True)
 class Change:
-    """A bound that changes a property's verdict, and the new verdict. `cell` gives all bounds of that search."""
+    """A bound that changes a property's verdict, and the new verdict. `cell` gives all bounds of the search that found
+    it.
+    """
 
     constant: str
     value: int
@@ -61,8 +63,8 @@ class Change:
 
 @dataclass(frozen=True)
 class StableVerdict:
-    """A verdict that all `cells` share, of which `stable_up_to` is the last. `box` says whether every cell between the
-    first and the last has this verdict, except cells that the machine rejects.
+    """A verdict that is the same in all `cells`, the last of which is `stable_up_to`. `box` says whether every cell
+    between the first and the last has this verdict, except cells that the machine rejects.
     """
 
     name: str
@@ -77,8 +79,8 @@ class StableVerdict:
 class Growth:
     """The results of raising the bounds of a check.
 
-    `bounds` are the largest for which a search finished. In that search, `settled` bounds are no longer reached, `open`
-    bounds still are, and `switched_off` bounds remain 0. `why_stopped` is empty if no bound is left to raise. After an
+    `bounds` are the largest bounds for which a search finished. That search did not reach `settled` bounds; it reached
+    `open` bounds and `switched_off` bounds, which are 0. `why_stopped` is empty if no bound is left to raise. After an
     unfinished check, `settled` and `properties` are empty.
     """
 
@@ -92,16 +94,16 @@ class Growth:
     properties: tuple[StableVerdict, ...]
     steps: tuple[Raise, ...]
     not_raised: Mapping[str, str] = field(default_factory=dict)
-    """The bounds that searches still reach, each with the reason why it was not raised further."""
+    """The bounds that searches still reach, each with the reason why it is not raised further."""
 
 
 def grow(question: Question, first: Result, seconds: float, search: Ask, *, began: float) -> Growth:
-    """Raise the bounds of a finished search. `seconds` count from `began`, when that search started."""
+    """Raise the bounds of a finished search, until `seconds` have passed since it started at `began`."""
     return Growing(question, first, began + seconds, search).run(began, seconds)
 
 
 class Growing:
-    """One call of `grow`."""
+    """The state of one call of `grow`."""
 
     def __init__(self, question: Question, first: Result, end: float, search: Ask) -> None:
         self.question, self.end, self.search = question, end, search
@@ -109,9 +111,9 @@ class Growing:
         """The finished search with the largest bounds."""
         self.steps: list[Raise] = []
         self.given_up: dict[str, str] = {}
-        """Bounds that cannot be raised, with reasons."""
+        """Bounds whose search did not finish, with reasons."""
         self.refused: dict[str, str] = {}
-        """Bounds that cannot be raised because the machine rejects larger values with the other constants, and why."""
+        """Bounds whose larger values the machine rejects, with its reasons."""
         self.verdicts = {item.name: str(item.verdict) for item in first.properties}
         self.up_to = dict.fromkeys(self.verdicts, self.bounds())
         self.changes: dict[str, Change] = {}
@@ -124,12 +126,12 @@ class Growing:
 
     def run(self, began: float, seconds: float) -> Growth:
         """Raise bounds until none is left to raise, or time runs out."""
-        why = "" if self.newest.complete else f"the check itself did not end: {self.newest.why_stopped}"
+        why = "" if self.newest.complete else f"the check did not finish: {self.newest.why_stopped}"
         while not why and (waiting := self.waiting()):
             for place, name in enumerate(waiting):
                 left = self.end - time.perf_counter()
                 if left <= 0:
-                    why = f"the {seconds:g} s for growth ran out"
+                    why = f"the time limit of {seconds:g} s for growth was reached"
                     break
                 why = self.raised(name, left / (len(waiting) - place))
                 if why:
@@ -154,7 +156,7 @@ class Growing:
         )
 
     def stable(self, name: str, verdict: str, boxes: Mapping[str, bool]) -> StableVerdict:
-        """Return the cells in which a property has its verdict."""
+        """Return the finished cells in which a property has the given verdict."""
         change = self.changes.get(name)
         cells = tuple(cell for cell, verdicts in self.found if verdicts[name] == verdict)
         cells = (*(cell for cell in cells if cell != self.up_to[name]), self.up_to[name])
@@ -166,11 +168,11 @@ class Growing:
         if item.value < 0:
             return "negative bounds are not raised"
         if item.value >= self.question.constants.declared()[name].high:
-            return "it has its largest declared value"
+            return "the bound has its largest declared value"
         return self.refused.get(name) or self.given_up.get(name) or "time ran out"
 
     def why_not_further(self) -> str:
-        """Return why the remaining bounds are not raised further; empty if all are at their maximum."""
+        """Return why bounds are not raised further, or an empty string."""
         values = {item.constant: item.value for item in self.steps}
         late = [name for name, reason in self.given_up.items() if reason and cause_of(reason) is not Cause.ERROR]
         wrong = [f"{name}={values[name]}" for name, reason in self.given_up.items() if reason and name not in late]
@@ -180,7 +182,7 @@ class Growing:
         return "; ".join(told)
 
     def waiting(self) -> list[str]:
-        """Return the bounds worth raising: those that were reached and are below their maximum."""
+        """Return the bounds to raise, which were reached and are below their maximum."""
         declared = self.question.constants.declared()
         out = self.given_up.keys() | self.refused.keys()
         return [
@@ -194,7 +196,9 @@ class Growing:
         return self.question.protocol.machine.set_constants({**self.question.constants.values, **cell})
 
     def next_value(self, name: str) -> tuple[int, Constants | None]:
-        """Return the next larger value of a bound that the machine accepts, or None."""
+        """Return the next larger value of a bound that the machine accepts, with its constants, or None for the
+        constants.
+        """
         value = self.bounds()[name] + 1
         passed = []
         for larger in range(value, int(self.question.constants.declared()[name].high) + 1):
@@ -211,7 +215,7 @@ class Growing:
         return value, None
 
     def raised(self, name: str, seconds: float) -> str:
-        """Raise a bound within a time limit; return the reason if no other bound can be raised."""
+        """Raise a bound within a time limit. If a signal ended the search, return the reason."""
         if not next(item.reached for item in self.newest.bounds if item.constant == name):
             return ""  # raising another bound meanwhile has settled it
         value, constants = self.next_value(name)
@@ -249,8 +253,8 @@ class Growing:
         return found
 
     def changed(self, name: str, value: int, cell: Mapping[str, int], found: Result) -> tuple[str, ...]:
-        """Record and return the properties whose verdict changes with a raised bound. Becoming undecided is not a
-        change.
+        """Record and return the properties whose verdict changes with a raised bound. A verdict that becomes undecided
+        does not count as changed.
         """
         made = []
         for item in found.properties:
@@ -262,7 +266,7 @@ class Growing:
         return tuple(made)
 
     def boxes(self, why: str) -> dict[str, bool]:
-        """Search a few uncovered cells around the last one; return the properties with verdicts for the whole box."""
+        """Search a few more cells of the box. Return, for each property, whether every cell has a known verdict."""
         first, last = self.found[0][0], self.bounds()
         if math.prod(last[name] - first[name] + 1 for name in first) > MANY_CELLS:
             return dict.fromkeys(self.verdicts, False)
@@ -307,7 +311,7 @@ class Growing:
         return True
 
     def growing(self, prop: Property) -> frozenset[str]:
-        """Return the bounds whose larger values only add steps and affect nothing that a property reads."""
+        """Return the bounds whose larger values only add steps, without affecting anything that a property reads."""
         if prop.kind.over_behaviours:
             return frozenset()
         return growing_bounds(translate(self.question.protocol.machine, (prop,)))
@@ -315,9 +319,9 @@ class Growing:
     def is_covered(self, name: str, cell: Mapping[str, int], growing: frozenset[str]) -> bool:
         """Return whether the searched cells imply the verdict of a property in a cell.
 
-        If a larger cell does not reach a state, no smaller cell does. A larger cell reaches every state that a smaller
-        one reaches, unless the model raises an error there. There is no error if the search of an even larger cell
-        finished.
+        If a cell does not reach a state, no smaller cell does. If a cell reaches a state, every larger cell does,
+        unless the model raises an error in the larger cell. The model raises no error in a cell if the search of a
+        larger one finished.
         """
 
         def is_within(small: Mapping[str, int], large: Mapping[str, int]) -> bool:

@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from fencepost.explorers.evidence.ablation import Ablation, RowOutcome
 
 MEANING = {
-    "needed": "without it a property is violated",
-    "liveness": "without it no safety property is violated, but a leads-to property is",
-    "bound": "it only keeps values in their domains; without it, the domains would refuse the same steps",
-    "same-states": "more steps are possible without it, but all between states that are reached anyway",
-    "implied": "the same steps happen without it: if it refuses a step, other guards of its action refuse it too",
-    "not-exercised": "it never refuses a step under these constants",
-    "never-fires": "its action never happens under these constants, with or without it",
-    "nothing-broke": "the reached states differ without it, but violate no property: it may be needed for liveness, "
-    "for a requirement that no property states, with larger constants, or with wider domains where steps left one",
+    "needed": "a property is violated without the guard, or with the setting",
+    "liveness": "a leads-to property is violated without the guard, or with the setting, but no safety property is",
+    "bound": "the guard only keeps values in their domains, which refuse the same steps without the guard",
+    "same-states": "without the guard, or with the setting, more steps are possible, but no more states are reached",
+    "implied": "other guards of the action refuse every step that the guard refuses",
+    "not-exercised": "the guard never refuses a step under these constants",
+    "never-fires": "the guard's action never happens under these constants, with or without the guard",
+    "nothing-broke": "other states are reached, but no property is violated: the guard may be needed for liveness, for "
+    "requirements that no property states, larger constants, or wider domains if steps left one",
     "refused": "the setting cannot be combined with the other constants",
     "undetermined": "the search ended without a decision",
 }
-"""What each purpose means, in the order in which rows are shown."""
+"""The meaning of each purpose, in the order in which rows are shown."""
 
 
 IDLE_PURPOSES = ("implied", "not-exercised", "never-fires", "nothing-broke", "same-states", "undetermined")
-"""Purposes of guards that no known guarantee needs. Guards that only bound the search are not suspicious."""
+"""Purposes of guards that no known guarantee needs. Guards that only bound the search have another purpose."""
 SUSPICIONS = {
-    "never_violated": "no guard and no setting that was tried makes this fail, so nothing shows that it can fail",
+    "never_violated": "properties that no tried guard or setting violates, so nothing shows that they can be violated",
     "unreached": "witnesses that no state or step satisfies: the protocol never does what they describe",
     "dead": "actions that never happen under these constants",
     "idle": "guards that no property was seen to depend on under these constants",
@@ -43,7 +43,7 @@ SUSPICIONS = {
 
 
 def meaning_for(data: Json) -> dict[str, str]:
-    """Return the meaning of this matrix's purposes, ignoring properties that the unmodified machine violates."""
+    """Return the meaning of each purpose in this matrix, ignoring properties that the unmodified machine violates."""
     if not any(item["verdict"] == "violated" for item in data["properties"]):
         return MEANING
     return {
@@ -96,7 +96,9 @@ def whole_data(found: Protocol, ablation: Ablation, base: Result) -> Json:
 
 
 def row_data(found: Protocol, ablation: Ablation, outcome: RowOutcome, *, texts: bool = True) -> Json:
-    """Return one row: its subject, its purpose, and a cell for each property. With `texts`, include the trace files."""
+    """Return a row as JSON: its subject, its purpose, and a cell for each property. With `texts`, include the trace
+    files.
+    """
     row, result, left = outcome.row, outcome.result, outcome.departure
     data: Json = {
         "row": row.name,
@@ -159,10 +161,10 @@ def trace_of_cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, prop
 
 
 def suspicions(data: Json) -> dict[str, list[str]]:
-    """Return the signs of vacuous results in a protocol's matrix.
+    """Return the signs of vacuous results in a protocol's matrix, by kind.
 
-    `never_violated`: properties that hold, even without each guard and with each setting. `unreached`: witnesses that
-    are not reached. `dead`: actions that are never taken. `idle`: guards that no guarantee depends on.
+    `never_violated` lists the properties that hold without each guard and with each setting, `unreached` the witnesses
+    that are not reached, `dead` the actions that are never taken, and `idle` the guards that no guarantee depends on.
     """
     broken = {name for row in data["rows"] for name, cell in row["cells"].items() if cell["verdict"] == "violated"}
     verdicts = {item["name"]: item["verdict"] for item in data["properties"]}

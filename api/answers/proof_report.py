@@ -1,4 +1,4 @@
-"""The result of a proof as JSON and as a file: verdicts, their limits, and the step that breaks the induction."""
+"""The result of a proof, as JSON and as a file: verdicts, their limits, and the step that breaks the induction."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from fencepost.explorers.symbolic.proof import Proof, Settings
 
 ANY_STATE = "any state"
-"""Title of the state before a step that breaks an induction. This state need not be initial or reachable."""
+"""Title of the state before a step that breaks an induction, because that state need not be initial or reachable."""
 
 
 @dataclass(frozen=True, repr=False)
 class ProveResult(Printed):
-    """A proof with its question, and whether exhaustive search reaches the state at which the induction fails. `lemmas`
-    are the added conjuncts as text.
+    """A proof with its question. `reachable` says whether a search reaches the state at which the induction fails, and
+    `lemmas` lists the added conjuncts as text.
     """
 
     found: Protocol
@@ -43,7 +43,7 @@ class ProveResult(Printed):
 
     @property
     def summary(self) -> str:
-        """A clause that says what the counterexample shows."""
+        """The finding of the counterexample as a clause."""
         if self.proof.history is not None:
             return f"{self.proof.history.violates} is violated"
         return f"{self.proof.broken[0].move} breaks the induction" if self.proof.broken else ""
@@ -55,7 +55,9 @@ class ProveResult(Printed):
 
     @cached_property
     def text(self) -> str:
-        """The counterexample as a file: a trace, or the two states of a step that breaks the induction; or empty."""
+        """The counterexample as a file, which contains a trace or the step that breaks the induction. Empty without
+        one.
+        """
         from fencepost.counterexamples.history import states_text
 
         if self.proof.history is not None:
@@ -112,7 +114,7 @@ class ProveResult(Printed):
 
 
 def path_of_history(report: ProveResult) -> Path:
-    """Return z3's run, replayed under the plain semantics; raise MismatchError if it violates nothing."""
+    """Return z3's counterexample, replayed under the plain semantics; raise MismatchError if it violates nothing."""
     from fencepost.explorers.symbolic.replays import replay
 
     assert report.proof.history is not None
@@ -127,7 +129,7 @@ def values_text(report: ProveResult) -> str:
 
 
 def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
-    """Yield the limits of the verdicts as (label, text) lines."""
+    """Yield the limits of the verdicts as pairs of a label and a text."""
     proof, settings = report.proof, report.settings
     yield "method", proof.method
     yield "unbounded", unbounded_of(settings)
@@ -147,7 +149,7 @@ def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
 
 
 def unbounded_of(settings: Settings) -> str:
-    """Return the unbounded constants, and the number of steps if the method is induction."""
+    """Return the unbounded parts of a proof as text: constants and, for an induction, the number of steps."""
     words = [name if most is None else f"{name} (64 bits)" for name, most in settings.lifted.items()]
     return (
         ", ".join([*([] if settings.depth is not None or settings.everywhere else ["the number of steps"]), *words])

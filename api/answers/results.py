@@ -1,8 +1,8 @@
 """Results of checks: typed, immutable, and available as JSON.
 
 Names are written with dashes in JSON; constants keep their spelling. A warning explains why an answer without
-violations may look better than it is. Some warnings follow from the model's text, others only from a search. Warnings
-do not depend on the engine.
+violations may look better than it is. Some warnings follow from the model's text, and others from a search. Warnings do
+not depend on the engine.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 MANY = 1_000
-"""Maximum number of states in which the plain semantics looks for a witness, in addition to the initial states."""
+"""Maximum number of states, besides the initial ones, in which the plain semantics looks for a witness."""
 
 
 def warnings_of(question: Question, result: Result, *, normalize: bool) -> tuple[ModelWarning, ...]:
@@ -127,8 +127,8 @@ def _of_answer(
 
 
 def _only_initially(question: Question, prop: Property, *, normalize: bool) -> Iterator[ModelWarning]:
-    """Yield a warning if initial states satisfy a witness but none of the nearest other states does. The search may
-    lack some of these states, and the model may raise errors in them, because no step may leave a domain.
+    """Yield a warning if initial states satisfy a witness but none of the nearest other states does. The plain
+    semantics searches again, because some of these states may be missing from the search.
     """
     plain = Interpreter(question.protocol.machine, question.constants, normalize=normalize, bounded=True)
     seen = dict.fromkeys(plain.initial_states())
@@ -164,7 +164,7 @@ def _witness(prop: Property, others: str) -> ModelWarning:
 
 @dataclass(frozen=True)
 class Answer(Printed):
-    """An answer with its JSON form."""
+    """An answer that contains its JSON form."""
 
     data: Json = field(repr=False, compare=False)
     problems: tuple[Problem, ...] = field(default=(), kw_only=True)
@@ -188,7 +188,7 @@ def frame(columns: str, rows: Iterable[Any], *, index: str = "", whole: str = ""
 
 
 class Base(StrEnum):
-    """A comparison of a variant with its base: whether both have the same states and steps."""
+    """The result of comparing a variant with its base: whether both have the same states and steps."""
 
     SAME = "same"
     DIFFERS = "differs"
@@ -223,12 +223,12 @@ class CheckResult(Printed, Result):
 
     @cached_property
     def bounds_reached(self) -> tuple[BoundCount, ...]:
-        """Bounds that blocked a step on their own: `holds` is valid only within these bounds."""
+        """Bounds that blocked a step on their own, so that `holds` is valid only within these bounds."""
         return tuple(item for item in self.bounds if item.reached)
 
     @cached_property
     def bounds_unshared(self) -> frozenset[str]:
-        """Bounds that only their own guards depend on. If such a bound was not reached, raising it adds no states."""
+        """Bounds that only their own guards depend on. Raising such a bound adds no states unless it was reached."""
         found = self.question.protocol
         return unshared_bounds(translate(found.machine, found.every_property)) if self.bounds else frozenset()
 
@@ -240,7 +240,7 @@ class CheckResult(Printed, Result):
 
     @cached_property
     def traces(self) -> Mapping[str, Counterexample]:
-        """Paths by property: violations, reached witnesses, and worst cases of costs."""
+        """Paths by property: to violations, to reached witnesses, and to worst cases of costs."""
         return Histories({item.name: item for item in self.properties if item.path is not None}, self._trace)
 
     @property

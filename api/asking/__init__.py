@@ -1,1 +1,1 @@
-"""Questions: a caller's protocol names, constants, arguments and quantities are converted to a question."""
+"""Questions, made from a caller's protocol names, constants, arguments and quantities."""

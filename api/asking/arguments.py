@@ -34,15 +34,15 @@ MEANT = (
     *(("property", "only"), ("prop", "only"), ("property", "prop"), ("only", "prop")),
     *(("master", "cluster"), ("version", "kafka")),
 )
-"""Arguments whose names differ between functions; every function accepts both names."""
+"""Synonyms among the names of arguments: every function accepts both names of a pair."""
 
 _GIVEN: ContextVar[tuple[str, frozenset[str]]] = ContextVar("_GIVEN", default=("", frozenset()))
 """Name and arguments of the current call."""
 
 
 def call(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function a call of the API: check its arguments, and add the source line to errors in a user's model. The
-    function's module must import `annotations` from `__future__`, because annotations must be strings.
+    """Make a function a call of the API, which checks its arguments and adds the source line to errors in a user's
+    model. The function's module must import `annotations` from `__future__`, because annotations must be strings.
     """
     known = signature(function)
     name = function.__name__
@@ -95,7 +95,7 @@ def refuse_taken(machine: Machine, constants: object) -> None:
 
 
 def _looked_at(name: str, annotation: str, value: Any) -> Any:
-    """Return an argument in the form that the call uses; raise UsageError if it does not have the annotated type."""
+    """Return an argument in the form that the call uses; raise UsageError if its type is not the annotated one."""
     kind = annotation.removesuffix(" | None")
     if value is None and kind != annotation:
         return value
@@ -162,7 +162,7 @@ _LISTS: dict[str, tuple[type | UnionType, str]] = {
     "Iterable[str | Path]": (str | PathLike, "a list of paths"),
     "Iterable[Property]": (Property, "a tuple of the results of @always, @step(...) and @sometimes"),
 }
-"""For each annotation of a list: the type of its items, and a hint for messages. A string is a list of one item."""
+"""For each annotation of a list, the type of its items and a hint for messages. A string is a list of one item."""
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "str": (lambda value: isinstance(value, str), "text"),
     "bool": (lambda value: isinstance(value, bool), "True or False"),
@@ -177,4 +177,4 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "Cluster": (_is_cluster, 'a master such as "local[2]", or Cluster(...)'),
     "Callable[[], bool]": (callable, "a function that returns true when the search should stop"),
 }  # fmt: skip
-"""For each annotation: a test of the argument's type, and a hint for the error message."""
+"""For each annotation, a test of the argument's type and a hint for the error message."""

@@ -1,4 +1,4 @@
-"""Constants of a question: values by name, their text form, Kafka's names for settings, and grids of values."""
+"""Constants of a question: values by name, their textual form, Kafka's names for settings, and grids of values."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,11 +23,11 @@ SETTINGS = {
     "brokers": ("replicas",),
     "nodes": ("brokers", "replicas"),
 }
-"""The constants of protocols, by Kafka's setting names."""
+"""The constants of protocols that correspond to a Kafka setting, by the setting's name."""
 
 
 def read_value(machine: Machine, name: str, value: Any) -> tuple[str, int]:
-    """Return the name and the number for a constant's value; raise UsageError if they are invalid."""
+    """Return the name of a constant and its value as a number; raise UsageError if one is invalid."""
     constant = machine.constants.declared()[_find_name(machine, name)]
     fits = constant.kind is bool or not isinstance(value, bool)
     if fits and isinstance(value, Integral):
@@ -36,7 +36,7 @@ def read_value(machine: Machine, name: str, value: Any) -> tuple[str, int]:
 
 
 def read_values(machine: Machine, values: Mapping[str, Any]) -> dict[str, int]:
-    """Return the numbers of constants by name; raise UsageError if a constant has two values."""
+    """Return the values of constants as numbers, by name; raise UsageError if a constant has two values."""
     read: dict[str, int] = {}
     for name, value in values.items():
         known, number = read_value(machine, name, value)
@@ -48,7 +48,7 @@ def read_values(machine: Machine, values: Mapping[str, Any]) -> dict[str, int]:
 
 
 def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
-    """Return the constant and the number in an option's `NAME=VALUE`; raise UsageError if they are invalid."""
+    """Return the constant and the value in an option's `NAME=VALUE`; raise UsageError if they are invalid."""
     name, mark, value = text.partition("=")
     if not mark:
         declared = machine.constants.declared().items()
@@ -58,14 +58,14 @@ def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
 
 
 def add_value(given: dict[str, tuple[str, int]], name: str, by: str, value: int) -> None:
-    """Add the value of a constant to the given ones; raise UsageError if it already has a different value."""
+    """Add the value of a constant to `given`; raise UsageError if the constant already has a different value."""
     if name in given and given[name][1] != value:
         raise UsageError(f"constant {name!r} has two values, by {given[name][0]} and by {by}: leave one of them out.")
     given[name] = (by, value)
 
 
 def join_values(constants: Mapping[str, Value] | None, more: Mapping[str, Value] | None) -> dict[str, Value]:
-    """Return constants given in a mapping and by name; raise UsageError if a constant has two values."""
+    """Return the constants given in a mapping and by name; raise UsageError if a constant has two values."""
     one, other = constants or {}, more or {}
     for name in one.keys() & other.keys():
         if one[name] != other[name]:
@@ -77,7 +77,7 @@ def join_values(constants: Mapping[str, Value] | None, more: Mapping[str, Value]
 
 
 def require_own_record(machine: Machine, constants: Constants, beside: Iterable[str]) -> None:
-    """Raise UsageError for constants of another machine, and for values given in addition to a complete record."""
+    """Raise UsageError if a record of constants belongs to another machine, or if further values are given by name."""
     if not isinstance(constants, machine.constants):
         raise UsageError(
             f"`constants=` is a record of class {type(constants).__name__}, which does not belong to protocol "
@@ -86,7 +86,7 @@ def require_own_record(machine: Machine, constants: Constants, beside: Iterable[
     for name in beside:
         raise UsageError(
             f"`constants=` already has a value for each constant, so `{name}=` cannot be added: write "
-            "constants={...} with some by name."
+            "constants={...} with the values to change, by name."
         )
 
 
@@ -101,7 +101,7 @@ def _find_name(machine: Machine, name: str) -> str:
 
 
 def meant(machine: Machine, name: str) -> str:
-    """Return the protocol's constant for a Kafka setting, or an empty string."""
+    """Return the protocol's constant for a Kafka setting, or an empty string if there is none."""
     known = machine.constants.declared()
     dotted = name.strip().lower().replace("-", ".").replace("_", ".")
     return next((item for item in SETTINGS.get(dotted, ()) if item in known), "")
@@ -133,8 +133,8 @@ def make_constants(machine: Machine, version: str, values: Mapping[str, Any]) ->
 
 @dataclass(frozen=True)
 class Setting:
-    """A point of a grid: its index on each axis, the values that differ, and all its constants. If the machine rejects
-    these constants, `refused` gives the reason and `constants` is missing.
+    """A point of a grid: its index and value on each axis, and all its constants. If the machine rejects these
+    constants, `refused` gives the reason and `constants` is None.
     """
 
     places: tuple[int, ...]
@@ -145,7 +145,7 @@ class Setting:
 
 
 def axes_of(machine: Machine, grid: Iterable[str]) -> dict[str, list[int]]:
-    """Return the values of each axis, written as `NAME=2,3` or `NAME=2..4`; raise UsageError as `axes_from` does."""
+    """Return the values of each axis, written as `NAME=2,3` or `NAME=2..4`. Errors are those of `axes_from`."""
     axes: dict[str, Iterable[str]] = {}
     for text in grid:
         name, mark, values = text.partition("=")
@@ -158,13 +158,13 @@ def axes_of(machine: Machine, grid: Iterable[str]) -> dict[str, list[int]]:
 
 
 def _range(text: str) -> Iterable[str]:
-    """Return the numbers in a range such as `2..4`, or the word itself."""
+    """Return the numbers in a range such as `2..4`; a word that is not a range is returned unchanged."""
     low, _, high = text.partition("..")
     return map(str, range(int(low), int(high) + 1)) if f"{low}{high}".isdecimal() and high else [text]
 
 
 def axes_from(machine: Machine, grid: Mapping[str, Iterable[Value]]) -> dict[str, list[int]]:
-    """Return the values of each axis; raise UsageError for an unknown constant, or for an invalid or repeated value."""
+    """Return the values of each axis; raise UsageError if a constant is unknown, or a value is invalid or repeated."""
     axes: dict[str, list[int]] = {}
     for name, values in grid.items():
         pairs = [read_value(machine, name, value) for value in values]
@@ -180,7 +180,7 @@ def axes_from(machine: Machine, grid: Mapping[str, Iterable[Value]]) -> dict[str
 
 
 def settings_of(machine: Machine, constants: Constants, axes: dict[str, list[int]]) -> Iterator[Setting]:
-    """Yield every point of a grid, including those that the machine rejects. The last axis varies fastest."""
+    """Yield every point of a grid, including the points that the machine rejects. The last axis varies fastest."""
     declared = machine.constants.declared()
     for places in product(*(range(len(values)) for values in axes.values())):
         chosen = {name: values[place] for (name, values), place in zip(axes.items(), places, strict=True)}

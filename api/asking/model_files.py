@@ -20,7 +20,9 @@ def is_file(name: str) -> bool:
 
 
 def load_protocol(path: Path) -> Protocol:
-    """Return the protocol that a file defines as MACHINE and PROPERTIES; `FILE.py:NAME` selects another machine."""
+    """Return the protocol that a file defines as MACHINE and PROPERTIES, or the machine NAME if the path is
+    `FILE.py:NAME`.
+    """
     file, colon, name = str(path).partition(".py:")
     path, name = (Path(f"{file}.py"), name) if colon else (path, "MACHINE")
     make_sure_file(path)
@@ -65,7 +67,7 @@ def _left_out(module: ModuleType, machine: Machine, properties: tuple[Property, 
 
 
 def make_sure_file(path: Path) -> None:
-    """Raise UsageError if this is not a file that could define a protocol."""
+    """Raise UsageError if a path is not a file that could define a protocol."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
     if not path.is_file():

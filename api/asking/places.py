@@ -1,4 +1,4 @@
-"""Errors in a user's model: the source line to correct, and what to write instead."""
+"""Source positions of errors in a user's model, with hints on how to correct them."""
 
 import linecache
 import re
@@ -19,7 +19,7 @@ _OURS = (
     "fencepost.model.language", "fencepost.explorers", "fencepost.counterexamples", "fencepost.api",
     "fencepost.testing", "fencepost.cli", "fencepost_native_",
 )  # fmt: skip
-"""Modules that run models but are not part of any model."""
+"""Modules that run models without being part of one."""
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def errors_of_models() -> Iterator[None]:
 
 
 def of_model(error: Exception) -> Exception:
-    """Return the error itself, or a ModelError with the position in a user's model."""
+    """Return the error, as a ModelError with its position if a user's model raised it."""
     if not _raised_by_user(error):
         return error
     return ModelError(placed(error, "The model must be defined in every state. Add a guard to the step that fails."))
@@ -62,7 +62,9 @@ _POINTED = "\n  "
 
 
 def pointed_at_line(path: Path, pattern: str, said: str) -> str:
-    """Return a message with the first line of a file that matches a pattern, or else with the file's name only."""
+    """Return a message with the first line of a file that matches a pattern; without such a line, the file's name is
+    added.
+    """
     return at_line(str(path.resolve()), [pattern], said) or f"{near(path)}: {said}"
 
 
@@ -74,7 +76,7 @@ def _traces(trace: TracebackType | None) -> Iterator[TracebackType]:
 
 def _text_at(trace: TracebackType, said: str) -> tuple[int, str, str]:
     """Return the number of the failing line, its text, and carets below the failing part. If a statement spans several
-    lines, the result is the line that contains the word quoted in the message.
+    lines, the line is the one with the word quoted in the message.
     """
     code, first = trace.tb_frame.f_code, trace.tb_lineno
     linecache.checkcache(code.co_filename)
@@ -111,7 +113,7 @@ def _raised_by_user(error: Exception) -> bool:
 
 
 def told(error: BaseException) -> BaseException:
-    """Return the error of a file without the paths of this machine."""
+    """Return the error of a model file without the file's path and without internals of Python's calls."""
     if isinstance(error, ImportError) and error.path and error.path in str(error):
         said = str(error).replace(f" ({error.path})", "")
         return type(error)(said).with_traceback(error.__traceback__)
@@ -121,7 +123,7 @@ def told(error: BaseException) -> BaseException:
 
 
 def _as_called(said: str) -> str:
-    """Return Python's message about a call of a class, without `__init__` and without counting `self`."""
+    """Return Python's message about a wrong call of a class, without `__init__` and without counting `self`."""
     if ".__init__()" not in said:
         return said
     one_less = re.compile(r"takes (\d+) positional arguments? but (\d+)")
@@ -156,7 +158,7 @@ def instead_of(error: BaseException) -> str:
 
 
 def against(error: FencepostError) -> str:
-    """Return a hint for an error in a model's step; empty if the message already contains one."""
+    """Return a hint for an error in a model's step, or an empty string if the message already contains one."""
     return next((advice for sign, advice in OUTSIDE.items() if sign in str(error)), "")
 
 
@@ -199,7 +201,7 @@ CALLS = {
     "choice": 'choice(Kind.FIRST, meaning="...")',
     **dict.fromkeys(("shape", "capacity", "bound"), 'bound(2, low=0, high=4, meaning="..."), with its limits by name'),
 }
-"""Hints for calls that lack an argument."""
+"""Hints for calls that lack an argument, by name."""
 
 
 def in_place_of(error: SyntaxError) -> str:

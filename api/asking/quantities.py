@@ -12,7 +12,9 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|min|m|h|d)")
 
 
 def parse_size(text: str, option: str) -> int:
-    """Return the number of bytes in a size such as `8G`, `512M` or `1.5GiB`; K, M, G and T are powers of 1024."""
+    """Return the number of bytes in a size such as `8G`, `512M` or `1.5GiB`. The units K, M, G and T are powers of
+    1024.
+    """
     found = _SIZE.fullmatch(text.strip())
     size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
     if size <= 0:
@@ -23,7 +25,9 @@ def parse_size(text: str, option: str) -> int:
 
 
 def parse_duration(text: str, option: str) -> float:
-    """Return a duration such as `10m`, `90s`, `1h30m` or `500ms` in seconds; a bare number is in seconds."""
+    """Return a duration in seconds, given as text such as `10m`, `90s`, `1h30m` or `500ms`. A number without a unit is
+    in seconds.
+    """
     word = text.strip().lower().replace(" ", "")
     if re.fullmatch(r"\d+(\.\d+)?", word):
         word += "s"
@@ -37,12 +41,12 @@ def parse_duration(text: str, option: str) -> float:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words joined as in a sentence: `one, two and three`."""
+    """Return words joined as in a sentence, such as `one, two and three`."""
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
 def show_size(size: float) -> str:
-    """Return a size in the largest unit for which the number is at least 1."""
+    """Return a size as text, in the largest unit for which the number is at least 1."""
     for unit in ("B", "KiB", "MiB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if size >= 10 or unit == "B" else f"{size:.1f} {unit}"
@@ -51,7 +55,7 @@ def show_size(size: float) -> str:
 
 
 def show_seconds(seconds: float) -> str:
-    """Return a duration, rounded for readability."""
+    """Return a duration as text, rounded for readability."""
     if seconds < 60:
         return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -61,7 +65,7 @@ def show_seconds(seconds: float) -> str:
 
 
 def show_rate(count: int, seconds: float, noun: str) -> str:
-    """Return a rate per second, rounded: `1.05 M states/s`."""
+    """Return a rate as text, rounded, such as `1.05 M states/s`."""
     rate = count / seconds if seconds > 0 else 0.0
     for bound, unit in ((1e6, "M "), (1e3, "k ")):
         if rate >= bound:
@@ -70,10 +74,10 @@ def show_rate(count: int, seconds: float, noun: str) -> str:
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """Return a number with its noun: `1 state`, `12 states`."""
+    """Return a number with its noun, such as `1 state` or `12 states`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def in_values(values: Mapping[str, object]) -> str:
-    """Return constants with their values: `crashes=2 fences=1`."""
+    """Return constants with their values as text, such as `crashes=2 fences=1`."""
     return " ".join(f"{name}={value}" for name, value in values.items())

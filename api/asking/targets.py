@@ -1,5 +1,5 @@
-"""The question of a call: a protocol (by name, as a machine, or in a user's file) with constants and properties. Its
-machine is compiled or read from the cache, and each compilation stage is available as text.
+"""The question of a call: a protocol (by name, as a machine, or in a user's file) with constants and properties. The
+protocol is compiled or read from the cache, and the result of each compilation stage is available as text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Question:
-    """A question: whether a protocol satisfies these properties with these constants."""
+    """The question whether a protocol satisfies these properties with these constants."""
 
     protocol: Protocol
     constants: Constants
@@ -50,7 +50,7 @@ class Subject:
     file: str = ""
     version: str = ""
     values: Mapping[str, int] = field(default_factory=dict)
-    """Constants of a run. If the caller passes one of them, its value must be the same."""
+    """Constants of a run, which a caller cannot change."""
     only: tuple[str, ...] = ()
 
 
@@ -84,9 +84,9 @@ def ask(
 
     A question is returned unchanged.
 
-    `what` is as in `find_subject`. Constants are given by name in `constants` or `more`: as numbers, booleans or words.
-    `only` limits the properties by name. With `walks`, properties of behaviours are omitted unless named, because walks
-    are finite.
+    `what` and `properties` are those of `find_subject`. Constants are given by name in `constants` or `more`, as
+    numbers, booleans or words. `only` limits the properties by name. With `walks`, properties of behaviours are omitted
+    unless named, because walks are finite.
     """
     if isinstance(what, Question):
         return what
@@ -111,7 +111,7 @@ def ask(
 
 
 def run_called(name: str) -> Run | None:
-    """Return the catalogue run with this name, if there is one. Unlike protocol names, names of runs contain spaces."""
+    """Return the catalogue run with this name, or None. Unlike names of protocols, names of runs contain spaces."""
     if " " not in name or is_file(name):
         return None
     from fencepost.invariants.catalogue import runs
@@ -128,7 +128,7 @@ def run_called(name: str) -> Run | None:
 
 
 def chosen_of(found: Protocol, only: tuple[str, ...], *, walks: bool = False) -> tuple[Property, ...]:
-    """Return the requested properties: the named ones, or all except those that must be named."""
+    """Return the named properties or, without names, all except those that must be named."""
     chosen = found.select(only) if only else found.properties
     return tuple(item for item in chosen if not item.kind.over_behaviours) if walks and not only else chosen
 
@@ -150,7 +150,7 @@ def _protocol(what: Machine | Protocol | str | Path, properties: Iterable[Proper
 
 
 def find_protocol(name: str) -> Protocol:
-    """Return the protocol with this name, or the one that a file defines; raise UsageError if it does not exist."""
+    """Return the protocol with this name, or the one that a file defines; raise UsageError if there is none."""
     if "\n" in name:
         raise UsageError(
             f"expected the name or the file of a protocol, not {len(name.splitlines())} lines of text: write them to "
@@ -171,7 +171,7 @@ def find_protocol(name: str) -> Protocol:
 
 
 def lookup_in(model: str | None) -> Callable[[str], Protocol]:
-    """Return a function that finds a trace's protocol in the user's file or, if it is not defined there, by name."""
+    """Return a function that finds a trace's protocol by name, in the user's file first."""
     own = find_protocol(model) if model else None
 
     def find(name: str) -> Protocol:
@@ -197,7 +197,7 @@ STAGES = {
 
 
 def source_of(question: Question, options: Options, *, masked: bool = False) -> Source:
-    """Return the module compiled for a question. If `masked`, its guards can be turned off."""
+    """Return the module to be compiled for a question. If `masked`, its guards can be turned off."""
     from fencepost.explorers.native.compile import generate
 
     found = question.protocol
@@ -206,14 +206,14 @@ def source_of(question: Question, options: Options, *, masked: bool = False) -> 
 
 
 def kernels_of(question: Question, source: Source, watch: Watch) -> Kernels:
-    """Return the compiled machine. If it must be compiled first, which takes seconds, notify `watch`."""
+    """Return the compiled machine. A compilation, which takes seconds, is reported to `watch`."""
     from fencepost.explorers.native.compile import compile_watched
 
     return compile_watched(question.name, question.constants, source, watch)
 
 
 def dump(question: Question, stage: str, *, normalize: bool = True) -> str:
-    """Return a stage of the question's machine as text; raise UsageError for an unknown stage."""
+    """Return a compilation stage of the question's machine as text; raise UsageError for an unknown stage."""
     from fencepost.explorers.native.llvm.objects import assembly, native, translated
     from fencepost.explorers.program.ir.program import text
     from fencepost.explorers.program.ir.translate import translate

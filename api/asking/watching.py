@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.store import Progress
 
 LONG = 2.0
-"""Compilations are reported if they take at least this many seconds."""
+"""Minimum duration of reported compilations, in seconds."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """Progress of running work: states of a search, steps of walks, or z3 queries of proofs. Numbers that do not apply
-    to the current work are 0.
+    """Progress of running work: the states of a search, the steps of walks, or the z3 queries of a proof. Numbers that
+    do not apply to the work are 0.
     """
 
     text: str
@@ -55,16 +55,16 @@ class Watch:
         yield
 
     def compiling(self, name: str) -> AbstractContextManager[None]:
-        """Return a context manager for the compilation of a machine, by name."""
+        """Return a context manager for the compilation of a machine with this name."""
         return self.busy(f"compiling {name} ...{' (cached for the next run)' if lasts() else ''}")
 
     def compiled(self, name: str, seconds: float) -> None:
-        """Handle the duration of a long compilation."""
+        """Handle the end of a compilation and its duration."""
         long = "; cached for the next run" if seconds > LONG and lasts() else ""
         self.note(f"compiled {name} in {show_seconds(seconds)}{long}")
 
     def optimized(self, name: str, seconds: float) -> None:
-        """Handle the duration of background optimization. Only long ones are reported."""
+        """Handle the end of a background optimization, which is reported if it took long."""
         if seconds > LONG:
             self.compiled(name, seconds)
 
@@ -86,22 +86,22 @@ class Listener(Watch):
         self.listen = listen
 
     def note(self, text: str) -> None:
-        """Pass on a line, or the current activity."""
+        """Pass a line or the current activity to the function."""
         self.listen(Event(text))
 
     spin = note
 
     def telling(self, title: str) -> Callable[[Progress], None]:
-        """Return a callback that passes on the progress of a search."""
+        """Return a callback that passes the progress of a search to the function."""
         return lambda at: self.listen(Event(title, at.expanded, at.frontier, at.distinct, at.depth, at.seconds))
 
     def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None]:
-        """Return a callback that passes on the number of finished walks."""
+        """Return a callback that passes the number of finished walks to the function."""
         return lambda done, _, seconds: self.listen(Event(title, done, walks, seconds=seconds))
 
 
 def watched(progress: Watch | Callable[[Event], None] | None) -> Watch:
-    """Return the given watch, one that calls the given function, or one that ignores all events."""
+    """Return the given watch, or a watch that calls the given function, or one that ignores all events."""
     if progress is None:
         return Watch()
     return progress if isinstance(progress, Watch) else Listener(progress)

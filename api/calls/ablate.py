@@ -1,4 +1,4 @@
-"""Ablation: a matrix of violations for a protocol without each of its guards, and with each switch flipped."""
+"""Ablation: a matrix of the violations of a protocol without each of its guards, and with each switch flipped."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Problem, Result
 
 LEAST_STATES = 1_000_000
-"""Maximum number of states per row. A machine without a guard may have many more states than usual."""
+"""Minimum of the limit on states per row, because a machine without a guard may have many more states."""
 UNKEPT = "a finished row could not be saved"
 TIMES = 4
-"""Maximum number of states per row, as a multiple of the unmodified machine's. Used if `max_states` is not given."""
+"""Default limit on states per row, as a multiple of the unmodified machine's number of states."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A property in a row. `trace` is the file of its shortest violation, or an empty string."""
+    """The verdict on a property in a row. `trace` contains the shortest violation, or is empty."""
 
     verdict: Verdict
     length: int | None = None
@@ -86,16 +86,16 @@ class AblateResult(Answer):
 
     @property
     def needed(self) -> tuple[Needed, ...]:
-        """Guards that are needed, with the violated properties. A search without the guard can refute each entry."""
+        """Guards that are needed, with the properties that are violated without them."""
         return tuple(claim for row in self.data["rows"] if (claim := Needed.of(row)) is not None)
 
     @property
     def unneeded(self) -> tuple[Unneeded, ...]:
-        """Purposes of the other guards whose rows were decided."""
+        """Guards that are not needed, each with its purpose, if their rows were decided."""
         return tuple(claim for row in self.data["rows"] if (claim := Unneeded.of(row)) is not None)
 
     def row(self, name: str) -> MatrixRow:
-        """Return one row."""
+        """Return the row of a guard or a setting."""
         return next(item for item in self.rows if item.name == name)
 
     def to_frame(self) -> pd.DataFrame:
@@ -137,12 +137,12 @@ def ablate(
     cancel: Callable[[], bool] | None = None,
     **more: Any,
 ) -> AblateResult:
-    """Search a protocol without each of its guards in turn, and with each switch flipped; report the violations.
+    """Search a protocol without each of its guards in turn, and with each switch flipped, and report violations.
 
-    `guards` limits the rows by name; `also` adds rows in which a constant has each of the given values. `workers` is
-    the number of rows searched in parallel. `budget` and `max_states` limit each row, `memory` limits all rows
-    together. With `liveness`, leads-to properties are checked too, in the rows of guards and settings that no safety
-    property needs. With `cluster`, the rows are searched on Spark.
+    `guards` selects rows by name, and `also` adds a row for each given value of a constant. `workers` is the number of
+    rows searched in parallel. `budget` and `max_states` limit each row, and `memory` limits all rows together, in
+    bytes. With `liveness`, leads-to properties are checked too, in rows in which no safety property is violated. With
+    `cluster`, the rows are searched on Spark.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     if liveness:
@@ -194,7 +194,7 @@ def _look_at_properties(question: Question) -> None:
 
 
 def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, Iterable[Any]]) -> tuple[Row, ...]:
-    """Return the requested rows: the named guards and settings, or all."""
+    """Return the rows of the named guards and settings, or of all of them."""
     from fencepost.explorers.evidence.ablation import rows_of, settings
 
     machine = question.protocol.machine
@@ -208,8 +208,8 @@ def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, 
 
 
 def _kept(question: Question, source: Source, options: Options, checkpoint: str | Path | None, *, resume: bool) -> Kept:
-    """Return the folder of finished rows; raise UsageError if it lacks rows to resume from. The question omits the
-    limit on states, because the limit follows from the unmodified machine, and so from the question.
+    """Return the folder of finished rows; raise UsageError if there are no rows to resume from. The default limit on
+    states does not identify the rows, because it follows from the unmodified machine.
     """
     limits = (options.budget, options.max_states, options.normalize, LEAST_STATES, TIMES)
     asked_for = [item.name for item in question.properties]
@@ -234,9 +234,9 @@ class _Matrix:
     def explore(
         self, rows: tuple[Row, ...], source: Source, behaviours: Callable[[], Result] | None, *, whole: bool
     ) -> tuple[Json, Result | None, tuple[Problem, ...]]:
-        """Search the unmodified machine, then every unfinished row, here or on a cluster; return the matrix.
+        """Search the unmodified machine, then every unfinished row, here or on a cluster, and return the matrix.
 
-        If leads-to properties of the unmodified machine are judged, they are judged first, and their result is returned
+        If leads-to properties are judged on the unmodified machine, they are judged first, and their result is returned
         too. If a row cannot be saved, the search stops and the matrix contains the reason.
         """
         from fencepost.explorers.evidence.ablation import Ablation

@@ -1,7 +1,7 @@
 """Tools for agents over the Model Context Protocol, with short structured answers that cite their evidence.
 
-A tool always answers, either with its result or with one message under `error`. Searches end after some seconds, and
-report that under `bounded`.
+A tool always answers, with its result or with one message under `error`. A search that reaches its time limit reports
+the limit under `bounded`.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ from fencepost.model.language.interpreter import Interpreter
 SECONDS, MOST_SECONDS = 20.0, 120.0
 """Default and maximum duration of a search, in seconds."""
 MOST_STATES = 2_000_000
-"""Maximum number of states in a comparison, which needs complete state spaces."""
+"""Maximum number of states of each model in a comparison, which needs complete state spaces."""
 MOST_STEPS = 60
-"""Histories are truncated after this many steps."""
-INSTRUCTIONS = """Fencepost checks Kafka's replication protocol. advise: what loses a topic's records, and whether an
-operator may do an `operation` now. explain: a finding, guarantee, bug, question (HYP-17, G-S2, KAFKA-15221) or
-property. check: search a protocol (replication, kip320, quorum, ...) at small constants. why_not: why a step cannot be
-taken. compare: the first difference of two models. audit: whether records were lost, from copies of a cluster's files.
-`evidence` says what an answer rests on; nothing is called safe unless the search was complete."""
+"""Maximum number of steps shown of a history."""
+INSTRUCTIONS = """Fencepost checks Kafka's replication protocol. `advise` says which operations lose a topic's
+records, and whether an operator may perform an `operation` now. `explain` explains a finding, guarantee, bug,
+question (HYP-17, G-S2, KAFKA-15221) or property. `check` searches a protocol (replication, kip320, quorum, ...) at
+small constants. `why_not` says why a step is not enabled. `compare` finds the first difference of two models.
+`audit` says whether records were lost, given copies of a cluster's files. `evidence` states the basis of an answer.
+Nothing is called safe unless the search was complete."""
 
 
 def check(
@@ -143,7 +144,7 @@ def why_not(
     version: str = "",
     constants: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Explain why an action such as `leader-appends leader=0` cannot happen after some steps, or what it changes."""
+    """Explain why an action such as `leader-appends leader=0` is not enabled after some steps, or what it changes."""
     hand = in_hand(protocol, version=version, constants=constants or {})
     state = hand.initial()[0]
     for step in steps or []:
@@ -162,7 +163,9 @@ def why_not(
 
 
 def compare(a: str, b: str, constants: dict[str, Any] | None = None, seconds: float = SECONDS) -> dict[str, Any]:
-    """Compare two models: `kip320` and `kip279`, or `replication version=kafka-4.1` and `replication min_isr=2`."""
+    """Compare two models, such as `kip320` and `kip279`, or `replication version=kafka-4.1` and `replication
+    min_isr=2`.
+    """
     ends = time.monotonic() + min(max(seconds, 1.0), MOST_SECONDS)
     try:
         made = compared(a, b, constants=constants or {}, max_states=MOST_STATES, cancel=lambda: time.monotonic() > ends)
@@ -181,7 +184,7 @@ def compare(a: str, b: str, constants: dict[str, Any] | None = None, seconds: fl
         "guarantees": data["guarantees"],
         "first": found
         and {**{name: found[name] for name in ("side", "sentence")}, "steps": found["steps"][:MOST_STEPS]},
-        "evidence": f"{sides['a']:,} states of a and {sides['b']:,} of b, all of them",
+        "evidence": f"all {sides['a']:,} states of a and all {sides['b']:,} states of b",
         "bounded": None,
     }
 
@@ -197,7 +200,9 @@ def advise(
     brokers: int | None = None,
     operation: str = "",
 ) -> dict[str, Any]:
-    """Say what operations do to a topic's records; for one, such as `replace-a-disk` or `restart`, also what to do."""
+    """Explain what operations do to a topic's records. For one operation, such as `replace-a-disk` or `restart`, also
+    advise what to do.
+    """
     made = advised(
         replicas, min_isr, kafka=kafka, acks=acks, elr=elr, unclean_election=unclean_election, brokers=brokers
     )
@@ -220,7 +225,9 @@ def advise(
 
 
 def audit(paths: list[str], kafka: str = "", min_isr: int = 1, seconds: float = MOST_SECONDS) -> dict[str, Any]:
-    """Say whether records were lost, from folders __cluster_metadata-0, copies of disks, or kafka-dump-log's output."""
+    """Report whether records were lost, given folders __cluster_metadata-0, copies of disks, or output of
+    kafka-dump-log.
+    """
     ends = time.monotonic() + min(max(seconds, 1.0), MOST_SECONDS)
     try:
         made = audited(*paths, kafka=kafka or None, min_isr=min_isr, cancel=lambda: time.monotonic() > ends)
@@ -246,7 +253,7 @@ TOOLS: tuple[Callable[..., dict[str, Any]], ...] = (check, explain, why_not, com
 
 
 def answer(name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer of a tool; every error is one message under `error`."""
+    """Return the answer of a tool, in which every error is one message under `error`."""
     try:
         return _tool(name, given)(**given)
     except FencepostError as error:
@@ -293,7 +300,9 @@ def mcp() -> None:
     from mcp.types import CallToolResult, TextContent
 
     class Served(MCPServer):  # type: ignore[misc]
-        """The MCP server. It validates arguments itself, because the library reports each mistake in several lines."""
+        """The MCP server, which validates arguments itself, because the library reports each mistake in several
+        lines.
+        """
 
         async def call_tool(
             self,
@@ -301,7 +310,7 @@ def mcp() -> None:
             arguments: dict[str, Any],
             context: Any = None,  # noqa: ARG002 (the library's signature)
         ) -> CallToolResult:
-            """Answer in a thread, because searches take seconds."""
+            """Answer a request in a thread, because searches take seconds."""
             found = await run_sync(answer, name, arguments)
             text = TextContent(type="text", text=json.dumps(found))
             return CallToolResult(content=[text], structured_content=found, is_error="error" in found)

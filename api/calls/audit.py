@@ -1,4 +1,4 @@
-"""An audit of a cluster's metadata log against the guarantees, decoded by Kafka's classes, here or on Spark."""
+"""An audit of a cluster's metadata log against the guarantees. Kafka's classes decode the log, here or on Spark."""
 
 from __future__ import annotations
 
@@ -34,25 +34,27 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SMALL = 1_000_000
-"""Logs of up to this many records are processed without Spark, because starting Spark would take as long."""
+"""Maximum number of records that are processed without Spark, because starting Spark would take as long."""
 LARGE = 4 << 30
-"""Copies of broker logs up to this size in bytes are compared in this process."""
+"""Maximum size in bytes of the broker logs that are compared in this process."""
 MEMORY = (("spark.driver.memory", "2g"), ("spark.sql.shuffle.partitions", "16"))
 """Spark's default settings, which suffice for ten million records on one machine."""
 
 
 VERDICTS = {
-    "violated": "the controller broke a rule that it must keep",
+    "violated": "the controller broke one of its own rules",
     "exposed": "the cluster passed through states in which records could be lost, or were lost",
     "undetermined": "no violation was found, but parts of the log could not be read",
     "nothing-found": "no broken rule was found, and no state in which records are at risk",
 }
-"""The sentence for each verdict."""
+"""The verdicts as clauses."""
 
 
 @dataclass(frozen=True)
 class _Led:
-    """The partition whose history becomes a trace, the trace's file, and the history's last offset."""
+    """A request for the trace of a partition's history: the partition, the trace's file, and the history's last
+    offset.
+    """
 
     partition: str
     file: Path
@@ -71,7 +73,7 @@ class AuditResult(Answer):
 
     @property
     def answer(self) -> str:
-        """Return the verdict as a sentence that says whether records are lost, may be lost, or are at risk."""
+        """Return the worst finding as a sentence that says whether records are lost, may be lost, or are at risk."""
         sentence = headline(self.to_dict())
         return f"{sentence[0].upper()}{sentence[1:]}."
 
@@ -93,12 +95,12 @@ class AuditResult(Answer):
 
 
 def headline(data: dict[str, Any]) -> str:
-    """Return the worst finding of an audit's JSON in an operator's words, without capital letter and full stop."""
+    """Return the worst finding of an audit as a clause for operators, given the audit's JSON."""
     from fencepost.kafka.formatting import when
 
     if not data["sorts"]:
         if data["milder"]:
-            return f"nothing is {data['severity']} or worse; {counted(data['milder'], 'milder finding')} omitted"
+            return f"no finding is {data['severity']} or worse; {counted(data['milder'], 'milder finding')} omitted"
         return VERDICTS[data["verdict"]]
     worst = data["sorts"][0]
     severity, lost = worst["severity"], any(item["sort"] == "records-lost" for item in data["sorts"])
@@ -118,7 +120,7 @@ def headline(data: dict[str, Any]) -> str:
 
 
 def named(item: dict[str, Any]) -> str:
-    """Return the name of a partition."""
+    """Return the name of a finding's partition, such as `orders-3`."""
     return f"{item['topic']}-{item['partition']}"
 
 
@@ -142,10 +144,10 @@ def audit(
     """Follow every partition through the metadata log of a cluster, and report broken invariants and near losses.
 
     `paths` are folders `__cluster_metadata-0` of one or more controllers, or files with output of kafka-dump-log.sh.
-    Copies of brokers' disks, or of partitions' folders on them, are compared too: which contain the acknowledged
-    records, and what the leader lacks. `output` is a folder that stores records, histories and findings as Parquet;
-    with `resume`, the audit adds to it. A change within `within` seconds of a change of min ISR or of the leader is
-    reported as suspicious; `min_isr` is min.insync.replicas in server.properties. The history of `partition`, such as
+    Copies of brokers' disks, or of partitions' folders on them, are compared too, to find the acknowledged records that
+    the leader lacks. `output` is a folder for records, histories and findings as Parquet. With `resume`, the audit in
+    that folder continues. A change within `within` seconds of a change of min ISR or of the leader is reported as
+    suspicious. `min_isr` is the value of min.insync.replicas in server.properties. The history of `partition`, such as
     "orders-3", up to the offset `until` is written to the file `trace`, as a trace of `replication` with brokers' steps
     that explain the history.
     """
@@ -287,7 +289,7 @@ def _judge(
 def _find_in_model(data: dict[str, Any], history: ControllerHistory, led: _Led, watch: Watch) -> str:
     from fencepost.kafka.audit.reconstruction import reconstruct
 
-    with watch.busy(f"looking for {led.partition} in the model"):
+    with watch.busy(f"searching the model for the history of {led.partition}"):
         made = reconstruct(history)
     data["trace"] = made.data(str(led.file))
     return made.replay.text

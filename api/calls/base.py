@@ -1,9 +1,10 @@
 """Comparison of a variant, made by `Machine.replacing`, with its base.
 
-If a variant's change never takes effect, its verdicts equal the base's and say nothing about the change. Two
-complete searches with the same constants are considered equal if they have as many states in each level, as many steps
-of each action, and the same hash sums of all states and of all steps of replaced actions, including arguments. Schema
-and constants are equal, so the layouts are too. Each action is matched with the one that it replaces.
+If a variant's change never takes effect, the variant has the verdicts of its base, which say nothing about the change.
+Two complete searches with the same constants are considered equal if they have as many states in each level, as many
+steps of each action, and the same hash sums of all states and of all steps of replaced actions, including arguments.
+The layouts of states are equal, because the schema and the constants are. Each action is matched with the one that it
+replaces.
 """
 
 import ast
@@ -35,21 +36,21 @@ if TYPE_CHECKING:
 
 LEAST_SECONDS = 5.0
 TIMES = 1.5
-"""Time limit for searching the base, as a multiple of the time that the variant's search took."""
+"""Time limit for searching the base, as a multiple of the variant's search time."""
 SHOWN = 2
-"""Maximum number of guards listed for an action that is never enabled. Those that block it most often are listed."""
+"""Maximum number of guards that are listed for an action that is never enabled: those that block it most often."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """The result of a comparison, with notes for the user."""
+    """The result of comparing a variant with its base, and notes for the user."""
 
     outcome: Base
     notes: tuple[str, ...] = ()
 
 
 def base_of(question: Question) -> Machine | None:
-    """Return the base of a user's variant, or None for built-in protocols and machines without a base."""
+    """Return the base of a user's variant; None for built-in protocols and for machines without a base."""
     machine = question.protocol.machine
     base = machine.base
     if base is None or _is_ours(machine) or (base.state, base.constants) != (machine.state, machine.constants):
@@ -58,7 +59,7 @@ def base_of(question: Question) -> Machine | None:
 
 
 def compare(question: Question, options: Options, found: Result, watch: Watch) -> Compared | None:
-    """Compare a finished search with the base of its machine; return None if the machine is not a variant."""
+    """Compare a finished search of a variant with its base; return None if the machine is not a variant."""
     base = base_of(question)
     if base is None:
         return None
@@ -66,7 +67,7 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
         return Compared(Base.NOT_COMPARED)
 
     def not_compared(why: str) -> Compared:
-        return Compared(Base.NOT_COMPARED, (f"not compared with its base {base.name}{why}.",))
+        return Compared(Base.NOT_COMPARED, (f"not compared with the base {base.name}{why}.",))
 
     if options.compact or options.symmetry:
         return not_compared(": states are stored as fingerprints" if options.compact else ": `symmetry=True` was used")
@@ -76,11 +77,11 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
     machine = question.protocol.machine
     if not replaced_in(machine, base) and machine.normalize is base.normalize:
         return not_compared(
-            ": it replaces none of the base's actions, and a helper that is changed in its module is changed in both"
+            ": the variant replaces no action, and a helper that is changed in its module is changed in both machines"
         )
     changed = _changed_in(base)
     if changed:
-        return not_compared(f": {changed} changed its module in this process")
+        return not_compared(f": {changed} was replaced in its module in this process")
     try:
         other = _search(question, base, options, found, watch)
     except FencepostError as error:
@@ -92,8 +93,8 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
         return not_compared(f": {other.why_stopped}")
     if not are_same(found, other, placed_in(machine, base)):
         many = f"{counted(other.distinct, 'state')}{'' if other.complete else ' or more'}"
-        told = f"its base {base.name} was searched too ({show_seconds(other.seconds)}), and differs: {many}"
-        more = ", by other steps" if other.distinct == found.distinct else f", and {found.distinct:,} here"
+        told = f"the base {base.name} was searched too ({show_seconds(other.seconds)}), and differs: {many}"
+        more = " reached by other steps" if other.distinct == found.distinct else f", and {found.distinct:,} here"
         return Compared(Base.DIFFERS, (f"{told}{more}.",))
     because = " ".join(reasons(machine, base, found, other, normalize=options.normalize))
     told = (
@@ -109,7 +110,7 @@ def _is_ours(machine: Machine) -> bool:
 
 
 def _changed_in(base: Machine) -> str:
-    """Return the module of a built-in machine's helper that a user replaced, or an empty string."""
+    """Return the helper of a built-in machine that a user replaced, with its module, or an empty string."""
     if not _is_ours(base):
         return ""
     others = (item for item in read(base).functions if not item.__module__.startswith("fencepost."))
@@ -117,10 +118,9 @@ def _changed_in(base: Machine) -> str:
 
 
 def summed(question: Question, options: Options) -> Summed | None:
-    """Return the variant's actions whose steps its digest includes.
+    """Return the variant's actions whose steps its digest includes, or None if the machine is not a variant.
 
-    These are the actions that replace others, or all actions if `normalize` differs. Return None if the machine is not
-    a variant.
+    These are the actions that replace others, or all actions if `normalize` was replaced.
     """
     base = base_of(question)
     if base is None or options.compact or options.symmetry:
@@ -145,7 +145,7 @@ def _pinned(question: Question, base: Machine, options: Options, found: Result) 
             continue
         if (run.distinct, run.depth) != (found.distinct, found.depth):
             return (
-                f"it differs from its base {base.name}, which has {counted(run.distinct, 'state')} and depth "
+                f"the variant differs from its base {base.name}, which has {counted(run.distinct, 'state')} and depth "
                 f"{run.depth} under these constants (catalogue run `{run.name}`)."
             )
         return ""
@@ -204,12 +204,14 @@ def count_alike(one: Result, other: Result, placed: Placed) -> bool:
 
 
 def are_same(one: Result, other: Result, placed: Placed) -> bool:
-    """Return whether a variant and its base reached the same states by the same steps, equally often per action."""
+    """Return whether a variant and its base reached the same states by the same steps, with the same number of steps
+    per action.
+    """
     return other.complete and count_alike(one, other, placed) and one.digest == other.digest
 
 
 def searched_the_same(variant: "Search", base: "Search", results: tuple[Result, Result]) -> bool:
-    """Return whether complete searches of a variant and its base, with any constants, have the same result."""
+    """Return whether complete searches of a variant and its base have the same result."""
     from fencepost.explorers.search import digested
 
     placed = placed_in(variant.machine, base.machine)
@@ -222,7 +224,7 @@ def searched_the_same(variant: "Search", base: "Search", results: tuple[Result, 
 
 
 def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, normalize: bool) -> Iterator[str]:
-    """Yield why each replaced part makes no difference, as far as the models' text and the counts show why."""
+    """Yield the reasons why replaced parts make no difference, if the models' text and the counts show them."""
     program, before = read(machine), read(base)
     if machine.normalize is not base.normalize and normalize:
         yield f"`normalize`, which {machine.name} replaces, leads to the same states as the one in {base.name}."
@@ -237,8 +239,8 @@ def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, no
             yield (
                 f"`normalize` runs before {old.label} and calls {places}, which tests a condition that {old.label} of "
                 f"{base.name} tests too, but its replacement does not. So `normalize` may already have removed what "
-                "the new action would accept: `normalize=False` with larger capacities searches without it, and "
-                "`replacing(normalize=...)` replaces it too."
+                "the new action would accept. Search with `normalize=False` and larger capacities, or replace "
+                "`normalize` too, by `replacing(normalize=...)`."
             )
         elif times:
             yield (
@@ -248,7 +250,7 @@ def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, no
 
 
 def never_enabled(label: str, result: Result, where: str = "") -> Iterator[str]:
-    """Yield a sentence that says that an action was never enabled, and which guards blocked it most often."""
+    """Yield a sentence about an action that was never enabled, with the guards that blocked it most often."""
     guards = sorted((item for item in result.guards if item.action == label), key=lambda item: -item.refused)
     refusing = [f"`require({item.condition})` refused {item.refused:,} times" for item in guards if item.refused]
     why = f": {', '.join(refusing[:SHOWN])}" if refusing else ": no state offered values for its parameters"
@@ -256,11 +258,10 @@ def never_enabled(label: str, result: Result, where: str = "") -> Iterator[str]:
 
 
 def _ahead(program: Program, before: Program, old: Action, new: Action | None) -> list[Callable[..., Any]]:
-    """Return the helpers of `normalize` that test what the replaced action tests and the new one does not.
+    """Return helpers of `normalize` with a condition that the replaced action tests and the new action does not.
 
-    The replaced action calls these helpers and the new one does not, or the helpers make a comparison that a removed or
-    changed guard of the action makes. If helpers call each other, only the outermost one that the base calls too is
-    returned.
+    Either the replaced action calls the helper, or a guard that the new action lacks makes the same comparison. If
+    helpers call each other, only the outermost one that the base calls too is returned.
     """
     normalize = program.machine.normalize
     if normalize is None or new is None:
@@ -283,7 +284,7 @@ def _guards(made: Function) -> dict[str, ast.AST]:
 
 
 def _compared(made: Function, node: ast.AST) -> Iterator[str]:
-    """Yield the field comparisons in a text, with each record replaced by its class."""
+    """Yield the comparisons of fields in an expression, with each record replaced by its class."""
     for item in ast.walk(node):
         if isinstance(item, ast.Compare) and any(isinstance(inner, ast.Attribute) for inner in ast.walk(item)):
             shown = deepcopy(item)

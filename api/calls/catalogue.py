@@ -1,4 +1,4 @@
-"""The catalogue: its runs are executed one after the other, compared with their expected results, and saved."""
+"""The catalogue's runs, which are executed one after the other, compared with their expected results, and saved."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def data_of(run: Run, result: CheckResult, differences: tuple[str, ...]) -> dict[str, Any]:
-    """Return a run as JSON: the result, the expectation, and a sentence for each difference."""
+    """Return a run as JSON: the result, the expected result, and a sentence for each difference."""
     files = {name: file for name in run.violated if (file := archived(run, name))}
     return {
         **result.to_dict(files, warn=False),
@@ -52,8 +52,8 @@ def question_of(run: Run) -> Question:
 
 
 class Runs:
-    """Runs of a catalogue, executed one after the other with a shared budget and checkpoint. `limits` are as in a
-    check; by default, memory is limited to a fraction of the available memory.
+    """Runs of a catalogue, executed one after the other with a shared budget and checkpoint. `limits` are those of a
+    check, but memory is limited to a fraction of the available memory by default.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Runs:
         self.budget = self.left = self.options.budget
 
     def out_of_time(self) -> verdict.Reason | None:
-        """Return the reason if time has run out, otherwise None."""
+        """Return the reason if the time limit was reached, otherwise None."""
         return None if self.left is None or self.left > 0 else self._whole_budget()
 
     def recalled(self, run: Run) -> dict[str, Any] | None:
@@ -76,7 +76,9 @@ class Runs:
         return found
 
     def check(self, run: Run) -> tuple[dict[str, Any], CheckResult]:
-        """Search a run, compare it with its expectation, and save it if it finished; return its JSON and its result."""
+        """Search a run, compare it with its expected result, and save it if it finished; return its JSON and its
+        result.
+        """
         from fencepost.explorers.native.checkpoint import discard
         from fencepost.explorers.search import judge
 
@@ -107,7 +109,7 @@ class Runs:
         return data, found
 
     def _compiled(self, run: Run) -> list[Kernels]:
-        """Return a run's compiled code, which must stay alive during the search; notify if it must be compiled."""
+        """Return a run's compiled code, which must not be released during the search. A compilation is reported."""
         from fencepost.explorers.native.compile import begin, is_ready
 
         sources = self._sources(run)
@@ -117,7 +119,7 @@ class Runs:
             return [begin(source) for source in sources]
 
     def _whole_budget(self) -> verdict.Reason:
-        return verdict.Reason(f"the time budget of {self.budget:g} s for all runs ran out", verdict.Cause.BUDGET)
+        return verdict.Reason(f"the time limit of {self.budget:g} s for all runs was reached", verdict.Cause.BUDGET)
 
     def _options_for(self, run: Run) -> verdict.Options:
         if not self.kept.folder:
@@ -153,14 +155,14 @@ def _of_behaviours(prop: Property) -> str:
 
 
 AT_LEAST = 1000
-"""Number of stored states per run that the plain semantics expands again in the full profile. Other profiles expand as
-many as fit into a tenth of the time.
+"""Number of stored states per run that the plain semantics expands again in the full profile. In other profiles, this
+cross-check takes a tenth of the search time.
 """
 
 
 @dataclass(frozen=True, repr=False)
 class CatalogueResult(Printed):
-    """Results of the chosen catalogue runs as JSON objects, and the runs that were not started."""
+    """Results of catalogue runs as JSON objects, and the runs that were not started."""
 
     profile: Profile
     runs: tuple[dict[str, Any], ...]
@@ -208,10 +210,10 @@ def catalogue(
     progress: Watch | Callable[[Event], None] | None = None,
     each: Callable[[Run, dict[str, Any]], bool | None] = lambda *_: None,
 ) -> CatalogueResult:
-    """Execute the runs of a profile and of smaller profiles, and compare each with its expected results.
+    """Execute the runs of a profile and of smaller profiles, and compare each run with its expected result.
 
-    The limits are those of a check; `budget` is the total for all runs. `each` is called whenever a run ends; once it
-    returns False, no further run starts. Raises a FencepostError if there is no result at all.
+    The limits are those of a check, but `budget` is the total for all runs, in seconds. `each` is called after each
+    run; if it returns False, no further run starts. Raises a FencepostError if there is no result at all.
     """
     asked = profile_named(profile)
     chosen = choose_runs(asked, protocols)

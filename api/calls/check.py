@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 DIFFERENCE = "cross-check.trace"
-"""Name of the file that holds the path to a state for which two engines disagree."""
+"""Name of the file for the path to a state for which two engines disagree."""
 ENGINES = {
     "native": "exhaustive breadth-first search in compiled code, on all processors",
     "plain": "the reference search in Python, which defines the semantics and is slow",
@@ -91,13 +91,13 @@ def check(
 
     `budget` is in seconds, `memory` in bytes (by default 80 % of the available memory); `workers` 0 stands for all
     processors. `spill` is a folder for data that a search accesses sequentially: parents and unfinished levels. With
-    `symmetry`, states that differ only by swapping interchangeable values count as one. The model declares which values
-    are interchangeable, and its source is checked for this. With `grow`, reached bounds are then raised one after the
-    other, for this many seconds in total; the result's `growth` lists the bounds up to which each verdict is stable.
-    `progress` is called with events while the search runs. If `cancel` returns true, or after Ctrl-C, the result is
-    partial, and `why_stopped` gives the reason. The plain semantics, which is the definition, expands `cross_check` of
-    the stored states again: by default, as many as fit into a tenth of the search's time or 0.2 s; 0 turns this off. A
-    difference raises MismatchError. Raises a FencepostError for anything invalid.
+    `symmetry`, states that differ only by swapping interchangeable values count as one state. The model declares which
+    values are interchangeable, and the declaration is verified. After the search, reached bounds are raised one at a
+    time for `grow` seconds in total. The result's `growth` lists the bounds up to which each verdict is stable.
+    `progress` is called with events while the search runs. If `cancel` returns true or the user presses Ctrl-C, the
+    result is partial, and `why_stopped` gives the reason. The plain semantics, which defines the result, expands
+    `cross_check` of the stored states again. The default number takes a tenth of the search time or 0.2 s; 0 turns the
+    check off. Raises MismatchError if the engines differ, and another FencepostError for invalid arguments.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     choose_engine(engine)
@@ -135,7 +135,7 @@ def check(
 def answer(
     question: Question, options: Options, found: Result, growth: Growth | None = None, compared: Compared | None = None
 ) -> CheckResult:
-    """Return the answer to a question, made from its search, with notes."""
+    """Return the answer to a question, given its search, with notes."""
     parts = {name: getattr(found, name) for name in Result.__dataclass_fields__}
     background = tuple(background_notes(question, found, normalize=options.normalize))
     notes = (*_hanging(question, options, found), *background, *notes_on(options, found))
@@ -151,9 +151,8 @@ def answer(
 def larger(
     engine: str, options: Options, watch: Watch, cluster: Cluster | None, question: Question, seconds: float
 ) -> Result:
-    """Return the search for growing bounds.
-
-    It has a time limit, writes no checkpoint, and does not stop at violations.
+    """Return the search function for growing bounds, which has a time limit, writes no checkpoint, and continues past
+    violations.
     """
     budget = seconds if options.budget is None else min(seconds, options.budget)
     return explore(question, engine, further(options, budget), watch, cluster)
@@ -193,7 +192,7 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
 
 
 def with_difference(question: Question, error: CrossCheckError, *, normalize: bool) -> CrossCheckError:
-    """Write the path to a state on which engines disagree to a file; return the error with that file's name."""
+    """Write the path to a state on which engines disagree to a file; return the error with the file's name."""
     from fencepost.counterexamples.replay import write
 
     if error.path is None:
@@ -226,7 +225,7 @@ def _searched(question: Question, engine: str, options: Options, watch: Watch, c
 
 
 def with_ways(question: Question, options: Options, result: Result) -> Result:
-    """Return a result whose problems say where in the model an error occurred and which steps lead to it."""
+    """Return the result with problems that say where in the model an error occurred and which steps lead to it."""
 
     def placed_problem(item: Problem) -> Problem:
         if not isinstance(item.error, DomainError):
@@ -238,7 +237,7 @@ def with_ways(question: Question, options: Options, result: Result) -> Result:
 
 
 def _hanging(question: Question, options: Options, result: Result) -> Iterator[str]:
-    """Yield the violated properties about behaviours whose verdicts depend on one of the run's bounds."""
+    """Yield a sentence for each violated property of behaviours whose verdict depends on one of the run's bounds."""
     plain = Interpreter(question.protocol.machine, question.constants, normalize=options.normalize)
     for item, prop in ((item, prop) for item in result.properties for prop in question.properties):
         if prop.name == item.name and item.verdict is Verdict.VIOLATED and item.path is not None:
@@ -248,7 +247,7 @@ def _hanging(question: Question, options: Options, result: Result) -> Iterator[s
 
 
 def notes_on(options: Options, result: Result) -> tuple[str, ...]:
-    """Return the notes on a search and on its checkpoint."""
+    """Return notes on a search and on its checkpoint."""
     notes = [*result.notes]
     if result.kept and options.checkpoint:
         notes.append(
@@ -256,7 +255,7 @@ def notes_on(options: Options, result: Result) -> tuple[str, ...]:
             "there, with more time or memory."
         )
     if options.resume:
-        notes.append("the search continued from a checkpoint: states and time are totals over all its parts.")
+        notes.append("the search continued from a checkpoint: states and time are totals of all parts of the search.")
     return tuple(notes)
 
 
@@ -272,7 +271,7 @@ def _interrupted(question: Question, engine: str, options: Options, why: str, se
 
 
 def with_memory_explained(result: Result) -> Result:
-    """Return the result, with an explanation of the default memory limit if that ended the search."""
+    """Return the result with an explanation of the default memory limit if that limit ended the search."""
     if result.why_stopped and cause_of(result.why_stopped) is Cause.MEMORY:
         where = f" ({interrupts.DEFAULT_SHARE:.0%} of the available memory; `memory=` sets another limit)"
         return replace(result, why_stopped=extended(result.why_stopped, where))

@@ -1,4 +1,4 @@
-"""Differences between two models: guarantees, states and behaviours of only one, and changes without effect."""
+"""Comparison of two models: guarantees, states and behaviours of only one of them, and changes without an effect."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.search import Search
 
 MOST_PAIRS = 50_000
-"""Maximum number of pairs of state sets; reaching it takes some minutes."""
+"""Maximum number of pairs of state sets, which takes some minutes to reach."""
 WORDS = {True: "no difference", False: "different", None: "undetermined"}
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One of the two models: its name, its protocol and its constants."""
+    """One of two compared models: its title, its protocol and its constants."""
 
     title: str
     found: Protocol
@@ -45,7 +45,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison, with its search."""
+    """One of two compared models, with the figures of its search."""
 
     variant: str
     protocol: str
@@ -58,8 +58,8 @@ class Side:
 
 @dataclass(frozen=True)
 class OnlyOneSide:
-    """The shortest path that only one side has, `a` or `b`. `last` lists the changes of its last step; `sentence`
-    describes that step in the protocol's words.
+    """The shortest path that only one of two models has. `last` lists the changes of its last step, and `sentence`
+    describes that step.
     """
 
     side: str
@@ -72,7 +72,9 @@ class OnlyOneSide:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison: whether both sides look the same (None if unknown), and what only one of them shows."""
+    """The comparison of two models by some fields: whether they look the same (None if unknown), and what only one
+    shows.
+    """
 
     title: str
     looked_at: tuple[str, ...]
@@ -85,7 +87,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class TwoValues:
-    """A constant whose values differ; None for a side that lacks it."""
+    """A constant whose values differ between two models. The value is None if a model lacks the constant."""
 
     name: str
     a: int | bool | str | None
@@ -94,8 +96,8 @@ class TwoValues:
 
 @dataclass(frozen=True)
 class TwoVerdicts:
-    """A guarantee whose verdicts differ, with the length of each violation. A verdict is empty if a side lacks the
-    guarantee.
+    """A guarantee whose verdicts differ between two models, with the length of each violation. The verdict is empty if
+    a model lacks the guarantee.
     """
 
     name: str
@@ -108,7 +110,7 @@ class TwoVerdicts:
 
 @dataclass(frozen=True)
 class ActionsDiffer:
-    """An action that differs between the sides: in its text, and in whether it is ever taken."""
+    """Actions that only one of two models has, that have changed, or that only one model ever takes."""
 
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
@@ -119,7 +121,7 @@ class ActionsDiffer:
 
 @dataclass(frozen=True, repr=False)
 class CompareResult(Answer):
-    """The comparison of two models. `untouched` explains why a change made no difference."""
+    """The comparison of two models. `untouched` lists reasons why changes made no difference."""
 
     format: int
     verdict: str
@@ -133,7 +135,7 @@ class CompareResult(Answer):
 
     @property
     def same(self) -> bool | None:
-        """Whether both models are the same in every requested way; None if unknown."""
+        """Whether the models are the same in every requested way; None if unknown."""
         return {"same": True, "differs": False, "undetermined": None}[self.verdict]
 
     def __repr__(self) -> str:
@@ -162,13 +164,13 @@ def compare(
     cancel: Callable[[], bool] | None = None,
     **more: Any,
 ) -> CompareResult:
-    """Compare two models: their guarantees, reachable states, and observable behaviours.
+    """Compare the guarantees, the reachable states and the observable behaviours of two models.
 
     A model is a machine, or a string as on the command line: a protocol, a Python file or one of its machines
     (`FILE.py:NAME`), a version (`kafka-4.1` or `version=kafka-4.1`), and settings NAME=VALUE, separated by spaces. A
-    string without a protocol modifies the other model. Without `b`, a variant is compared with its base. `on` lists
-    fields of the state, such as `replica.log`; by default, the models are compared by all stored fields, and by
-    everything that clients can observe. Only complete state spaces are compared, so a cancellation raises
+    string without a protocol modifies the other model. Without `b`, a variant is compared with its base. `on` lists the
+    fields of the state to compare, such as `replica.log`. By default, the models are compared by all stored fields, and
+    by everything that clients can observe. Only complete state spaces are compared, so a cancellation raises
     KeyboardInterrupt.
     """
     options = Options(
@@ -207,7 +209,7 @@ def _sides(
 
 
 def common_machine(a: str, b: str = "") -> Machine:
-    """Return the machine whose constants both sides use."""
+    """Return the machine whose constants both models use."""
     return (_model(a) or _model(b) or _no_model(a, b)).machine
 
 
@@ -306,7 +308,7 @@ def _guarantees(sides: tuple[Variant, Variant], results: tuple[Result, Result]) 
 def _untouched(
     sides: tuple[Variant, Variant], results: tuple[Result, Result], searches: tuple[Search, Search]
 ) -> Iterator[str]:
-    """Yield why changes made no difference: actions that were never enabled, although their text differs."""
+    """Yield reasons why changes made no difference: actions that were never enabled, although their text differs."""
     from fencepost.explorers.evidence.diff import texts_of
 
     texts = texts_of(sides[0].found.machine, sides[1].found.machine)
@@ -360,17 +362,18 @@ def _look_at_schemas(a: Variant, b: Variant) -> None:
     if one.wide == other.wide and lengths[0] == lengths[1]:
         return
     only = set(leaves_of(one.state)) ^ set(leaves_of(other.state))
-    sizes = "Their arrays or numbers differ in size."
+    sizes = "Arrays or numbers differ in size."
     fields = f"Only one side has these fields: {', '.join(sorted(only))}." if only else sizes
     raise UsageError(
-        f"the two sides have different state fields, so they cannot be compared. {fields} Give them the same sizes."
+        f"the two sides have different state fields, so they cannot be compared. {fields} Give both sides the same "
+        "fields and sizes."
     )
 
 
 def _sights(
     sides: tuple[Variant, Variant], paths: tuple[str, ...], spaces: tuple[Space, Space]
 ) -> list[tuple[str, list[str], Any]]:
-    """Return the observations: title, fields, and the values of these fields in each side's states."""
+    """Return the observations to compare, each with a title, its fields, and their values in each model's states."""
     from fencepost.explorers.evidence.space import choose_fields, everything, observe_fields, observe_views
 
     state = sides[0].found.machine.state

@@ -1,4 +1,6 @@
-"""Comparisons of Kafka with the model: histories on Kafka's classes, checks, single changes, clients and clusters."""
+"""Comparisons of Kafka with the model: histories on Kafka's classes, removed checks, single changes, clients and
+clusters.
+"""
 
 from __future__ import annotations
 
@@ -26,18 +28,18 @@ WORST_FIRST = ("differs", "undetermined", "conforms")
 
 
 class Comparison(Protocol):
-    """One comparison of Kafka with the model, of any kind."""
+    """A comparison of Kafka with the model."""
 
     @property
     def title(self) -> str:
-        """The subject of the comparison, and the release or client."""
+        """The subject of the comparison, with the release or the client."""
 
     @property
     def verdict(self) -> str:
-        """The verdict: conforms, differs or undetermined."""
+        """The verdict, one of conforms, differs and undetermined."""
 
     def summary(self) -> Iterator[str]:
-        """Yield the lines that follow the verdict; details are indented by two spaces."""
+        """Yield the lines below the verdict, in which details are indented by two spaces."""
 
     def data(self) -> dict[str, Any]:
         """Return the comparison as JSON."""
@@ -52,7 +54,7 @@ class ConformResult(Answer):
 
     @classmethod
     def of(cls, *runs: Comparison) -> ConformResult:
-        """Return the result of some comparisons. If there are several, the JSON lists them under `runs`."""
+        """Return the result of some comparisons. The JSON lists several comparisons under `runs`."""
         shown = [run.data() for run in runs]
         verdicts = {run.verdict for run in runs}
         data = shown[0] if len(shown) == 1 else {"format": shown[0]["format"], "runs": shown}
@@ -84,12 +86,12 @@ def conform(
 ) -> ConformResult:
     """Execute histories of a protocol on the classes of Apache Kafka, and compare the whole state after every step.
 
-    `kafka` is a release such as "4.1.2", whose jars Maven downloads; `jars` is a folder of jars. By default, the
-    executed walks together take every transition of a small state graph; given constants replace those of that small
-    configuration. With `walks`, this many random walks of up to `depth` steps are executed instead; with `traces`, the
-    histories in these files. `lines` records which lines of Kafka's classes are executed. `budget` is in seconds;
-    `workers` is the number of processes that run Kafka's classes. Each difference is written to the folder `output`, as
-    a trace that can be replayed.
+    `kafka` is a release such as "4.1.2", whose jars Maven downloads, and `jars` is a folder of jars to use instead. By
+    default, the executed walks together take every transition of a small state graph, whose constants can be changed.
+    `walks` is a number of random walks of up to `depth` steps to execute instead, and `traces` are files of histories
+    to execute instead. With `lines`, the result lists the executed lines of Kafka's classes. `budget` is in seconds,
+    and `workers` is the number of processes that run Kafka's classes. Each difference is written to the folder
+    `output`, as a trace that can be replayed.
     """
     from fencepost.kafka.conform import histories
 
@@ -123,10 +125,10 @@ def conform_guards(
     seed: int = 1,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> ConformResult:
-    """Remove each of Kafka's checks from a protocol, or change a rule, and test whether the comparison notices.
+    """Remove each of Kafka's checks from a protocol, or change a rule, and test whether the comparison detects it.
 
-    With `refusals`, this many steps that the model does not allow are also tried on Kafka; with `ablate=False`, only
-    those are tried.
+    `refusals` is a number of steps that are disabled in the model and are also tried on Kafka. With `ablate=False`, no
+    check is removed.
     """
     from fencepost.kafka.conform.guards import conform_guards as compare
 
@@ -173,14 +175,15 @@ def conform_clients(
     output: str | Path | None = None,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> ConformResult:
-    """Play histories of leader discovery to clients such as "librdkafka==2.6.1", judged by the rules of KIP-951 and
-    KIP-320.
+    """Play histories of leader discovery to clients such as "librdkafka==2.6.1", and judge the clients by the rules of
+    KIP-951 and KIP-320.
 
-    The histories come from `traces` and `stories`, or are random `walks` of up to `depth` steps; by default, they are
-    walks that take every transition of a small state graph. With protocol `idempotent-producer`, they are walks (by
-    default 100), played to idempotent producers. For a range such as "librdkafka==2.4.0..2.8.0", the first
-    and the last release are tested, and each rule that only one of them breaks is bisected. `budget` is in seconds for
-    each client. One failure per rule is written to the folder `output`.
+    The histories come from `traces` and `stories`, or are random `walks` of up to `depth` steps. By default, they are
+    walks that take every transition of a small state graph. For protocol `idempotent-producer`, the histories are
+    random walks, 100 by default, which are played to idempotent producers. For a range such as
+    "librdkafka==2.4.0..2.8.0", the first and the last release are tested. For each rule that only one of the two
+    breaks, the release that changed this is found by bisection. `budget` is in seconds for each client. One failure per
+    rule is written to the folder `output`.
     """
     from fencepost.kafka.clients.history import DEPTH
     from fencepost.kafka.clients.report import ClientPlan
@@ -196,8 +199,8 @@ def conform_clients(
 def conform_brokers(
     bootstrap_server: str, *, anywhere: bool = False, progress: Watch | Callable[[Event], None] | None = None
 ) -> ConformResult:
-    """Query the brokers of a cluster at HOST:PORT for epoch end offsets and more; the model's functions check the
-    answers.
+    """Query the brokers of a cluster at HOST:PORT, such as for epoch end offsets, and check the answers against the
+    model.
 
     A topic with the prefix `fencepost-conform-` is created, written to, and removed; no broker is stopped. A cluster
     that is not on this machine is queried only with `anywhere=True`.
@@ -209,7 +212,7 @@ def conform_brokers(
 
 @dataclass(frozen=True)
 class BuildsResult(Answer):
-    """A comparison of two builds of Kafka: same, differs, or not-exercised, with the methods and the history."""
+    """The result of comparing two builds of Kafka: the verdict (same, differs, or not-exercised), and a report."""
 
     verdict: str
     title: str
@@ -233,9 +236,9 @@ def compare_builds(
     """Execute the same histories on two builds of Kafka, and find the first history after which they differ.
 
     The builds are two releases (`kafka`), two folders of jars (`jars`), or one of each, in which case the release is A.
-    The executed histories are those of `conform` that execute a method whose bytecode differs. They are followed by
-    `draws` random histories, starting from `seed`, as `fuzz` draws them. Methods that no history executes are listed.
-    The history after which the builds differ is written to the folder `output`, as a trace.
+    The histories are those of `conform` that execute a method whose bytecode differs, followed by `draws` random
+    histories of `fuzz`, numbered from `seed`. Changed methods that no history executes are listed. The history after
+    which the builds differ is written to the folder `output`, as a trace.
     """
     from fencepost.kafka.conform.binding import REPLICATION
     from fencepost.kafka.conform.builds import compare_builds as compare
@@ -263,7 +266,7 @@ def compare_builds(
 
 @dataclass(frozen=True)
 class ReproduceResult(Answer):
-    """The actual and the expected result of reproducing a finding; `lost` lists the keys of lost records."""
+    """The actual and the expected result of reproducing a finding. `lost` lists the keys of lost records."""
 
     title: str
     verdict: str
@@ -301,10 +304,10 @@ def reproduce(
 ) -> ReproduceResult:
     """Reproduce a finding on a cluster on this machine, and compare the readable records with the acknowledged ones.
 
-    `control` omits the trigger of the finding, `repaired` runs Kafka with its fix; if it has several fixes, `repair`
-    selects some. `port` is the first port of the cluster; the run ends after `budget` seconds. Logs, settings and disks
-    of all nodes (metadata logs, segments, checkpoints) are copied to the folder `output`; the disks at each node's last
-    restart go to its subfolders `before-start-*`.
+    `control` omits the trigger of the finding, and `repaired` runs Kafka with all fixes for it, or `repair` with some
+    of them. `port` is the first port of the cluster, and `budget` limits the run in seconds. Logs, settings and disks
+    of all nodes are copied to the folder `output`. Its subfolders `before-start-*` contain the disks before each node's
+    last restart.
     """
     from fencepost.kafka.clusters.kit import kit
     from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, SECONDS, Asked, choose_repairs
@@ -313,7 +316,8 @@ def reproduce(
 
     if control and (repaired or repair):
         raise UsageError(
-            "`control=True` and `repaired=True` exclude each other: a control has nothing to fix. Write one of them."
+            "`control=True` and `repaired=True` exclude each other: a control has nothing to fix. Leave one of the "
+            "two arguments out."
         )
     if repaired and repair:
         raise UsageError("`repaired=True` selects all fixes, and `repair=` some of them: write only one of the two.")
@@ -328,7 +332,9 @@ def reproduce(
 
 
 def list_findings() -> list[dict[str, str]]:
-    """Return the findings that can be reproduced: their names, their titles, and what their controls omit."""
+    """Return the findings that can be reproduced, each with its name, its title, and the trigger that its control
+    omits.
+    """
     from fencepost.kafka.clusters.reproduce import SCENARIOS
 
     return [{"name": found.name, "title": found.title, "control": found.control} for found in SCENARIOS]

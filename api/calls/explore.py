@@ -1,4 +1,4 @@
-"""The explorer: a page in a local browser on which users take steps of a protocol or a trace."""
+"""The explorer: a page in a local browser that takes steps of a protocol or a trace."""
 
 import webbrowser
 from collections.abc import Callable
@@ -17,8 +17,8 @@ def explore(
 ) -> None:
     """Serve the explorer for a protocol, an archived trace or a trace file, until Ctrl-C.
 
-    `ready` is called with the address once the server runs, and by default opens the browser; `port` 0 selects any free
-    port. Raises UsageError for names that do not exist, and for a port in use.
+    `ready` is called with the address when the server is ready; by default, it opens the browser. `port` 0 selects any
+    free port. Raises UsageError for names that do not exist, and for a port in use.
     """
     from fencepost.counterexamples.browser.serving import HOST, address, prepared, server
 

@@ -1,4 +1,4 @@
-"""The fewest faults that violate a property, and the faults that settings tolerate."""
+"""The fewest faults that violate a property, and the faults that each setting tolerates."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Minimal:
-    """A minimal set of faults that violates the property: how many of each kind, and the path."""
+    """A minimal set of faults that violates the property: the number of each kind, the cost, and the path."""
 
     faults: Mapping[str, int]
     cost: int
@@ -44,8 +44,8 @@ class Minimal:
 
 @dataclass(frozen=True)
 class Tolerated:
-    """A setting with the lowest cost of faults that violate the property, or None if no tried faults violate it.
-    `front` lists all minimal sets of such faults, with the number of each kind and the cost.
+    """A setting of constants. `least` is the lowest cost of faults that violate the property, or None if no tried
+    faults violate it. `front` lists all minimal sets of faults that violate the property.
     """
 
     setting: Mapping[str, Any]
@@ -56,7 +56,7 @@ class Tolerated:
 
 @dataclass(frozen=True, repr=False)
 class FaultsResult(Answer):
-    """Faults that each setting of a grid tolerates. Without a grid, there is a single setting."""
+    """The faults that each setting of a grid tolerates. Without a grid, there is a single setting."""
 
     protocol: str
     settings: tuple[Tolerated, ...] = field(metadata={KEY: "grid"})
@@ -124,9 +124,10 @@ def faults(
 ) -> FaultsResult:
     """Find the fewest faults, in total and by kind, that violate the property `prop`, in every setting of a grid.
 
-    Faults, such as crashes, are limited by budgets in the protocol's state. `kinds` are counted (by default, all that
-    can happen); others may happen as often as the constants allow. `costs` maps a kind of fault to its cost (by default
-    1). `traces` is a folder for the trace of every minimal set. After a cancellation no further setting is searched.
+    Faults, such as crashes, are limited by budgets in the protocol's state. `kinds` selects the kinds of faults that
+    are counted, by default all. Faults of other kinds may happen as often as the constants allow. `costs` maps a kind
+    of fault to its cost (by default 1). `traces` is a folder for the trace of every minimal set. After a cancellation,
+    no further setting is searched.
     """
     question = ask(what, properties, constants=constants, version=version, more=more)
     choose_engine(engine)
@@ -152,7 +153,7 @@ def faults(
 
 @dataclass(frozen=True)
 class _Request:
-    """A question for every point of a grid."""
+    """A question about every point of a grid."""
 
     question: Question
     prop: Property
@@ -178,11 +179,12 @@ class _Request:
             known_ones = [item.name for item in found.properties if item.kind.must_hold]
             why = (
                 "the fewest faults are found level by level, in a search that ends with the first violation, but "
-                "this property is judged on the graph of all states"
+                "a property of behaviours is judged on the graph of all states"
                 if self.prop.kind.over_behaviours
-                else "faults violate properties that must hold in every state or step, but this is a witness"
+                else "faults can violate only properties that must hold in every state or step"
             )
-            instead = f"Name one of: {', '.join(known_ones)}" if known_ones else "Write one under @always or @step()"
+            known = f"Name one of {', '.join(known_ones)}"
+            instead = known if known_ones else "Write a property under @always or @step()"
             raise UsageError(
                 f"property {self.prop.name!r} is of kind {self.prop.kind}: {why}. {instead}; or raise the budgets one "
                 "by one with `fencepost check`."
@@ -190,7 +192,7 @@ class _Request:
         known = fault_kinds(found.machine)
         allowed = [item.constants for item in settings if item.constants is not None]
         if not allowed:
-            raise UsageError(f"the machine refuses every cell of the grid; the first: {settings[0].refused}")
+            raise UsageError(f"the machine refuses every cell of the grid, such as the first: {settings[0].refused}")
         counted_ones = {name for one in allowed for name in choose_kinds(found.machine, one, self.kinds)}
         for name in self.costs:
             if name not in known:
@@ -203,8 +205,8 @@ class _Request:
                 raise UsageError(f"`costs=` names {name}, which are not counted: {add}, or leave this cost out.")
 
     def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> tuple[Json, tuple[Problem, ...]]:
-        """Return the faults that every point tolerates. If a point is interrupted or cannot be saved, no further one
-        starts.
+        """Return the faults that every point tolerates. If the search of a point is interrupted or cannot be saved, no
+        further search starts.
         """
         points: list[Json] = []
         not_run: list[str] = []

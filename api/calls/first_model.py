@@ -77,7 +77,7 @@ class Session(Record):
 
 
 class State(Record):
-    """The whole state: every field starts at 0."""
+    """The whole state, in which every field starts at 0."""
 
     holder: MaybeClient
     session: Annotated[Array[Session], Per(Client)]

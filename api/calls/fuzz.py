@@ -1,4 +1,4 @@
-"""Random histories of Kafka's own classes, checked after each step. Fixes identify known findings."""
+"""Random histories of Kafka's own classes, checked after each step. A known finding is identified by its fix."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 FORMAT = 1
 HISTORIES = 1_000
 LEAST = 100
-"""Minimum number of histories for which the measured table of planted mistakes is valid."""
+"""Minimum number of histories for which the measured table of planted bugs is valid."""
 UNKNOWN = ""
 SHORTENED = 3
-"""Number of violations per finding that are shortened; the others stay unchanged."""
+"""Number of violations per finding that are shortened."""
 LONG_HISTORIES, LONG_SECONDS = 5_000, 300
-"""Number of histories, or budget in seconds, from which a run counts as long."""
+"""Minimum number of histories, and minimum budget in seconds, of a long run."""
 PIECE = 5_000
 """Number of histories per Parquet file."""
 COLUMNS = ("kafka", "seed", "steps", "verdict", "finding", "violated", "script")
@@ -43,9 +43,9 @@ COLUMNS = ("kafka", "seed", "steps", "verdict", "finding", "violated", "script")
 class FuzzResult(Answer):
     """Results of random histories on Kafka's classes.
 
-    `verdict` is unknown (a violation that no known finding explains), known (only known findings), nothing, or
-    undetermined (nothing, in too few histories). `findings` counts the violations of each known finding; `unknown`
-    holds the shortest history of each unknown violation.
+    `verdict` is `unknown` if no known finding explains some violation, `known` if known findings explain all
+    violations, and otherwise `nothing`, or `undetermined` after too few histories. `findings` counts the violations of
+    each known finding, and `unknown` holds the shortest history of each other violation.
     """
 
     verdict: str
@@ -76,12 +76,12 @@ def fuzz(
 ) -> FuzzResult:
     """Run random histories on a controller and brokers made of Kafka's classes, and check them after every step.
 
-    No model chooses the steps: they are drawn from the possible ones, in histories numbered from `seed` on, with so few
-    faults that every loss is a bug. Each violation is shortened, and replayed with the fixes of known findings to
-    recognise them. The run ends after `histories` histories or `budget` seconds; with `replay`, it executes one history
-    from a file instead. The shortest histories are written to the folder `output` as scripts and, with pyarrow, all of
-    them as Parquet with one row each; a stopped run continues from there. With `cluster`, Spark runs the same
-    histories, with a Java process in each Python worker.
+    No model chooses the steps, which are drawn at random. Histories are numbered from `seed`, and contain so few faults
+    that every loss is a bug. Each violation is shortened, and replayed with the fix of each known finding to identify
+    its cause. The run ends after `histories` histories or `budget` seconds. `replay` is the file of a single history to
+    execute instead. The shortest histories are written to the folder `output` as scripts. With pyarrow, all histories
+    are written there as Parquet, from which a stopped run continues. With `cluster`, Spark runs the same histories,
+    with a Java process in each Python worker.
     """
     from fencepost.kafka.clusters.kit import kit
     from fencepost.kafka.fuzz.histories import PROFILES, Fuzzer, Repaired, Script, fuzz_release
@@ -124,7 +124,7 @@ def fuzz(
 
 
 class _Pieces:
-    """All histories of a release and profile, starting with a seed, as Parquet files with PIECE rows each."""
+    """All histories of a release and a profile, numbered from a seed, as Parquet files with PIECE rows each."""
 
     def __init__(self, release: Release, profile: str, seed: int, folder: Path | None) -> None:
         driver = release.classes.name.rpartition("-")[2]  # another driver draws other histories
@@ -180,7 +180,7 @@ class _Pieces:
 
 
 class _Found:
-    """Violations found in a run, each with its known finding or as unknown."""
+    """Violations found in a run, each with the known finding that explains it, if any."""
 
     def __init__(self, release: Release, profile: str, seed: int, folder: Path | None, watch: Watch) -> None:
         self.release, self.profile, self.seed, self.folder, self.watch = release, profile, seed, folder, watch

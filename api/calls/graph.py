@@ -1,4 +1,4 @@
-"""The complete state graph of a small machine, for networkx, Graphviz, yEd, Gephi or your own program."""
+"""The complete state graph of a small machine, for networkx, Graphviz, yEd, Gephi or a program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 MOST = 1000
-"""Default limit on a graph's states."""
+"""Default limit on the states of a graph."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ def graph(
     """Return every reachable state and every step between them; raise UsageError for more than `max_states`.
 
     States are numbered in breadth-first order. A state's `label` shows the fields that differ between states, and a
-    step's label shows its action. With `prop`, the states that violate it are marked; for a property of behaviours,
-    those that satisfy its conditions.
+    step's label shows its action. With a property of states as `prop`, the states that violate it are marked. With a
+    property of behaviours, the states that satisfy its conditions are marked.
     """
     named = (prop,) if prop else ()
     if not isinstance(what, Question):

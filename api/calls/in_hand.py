@@ -1,7 +1,8 @@
-"""States by hand: build a state from named fields, take an action, and see why it is blocked or which properties hold.
+"""States made by hand from named fields, in which a user takes actions, and sees which guards block them and which
+properties hold.
 
 lock = f.in_hand("lock.py", clients=2) | s = lock.state(holder=0, session={0: {"phase": Phase.HOLDING}}) | lock.take(s,
-"client-releases", client=0)    # or, as `lock.steps(s)` writes it: "client-releases client=0"
+"client-releases", client=0) # or, as `lock.steps(s)` writes it: "client-releases client=0"
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Held:
 
 
 class InHand:
-    """A machine with given constants, to be tried by hand under the plain semantics."""
+    """A machine with given constants, tried by hand under the plain semantics."""
 
     def __init__(self, machine: Machine, properties: tuple[Property, ...], plain: Interpreter) -> None:
         self.machine, self.properties, self.plain = machine, properties, plain
@@ -80,10 +81,11 @@ class InHand:
         return [Held(self, key) for key in self.plain.initial_states()]
 
     def state(self, start: Held | None = None, /, **values: Any) -> Held:
-        """Return the first initial state, or `like` if given, with some fields changed by name.
+        """Return the first initial state, or the state `like`, with some fields changed by name.
 
         A record accepts a dictionary, an array accepts a list or a dictionary by index, and a bag or a channel accepts
-        a list of messages. Numbers may be written as the words that traces use: `holder="none"`, `phase="holding"`.
+        a list of messages. A number may be written as the word that traces use, such as `holder="none"` or
+        `phase="holding"`.
         """
         record = self.plain.schema.restore((start or self.initial()[0])._key)
         _fill(record, self.machine.state, values)
@@ -100,8 +102,8 @@ class InHand:
             return Held(self, self.plain.apply(state._key, step).after)
         except DisabledError as error:
             raise UsageError(
-                f"{self.plain.show(step)} is not possible here: {self._refusal(step, error)}: take another step, or "
-                "start from another state."
+                f"{self.plain.show(step)} is not possible here, because {self._refusal(step, error)}: take another "
+                "step, or start from another state."
             ) from error
 
     def why_not(self, state: Held, action: str, /, **values: Any) -> str:
@@ -128,7 +130,7 @@ class InHand:
         number = self.guards.refused(step.action, error)
         if number >= 0:
             return f"`require({self.guards.texts(step.action)[number]})` refuses"
-        return "its message is not in flight"
+        return "the message is not in flight"
 
     def _step(self, state: Held, name: str, values: Mapping[str, Any]) -> Step:
         label, _, written = name.strip().partition(" ")
@@ -180,7 +182,7 @@ def in_hand(
     version: str = "",
     **more: Any,
 ) -> InHand:
-    """Return a protocol to try by hand. It is given by name, by file, or as a machine with its properties."""
+    """Return a protocol to be tried by hand. It is given by name, by file, or as a machine with its properties."""
     question = ask(what, properties, constants=constants, version=version, more=more)
     machine = question.protocol.machine
     return InHand(machine, question.protocol.properties, Interpreter(machine, question.constants))

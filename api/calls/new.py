@@ -1,4 +1,4 @@
-"""A small working model with a test, written under a name of your choice as a starting point."""
+"""A small working model with a test, written under a name of the user's choice as a starting point."""
 
 import inspect
 import keyword
@@ -35,9 +35,8 @@ def test_who_holds_the_lock_keeps_it() -> None:
 
 
 def pytest_command(test: Path) -> str:
-    """Return the command that runs a test.
-
-    In a clone of Fencepost, it turns off the options for Fencepost's own tests.
+    """Return the command that runs a test. In a clone of Fencepost, the command overrides the options of Fencepost's
+    own tests.
     """
     own = next((item for item in test.resolve().parents if (item / "pyproject.toml").is_file()), None)
     ours = own is not None and '\nname = "fencepost"\n' in (own / "pyproject.toml").read_text()

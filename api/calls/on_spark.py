@@ -1,4 +1,4 @@
-"""Searches and rows of a matrix on Spark, each in its own session."""
+"""Searches, rows of a matrix and random histories on Spark, each call in a session of its own."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def search_on(
 
 @dataclass(frozen=True)
 class Plan:
-    """The common parts of all rows of a matrix, in a form that can be sent to executors. `memory` is in bytes per row;
-    0 means an equal share of the executor's memory.
+    """Everything that the rows of a matrix have in common, in a form that can be sent to executors. `memory` is in
+    bytes per row; 0 means an equal share of the executor's memory.
     """
 
     origin: Origin
@@ -82,8 +82,8 @@ def plan_of(question: Question, ablation: Ablation, memory: int) -> Plan:
 
 @cache
 def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
-    """Return a matrix whose unmodified machine has been explored. This is done once per process, because every row is
-    compared with it. Raises UsageError if an executor has too little memory for the unmodified machine.
+    """Return a matrix whose unmodified machine has been explored. Each process does so once, because every row is
+    compared with the unmodified machine. Raises UsageError if an executor has too little memory for that.
     """
     from fencepost.api.answers.matrix import refuse_unfinished
     from fencepost.explorers.evidence.ablation import Ablation
@@ -123,11 +123,13 @@ def explore_on(
 
 
 HISTORIES_PER_TASK, TASKS_PER_ROUND = 100, 16
-"""Histories of a task, and tasks per processor between two looks at the budget."""
+"""Number of histories per task, and number of tasks per processor between two checks of the time limit."""
 
 
 class Drawn(NamedTuple):
-    """Histories to draw: of which release, from which seed on, how many, and for how many seconds (0: no limit)."""
+    """Random histories to run: the release, the profile, the first seed, the number, and a time limit in seconds (0 for
+    none).
+    """
 
     kafka: str | None
     jars: Path | None
@@ -139,19 +141,21 @@ class Drawn(NamedTuple):
 
 @cache
 def _fuzzer(kafka: str | None, jars: Path | None) -> Fuzzer:
-    """Return the Java process of this Python worker; it ends when the worker does."""
+    """Return the Java process of this Python worker, which ends with the worker."""
     from fencepost.kafka.fuzz.histories import Fuzzer, fuzz_release
 
     return Fuzzer(fuzz_release(kafka, jars, is_long=True))
 
 
 def histories_there(drawn: Drawn, block: tuple[int, int]) -> list[Alarm | Progress]:
-    """Run a block of histories in this worker's process: their first seed, and their number."""
+    """Run a block of histories in this worker's process. A block is a first seed and a number of histories."""
     return list(_fuzzer(drawn.kafka, drawn.jars).histories(drawn.profile, *block))
 
 
 def draw_on(cluster: Cluster, drawn: Drawn, take: Callable[[list[Alarm | Progress]], None], watch: Watch) -> str:
-    """Draw histories on Spark and take them in the order of their seeds; return why that ended early, or ""."""
+    """Run random histories on Spark and process them in the order of their seeds. Return why the run ended early, or an
+    empty string.
+    """
     from fencepost.explorers.spark.session import run_tasks
     from fencepost.kafka.fuzz.histories import Alarm, Progress
 

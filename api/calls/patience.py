@@ -1,4 +1,4 @@
-"""Guards and settings needed only for liveness, found by searching without the guard or with the setting."""
+"""Guards and settings that only liveness needs, found by searching without the guard or with the setting."""
 
 from dataclasses import replace
 
@@ -21,7 +21,9 @@ LATER = " while leads-to properties were judged"
 
 
 def eventual_properties(question: Question) -> tuple[Property, ...]:
-    """Return the requested leads-to properties, by default all; raise UsageError for an unknown name."""
+    """Return the requested leads-to properties, or all of them if none is requested; raise UsageError if there are
+    none.
+    """
     named, every = (
         tuple(item for item in items if item.kind is Kind.LEADS_TO)
         for items in (question.properties, question.protocol.every_property)
@@ -34,7 +36,7 @@ def eventual_properties(question: Question) -> tuple[Property, ...]:
 
 
 def with_safety(question: Question) -> Question:
-    """Return the question; if it names only leads-to properties, add all safety properties, because rows need both."""
+    """Return the question, to which all safety properties are added if it names only leads-to properties."""
     if any(item.kind is not Kind.LEADS_TO for item in question.properties):
         return question
     safety = tuple(item for item in question.protocol.every_property if item.kind.must_hold)
@@ -47,7 +49,7 @@ def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
 
 
 def eventual_of(data: Json) -> Json:
-    """Return the leads-to properties that were judged on the unmodified machine, and those that hold."""
+    """Return the leads-to properties that were judged on the unmodified machine, by verdict."""
     found: Json = data.get("liveness", {"asked": [], "holding": [], "violated": []})
     return found
 
@@ -55,8 +57,8 @@ def eventual_of(data: Json) -> Json:
 def judge_liveness(question: Question, data: Json, whole: Result, options: Options, watch: Watch) -> None:
     """Give the purpose `liveness` to guards and settings that a leads-to property needs.
 
-    `whole` is the result for the unmodified machine. If a step would leave a domain, the property is not judged,
-    because such steps are not part of the model's behaviour. After a signal no further row is judged.
+    `whole` is the result for the unmodified machine. If a step would leave a domain, the properties are not judged,
+    because such steps are not part of the model's behaviour. After a signal, no further row is judged.
     """
     found, constants = question.protocol, question.constants
     if ended_by_signal(data["why_stopped"]):

@@ -1,5 +1,6 @@
-"""Pinned figures, written into the files of runs. Only the numbers change. Figures are counts, depths, lengths of
-shortest traces, and worst cases. Verdicts are not pinned; to expect another verdict, edit the row.
+"""Pinned figures, written into the files of runs: counts, depths, lengths of shortest traces, and worst cases.
+
+Only the numbers change. Verdicts are not pinned, so an expected verdict is edited in the run's row.
 """
 
 import re
@@ -24,7 +25,7 @@ _LISTED = re.compile(r"\b(fails|worst) *= *(\"\"\"|\")(.*?)\2", re.DOTALL)
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures found by a search."""
+    """The figures that a search found for a run."""
 
     distinct: int
     depth: int
@@ -84,7 +85,7 @@ def _figures_of(item: dict[str, Any]) -> Figures:
 
 
 def with_figures(run: Run, found: Figures) -> Run:
-    """Return the run with the found figures as the expected ones."""
+    """Return the run with the figures that were found as its expected figures."""
     lengths = {name: found.lengths[name] for name in run.violated}
     worst = {name: found.worst[name] for name in run.worst}
     return replace(run, distinct=found.distinct, depth=found.depth, violated=lengths, worst=worst)

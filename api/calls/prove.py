@@ -1,4 +1,4 @@
-"""Proofs by induction, bounded proofs, and a search for lemmas; the plain semantics confirms the answers."""
+"""Proofs by induction, bounded proofs, and a search for lemmas. The plain semantics confirms the answers."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 FIRST_STATES = 500
-"""Maximum number of states in which steps are tried, to find those that raise an error."""
+"""Maximum number of states whose steps are tried before a proof, to find steps that raise an error."""
 MOST_VALUES = 100_000
-"""Maximum number of parameter combinations tried for each action in such a state."""
+"""Maximum number of parameter combinations that are tried for each action in such a state."""
 
 
 def look_for_z3() -> None:
@@ -70,12 +70,13 @@ def prove(
     cancel: Callable[[], bool] | None = None,
     **more: Any,
 ) -> ProveResult:
-    """Prove properties by induction: they hold initially, and every step preserves them.
+    """Prove by induction that properties hold initially, and that every step preserves them.
 
     Constants in `unbounded` may have any value, and those in `int64` may have any 64-bit value; all others keep their
-    values. `k` selects induction over that many steps, `depth` selects all runs of that many steps, and `every_state`
-    selects all states without steps. `timeout` is the time limit of each z3 query in seconds, `reach` that of the
-    search for a reachable state that breaks the induction; `strengthen` searches for lemmas.
+    values. `k` selects induction over `k` steps, `depth` selects a bounded proof for runs of that many steps, and
+    `every_state` selects a proof for all states, without steps. `timeout` is the time limit of each z3 query, and
+    `reach` is the time limit of the search for a reachable state that breaks the induction, both in seconds. With
+    `strengthen`, lemmas are searched for.
     """
     look_for_z3()
     from fencepost.explorers.native.expansion import processors
@@ -113,7 +114,7 @@ def proof_of(
     *,
     cache: bool,
 ) -> Proof:
-    """Return a proof, from the cache if the same text has been proved before."""
+    """Return a proof, which is read from the cache if the same text has been proved before."""
     from fencepost.explorers.symbolic.cache import cached
     from fencepost.explorers.symbolic.proof import prove as proved
 
@@ -132,17 +133,17 @@ def refuse_several_ways(ways: list[str], *, strengthen: bool, havoc_loops: bool)
     if strengthen and ways:
         raise UsageError(
             f"`strengthen=True` cannot be combined with {ways[0]}, because it searches for lemmas for induction over "
-            "one step. Leave one of them out."
+            "one step. Leave one argument out."
         )
     if havoc_loops and ways:
         raise UsageError(
             f"`havoc_loops=True` cannot be combined with {ways[0]}: if a loop may write any value, a run of several "
-            "steps may be impossible in the model. Leave one of them out."
+            "steps may be impossible in the model. Leave one argument out."
         )
 
 
 def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
-    """Confirm z3's answer under the plain semantics, and search for the state from which the step starts."""
+    """Confirm z3's counterexample under the plain semantics, and search for the state from which its step starts."""
     from fencepost.explorers.symbolic.proof import said_of
 
     if report.proof.history is not None:
@@ -178,7 +179,8 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
                     return beside_error(report, wrong, result)
                 if wrong is not None:
                     with_values = values_text(report)
-                    answer = f"it is not known to be reachable: with {with_values} the model {said_of(wrong)}"
+                    why = f"with {with_values} the model {said_of(wrong)}"
+                    answer = f"the state is not known to be reachable, because {why}"
                     violated, stopped = violated_in(result), ""
                 else:
                     assert result is not None
@@ -187,16 +189,16 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
             answer, violated = "", {}
             stopped = signal.why if isinstance(signal, interrupts.Stopped) else interrupts.BY_KEYBOARD
         except (ModelError, UsageError) as error:
-            answer, violated, stopped = f"no search can look for it: {str(error).partition('. ')[0]}", {}, ""
+            answer, violated, stopped = f"no search can look for the state: {str(error).partition('. ')[0]}", {}, ""
     report = replace(report, proof=replace(report.proof, why_stopped=stopped))
     if violated is None:
-        why = f"a reachable state breaks it: {report.proof.broken[0].move}"
+        why = f"a reachable state breaks the induction: {report.proof.broken[0].move}"
         violated = dict.fromkeys(broken_from(report, pair, normalize=True), why)
     return replace(report, reachable=answer, proof=with_violated(report.proof, violated))
 
 
 def with_violated(proof: Proof, found: Mapping[str, str]) -> Proof:
-    """Return the proof with these properties marked as violated, each with its reason."""
+    """Return the proof with the given properties marked as violated, each with its reason."""
     findings = tuple(
         replace(item, verdict=Verdict.VIOLATED, why=found[item.name]) if item.name in found else item
         for item in proof.findings
@@ -205,8 +207,8 @@ def with_violated(proof: Proof, found: Mapping[str, str]) -> Proof:
 
 
 def beside_error(report: ProveResult, error: DomainError, result: Result | None) -> ProveResult:
-    """Return the violations that were found although the model raises an error; everything else is undecided. `result`
-    is the result of the search that ended with the error. If nothing is violated, raises the error.
+    """Return the violations that were found although the model raises an error; other properties become undetermined.
+    `result` is the result of the search that ended with the error. If no property is violated, the error is raised.
     """
     from fencepost.explorers.symbolic.proof import said_of
 
@@ -220,7 +222,9 @@ def beside_error(report: ProveResult, error: DomainError, result: Result | None)
 
 
 def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, str]:
-    """Return the properties that are violated on the path to an error, each with the path's number of states."""
+    """Return the properties that are violated on the path to an error, each with the number of steps before the
+    violation.
+    """
     plain = Interpreter(report.found.machine, report.constants)
     found: dict[str, str] = {}
     for number in range(len(error.states)):
@@ -234,7 +238,7 @@ def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, st
 
 
 def violated_in(result: Result | None) -> dict[str, str]:
-    """Return the violations in a search with their runs; empty if there was no search."""
+    """Return the properties that a search found to be violated, each with the length of its path."""
     return {
         item.name: f"violated by a run of {item.path.length} states, which `fencepost check` shows"
         for item in (result.properties if result else ())
@@ -243,10 +247,10 @@ def violated_in(result: Result | None) -> dict[str, str]:
 
 
 def why_unconfirmed(report: ProveResult, error: Exception) -> str:
-    """Return why the plain semantics may disagree about a step or its violation; empty if that would be a bug."""
+    """Return why the plain semantics may disagree with z3 about a step, or an empty string if that would be a bug."""
     first = report.proof.broken[0]
     if first.forgotten:
-        return f"{first.move} breaks the induction only if an unbounded loop changes values that it can never change"
+        return f"{first.move} breaks the induction only if an unbounded loop writes values that it can never write"
     if report.settings.lifted and isinstance(error, DomainError):
         return (
             f"{first.move} breaks the induction only if it exceeds, during the step, a bound that the proof leaves open"
@@ -255,7 +259,9 @@ def why_unconfirmed(report: ProveResult, error: Exception) -> str:
 
 
 def confirm(report: ProveResult, pair: Pair) -> Key:
-    """Take the step under the plain semantics and return its successor; raise MismatchError if it violates nothing."""
+    """Take the step under the plain semantics and return its successor; raise MismatchError if the step violates
+    nothing.
+    """
     machine = report.found.machine
     from fencepost.explorers.symbolic.replays import require_tried_arguments
 
@@ -271,10 +277,10 @@ def confirm(report: ProveResult, pair: Pair) -> Key:
 
 
 def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str]:
-    """Return the properties that this step violates from this state, under the plain semantics.
+    """Return the properties that a step violates under the plain semantics.
 
     If `normalize` is a separate step of the proof, a property that raises an error counts as violated. Otherwise, the
-    state before is reachable, and the error is raised.
+    state before the step is reachable, and the error is raised.
     """
     machine = report.found.machine
     plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=normalize)
@@ -293,11 +299,10 @@ def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str
 
 
 def look_for_errors(machine: Machine, constants: Constants) -> None:
-    """Take the first steps of a machine under the plain semantics; raise DomainError if one ends with an error.
+    """Take the first steps of a machine under the plain semantics; raise DomainError if a step ends with an error.
 
-    A proof makes no claim about steps that end with an error, and unbounded constants also remove limits of domains.
-    Errors are therefore reported if they are found immediately, as by `check`. Actions whose parameters have too many
-    values are skipped.
+    A proof makes no claim about steps that end with an error, so errors that are found quickly are reported, as by
+    `check`. Actions whose parameters have too many values are skipped.
     """
     plain = Interpreter(machine, constants)
     few = [item for item in (machine.initial, *machine.actions) if values_together(plain, item) <= MOST_VALUES]
@@ -331,7 +336,7 @@ def values_together(plain: Interpreter, action: Action) -> int:
 def search_states(
     report: ProveResult, constants: Constants, seconds: float
 ) -> tuple[Search, Result | None, DomainError | None]:
-    """Search exhaustively; return the search, its result, and the model's error that ended it, if any."""
+    """Search exhaustively. Return the search, its result, and the model's error that ended the search, if any."""
     from fencepost.explorers.native.search import Search
 
     options = Options(workers=1, budget=seconds, memory=interrupts.default_memory())
@@ -344,10 +349,9 @@ def search_states(
 
 
 def look_for(report: ProveResult, search: Search, result: Result, state: Key) -> tuple[str, dict[str, str] | None, str]:
-    """Search for a state. If the proof leaves constants unbounded, the answer says which values the search used.
+    """Return whether a search reached a state, as text with the values of unbounded constants that the search used.
 
-    Returns the answer, the violated properties (None if the state was reached), and the signal that ended the search,
-    if any.
+    Also return the violated properties, or None if the state was reached, and the signal that ended the search, if any.
     """
     import numpy as np
 
@@ -364,22 +368,22 @@ def look_for(report: ProveResult, search: Search, result: Result, state: Key) ->
     where = f" with {condition}" if condition else ""
     stopped = result.why_stopped if ended_by_signal(result.why_stopped) else ""
     if reached:
-        return f"it is one of {number}{where}", None, stopped
+        return f"the state is one of {number}{where}", None, stopped
     violated = violated_in(result)
     if result.complete:
         where = where or " under these constants"
-        return f"it is not among the {number}{where}, so this step violates nothing there", violated, ""
+        return f"the state is not among the {number}{where}, so the step violates nothing there", violated, ""
     more = f"and there are more ({result.why_stopped})"
-    return f"it is not among the first {number}{where}, {more}", violated, stopped
+    return f"the state is not among the first {number}{where}, {more}", violated, stopped
 
 
 LOOKED_AT = 3_000
-"""Number of states used to refute candidate lemmas before z3 checks the rest."""
+"""Number of states that are used to refute candidate lemmas before z3 checks the others."""
 
 
 def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
-    """Return the report with lemmas added to the proof; the verdicts on the properties then depend on them. After
-    Ctrl-C, return the report unchanged or with the results so far.
+    """Return the report with lemmas added to its proof, on which the verdicts then depend. After Ctrl-C, the report
+    contains the results so far.
     """
     if report.proof.verdict is not Verdict.UNDETERMINED or report.proof.why_stopped:
         return report

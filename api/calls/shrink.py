@@ -1,4 +1,4 @@
-"""Trace files: replaying them, and shortening them to the shortest trace that shows the same violation."""
+"""Trace files, which are replayed, or shortened to the shortest trace that shows the same violation."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.errors import UsageError
 
 BUDGET, MEMORY = 60.0, 2 << 30
-"""Default limits, in seconds and bytes."""
+"""Default limits of shrinking, in seconds and bytes."""
 
 
 @dataclass(frozen=True, repr=False)
 class ReplayResult(Counterexample):
-    """A replayed trace. Every step was enabled, and the trace ends as the file claims."""
+    """A replayed trace in which every step was enabled, and which ends as its file claims."""
 
     verdict: Verdict
 
@@ -47,7 +47,7 @@ class ShrinkResult(Shrunk):
 
     @property
     def summary(self) -> str:
-        """How much was shortened, and within which limits shorter traces were excluded, as text."""
+        """How much the trace was shortened, and within which limits no shorter trace exists, as text."""
         now = counted(self.path.length, "state")
         took = show_seconds(self.seconds)
         shorter = self.path.length < self.before
@@ -78,8 +78,8 @@ class ShrinkResult(Shrunk):
 
 @call
 def replay(file: str | Path, *, model: str | Path | None = None, rewrite: bool = False) -> ReplayResult:
-    """Replay a trace file; `model` is the file of your own protocol, and `rewrite` regenerates the states. Raises
-    UsageError if a step is disabled, or if the trace does not end as it claims.
+    """Replay a trace file. `model` is the file of a user's own protocol, and `rewrite` regenerates the recorded states.
+    Raises UsageError if a step is disabled, or if the trace does not end as it claims.
     """
     take = replaying.rewrite if rewrite else replaying.replay
     made = take(file, lookup_in(str(model) if model else None))
@@ -88,7 +88,9 @@ def replay(file: str | Path, *, model: str | Path | None = None, rewrite: bool =
 
 @call
 def replay_text(text: str, *, model: str | Path | None = None) -> ReplayResult:
-    """Replay a trace that is given as text, as in pasted tests; see `replay`."""
+    """Replay a trace that is given as text, for example in a pasted test. Arguments and errors are those of
+    `replay`.
+    """
     made = replaying.replay_text(text, lookup_in(str(model) if model else None))
     return ReplayResult(made.trace, made.path, made.verdict)
 
@@ -104,10 +106,9 @@ def shrink(
     progress: Watch | Callable[[Event], None] | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> ShrinkResult:
-    """Shorten a trace: remove steps, lower constants, and search for a shorter trace that shows the same violation.
-
-    `what` is a counterexample or a trace file. `budget` is in seconds, not counting compilation; `memory` is in bytes
-    for each search.
+    """Shorten a trace by removing steps and lowering constants, and search for a shorter trace with the same violation.
+    `what` is a counterexample or a trace file. `budget` is in seconds, not counting compilation, and `memory` is in
+    bytes for each search.
     """
     if isinstance(what, str | Path):
         what = replay(what, model=model)

@@ -1,4 +1,4 @@
-"""Random walks through a protocol, and the violations they find."""
+"""Random walks through a protocol, and the violations that they find."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class SimulateResult(Printed, Sample):
 
     question: Question = field(kw_only=True, repr=False)
     shown: Sampled | None = field(kw_only=True, default=None, repr=False)
-    """The gravest violation: losses of records come first, then shorter traces."""
+    """The most serious violation: losses of records precede others, and shorter traces precede longer ones."""
     trace: Counterexample | None = field(kw_only=True, default=None, repr=False)
-    """Its path, shortened if requested."""
+    """The path of the most serious violation, shortened if requested."""
     shrunk: ShrinkResult | None = field(kw_only=True, default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"SimulateResult({self.protocol}: {self.verdict}, {counted(self.walks, 'walk')})"
 
     def to_dict(self, file: Path | None = None, expected: Verdict | None = None) -> dict[str, Any]:
-        """Return the result as JSON; `file` is the trace's file."""
+        """Return the result as JSON, in which `file` is the name of the trace's file."""
         return {
             "format": FORMAT,
             **pick(self, "protocol constants"),
@@ -114,8 +114,9 @@ def simulate(
 ) -> SimulateResult:
     """Take random walks through a protocol and judge its properties. Walks never prove that a property holds.
 
-    A walk has at most `depth` steps. The protocol, constants, weights, seed and the walk's number determine it. Other
-    arguments are as in `check`; properties of behaviours are omitted, and rejected if they are named.
+    A walk has at most `depth` steps. It is determined by the protocol, the constants, the weights, the seed and the
+    walk's number. Other arguments are those of `check`. Properties of behaviours are omitted, and naming one raises
+    UsageError.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
     require_number("depth", depth, 1)
@@ -134,8 +135,8 @@ def _left_out(question: Question) -> Iterator[str]:
     ):
         names = ", ".join(item.name for item in others)
         yield (
-            f"not judged: {names}. Walks are finite, but these properties concern whole behaviours: `fencepost check` "
-            "judges them."
+            f"not judged: {names}. Walks are finite, so they decide no properties of behaviours; `fencepost check` "
+            "does."
         )
 
 
@@ -174,7 +175,7 @@ def _with_trace(
 
 
 def shortened(trace: Counterexample, watch: Watch, workers: int) -> ShrinkResult | None:
-    """Shorten a new trace; return None if the caller does not want to wait."""
+    """Shorten a new trace; return None if the user interrupts."""
     try:
         return shrink(trace, workers=workers, progress=watch)
     except KeyboardInterrupt:

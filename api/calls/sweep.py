@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SweptCell:
-    """The result of the walks with one combination of the grid's values. `violated` contains numbers of walks."""
+    """The result of the walks with one combination of the grid's values. `violated` is the number of walks with a
+    violation.
+    """
 
     constants: Mapping[str, Any]
     verdict: Verdict
@@ -62,7 +64,7 @@ class SweepResult(Answer):
     why_stopped: str
     cells: tuple[SweptCell, ...]
     path: str | None = field(default=None, kw_only=True)
-    """Parquet files of the walks, with one row per walk; None without `output`."""
+    """Path of the Parquet files of the walks, with one row per walk; None without `output`."""
 
     def __repr__(self) -> str:
         return f"SweepResult({self.protocol}: {self.verdict}, {counted(len(self.cells), 'cell')})"
@@ -91,7 +93,7 @@ class SweepResult(Answer):
 
 
 WRONG = "the model raises an error"
-"""Why a sweep is incomplete although all walks were taken."""
+"""Reason why a sweep is incomplete although all walks were taken."""
 MOST_WALKS = 1 << 62
 """Maximum number of stored walks."""
 
@@ -150,9 +152,8 @@ def sweep(
 ) -> SweepResult:
     """Take random walks through a protocol with every combination of the grid's values, on Spark.
 
-    The walks of a cell are the same as those of `simulate` with its constants and seed. `output` is a folder for the
-    walks, to which `resume` adds more; `traces` is a folder for one trace per violated property, from the smallest
-    cell.
+    The walks of a cell are those of `simulate` with the same constants and seed. `output` is a folder for the walks, to
+    which `resume` adds more walks. `traces` is a folder for one trace per violated property, from the smallest cell.
     """
     from fencepost.explorers.spark.session import Cluster, require_spark
     from fencepost.explorers.spark.sweep import cell_of
@@ -165,7 +166,7 @@ def sweep(
     settings = {cell_of(dict(item.constants.shown)): item for item in every if item.constants is not None}
     refused = tuple(item for item in every if item.constants is None)
     if not settings:
-        raise UsageError(f"the machine refuses every cell of the grid; the first: {refused[0].refused}")
+        raise UsageError(f"the machine refuses every cell of the grid, such as the first: {refused[0].refused}")
     if not cluster.is_local and not output:
         raise UsageError(
             f"with a cluster at {cluster.master} the walks must be saved where all executors can read them: write "
@@ -238,16 +239,18 @@ def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainErr
             weights = walker.weights(dict(plan.weights))
             walker.walk(walk, walk + 1, seed=plan.seed, depth=plan.depth, weights=weights)
     except DomainError as error:
-        error.add_note(f"This is walk {walk} in cell {cell}.")
+        error.add_note(f"The error is in walk {walk} of cell {cell}.")
         return error
     raise UsageError(
-        f"according to the saved walks, the model raises an error in walk {walk} of cell {cell}, but it does not: "
-        "choose another folder."
+        f"according to the saved walks, the model raises an error in walk {walk} of cell {cell}, but the model does "
+        "not: choose another folder."
     )
 
 
 def _plan(request: _Request, watch: Watch) -> Sweep:
-    """Return the plan of the walks. Every shape of the grid is compiled first, so local executors find it cached."""
+    """Return the plan of the walks. All shapes of the grid are compiled first, so that local executors find them in the
+    cache.
+    """
     from fencepost.explorers.spark.sweep import Sweep
     from fencepost.explorers.spark.work import Origin
 
@@ -267,7 +270,7 @@ def _walked_again(plan: Sweep, walker: Walker, violation: Violation, *, resume: 
     """Return the path of a walk that violates a property; raise UsageError if the path contradicts the stored rows."""
     refused = UsageError(
         f"according to the saved walks, walk {violation.walk} of cell {violation.cell} violates "
-        f"{violation.property!r}, but it does not: choose another folder."
+        f"{violation.property!r}, but the walk does not: choose another folder."
     )
     judged = next((item for item in walker.properties if item.name == violation.property), None)
     steps = violation.length - 1 - (1 if judged is not None and judged.over_steps else 0)

@@ -1,4 +1,4 @@
-"""Proofs of the catalogue, each with a broken twin that must fail."""
+"""Proofs of the catalogue. Each proof has a twin with a broken rule, whose proof must fail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TheoremsResult:
-    """Results of the catalogue's proofs and their twins, as JSON objects."""
+    """Results of the catalogue's proofs and their broken twins, as JSON objects."""
 
     proofs: tuple[dict[str, Any], ...]
     why_stopped: str = ""
@@ -32,7 +32,7 @@ class TheoremsResult:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict: proved if every proof succeeded and every twin fails."""
+        """The verdict, which is `proved` if every proof succeeded and every twin failed."""
         found = {verdict_of(row) for row in self.proofs}
         if self.why_stopped:
             return Verdict.UNDETERMINED
@@ -40,7 +40,7 @@ class TheoremsResult:
 
     @property
     def left(self) -> int:
-        """The number of proofs that were not made."""
+        """The number of proofs that were not attempted."""
         return len(THEOREMS) - len(self.proofs)
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,7 +58,9 @@ def prove_catalogue(
     progress: Watch | Callable[[Event], None] | None = None,
     each: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> TheoremsResult:
-    """Attempt every proof of the catalogue, and check that every twin fails. `each` is called with every result."""
+    """Attempt every proof of the catalogue, and check that every broken twin fails. `each` is called with every
+    result.
+    """
     rows: list[dict[str, Any]] = []
     watch = watched(progress)
     for item in THEOREMS:
@@ -72,14 +74,14 @@ def prove_catalogue(
 
 
 def verdict_of(row: dict[str, Any]) -> Verdict:
-    """Return the verdict on a proof and its twin."""
+    """Return the common verdict on a proof and its broken twin."""
     if row["verdict"] == Verdict.PROVED and row["twin"]["fails_as_expected"]:
         return Verdict.PROVED
     return Verdict.UNDETERMINED if row["verdict"] == Verdict.UNDETERMINED else Verdict.VIOLATED
 
 
 def prove_theorem(item: Theorem, watch: Watch, *, timeout: float, workers: int, cache: bool) -> dict[str, Any]:
-    """Attempt one proof and its twin; return both results as JSON."""
+    """Attempt one proof and its broken twin; return both results as JSON."""
     from fencepost.explorers.symbolic.cache import digest
 
     machine = item.found.machine
@@ -117,7 +119,7 @@ def prove_theorem(item: Theorem, watch: Watch, *, timeout: float, workers: int, 
 
 
 def settings_of(item: Theorem, timeout: float, workers: int) -> Settings:
-    """Return the method that proves a theorem."""
+    """Return the settings of a theorem's proof."""
     from fencepost.explorers.symbolic.proof import Settings
 
     return Settings(
@@ -140,7 +142,7 @@ def _prove(
 
 
 def twin_fails(item: Theorem, twin: Proof) -> bool:
-    """Return whether the twin fails because z3 found a counterexample, not because z3 gave up."""
+    """Return whether the proof of the twin failed because of a counterexample. A z3 timeout does not count."""
     named = item.twin.action
     is_step = any(answer.action == named for answer in twin.broken)
     is_property = any(found.name == named and found.verdict is not Verdict.PROVED for found in twin.findings)
@@ -148,6 +150,6 @@ def twin_fails(item: Theorem, twin: Proof) -> bool:
 
 
 def unbounded_words(item: Theorem) -> str:
-    """Return a theorem's unbounded constants in words."""
+    """Return the names of a theorem's unbounded constants as text."""
     words = [name if most is None else f"{name} (64 bits)" for name, most in item.unbounded.items()]
     return ", ".join([*([] if item.everywhere else ["steps"]), *words])

@@ -1,5 +1,5 @@
-"""Guarantees that were never violated, and witnesses, actions and guards that were never reached, taken or needed. They
-are found in the catalogue's runs and the measured matrices, without a search.
+"""Guarantees that were never violated, witnesses that were never reached, actions that were never taken, and guards
+that were never needed. They are found in the catalogue's runs and the measured matrices, without a search.
 """
 
 from __future__ import annotations
@@ -22,12 +22,16 @@ from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.lineage import base
 
 UNBREAKABLE: dict[str, str] = {}
-"""Guarantees that no variant violates, and why. The check of the pages fails if another one lacks evidence."""
+"""Guarantees that no variant violates, each with the reason. Any other guarantee without evidence fails the check of
+the pages.
+"""
 
 
 @dataclass(frozen=True)
 class VacuityResult:
-    """Suspicions about each protocol, by the keys of `report`. `stale` lists protocols whose matrix is outdated."""
+    """Signs of vacuous results for each protocol, by the keys of `report`. `stale` lists protocols whose matrix is
+    outdated.
+    """
 
     protocols: tuple[dict[str, Any], ...]
     stale: tuple[str, ...]
@@ -51,14 +55,15 @@ class VacuityResult:
 def vacuity(*names: str) -> VacuityResult:
     """Return the properties that no variant violates and the guards without effect, for each protocol.
 
-    The function does not search: it reads the catalogue's runs and the measured matrices. Raises UsageError for a model
+    The function reads the catalogue's runs and the measured matrices, without a search. Raises UsageError for a model
     file, which has no measurements.
     """
     for name in names:
         if name.endswith(".py") or "/" in name:
             make_sure_file(Path(name))
             raise UsageError(
-                f"there is no matrix for {name}: `fencepost ablate {name}` measures one and reports suspicious rows."
+                f"there is no matrix for {name}: `fencepost ablate {name}` measures a matrix and reports suspicious "
+                "rows."
             )
     asked = names or tuple(PROTOCOLS)
     reports = tuple(report(protocol(name)) for name in asked)
@@ -67,7 +72,9 @@ def vacuity(*names: str) -> VacuityResult:
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """A row of a protocol's matrices, for a removed guard or a changed setting, with each set of constants."""
+    """A row of a protocol's matrices, for a removed guard or a changed setting. `found` lists the measurements of the
+    row.
+    """
 
     protocol: str
     row: str
@@ -97,7 +104,7 @@ def measured_row(names: tuple[str, ...], row: str) -> MeasuredRow:
     known = list(best_of(data))
     if row not in known:
         raise UsageError(
-            f"there is no measured row {row!r} of {name}.{nearest(row, known)} `fencepost ablate {name}` measures any."
+            f"there is no measured row {row!r} of {name}.{nearest(row, known)} `fencepost ablate {name}` measures it."
         )
     found = tuple((item, base) for base in data["bases"] for item in base["rows"] if item["row"] == row)
     return MeasuredRow(name, row, found)
@@ -124,12 +131,14 @@ def seen_to_fail() -> set[tuple[str, str]]:
 
 
 def family_of(name: str) -> str:
-    """Return the protocol's name; published models, which share their properties, have a common name."""
+    """Return the name of a protocol's family. Published models, which share their properties, form one family."""
     return "lineage" if protocol(name).machine.state is base.State else name
 
 
 def decided_by() -> dict[tuple[str, str], list[str]]:
-    """Return, by family of protocols and property name, the guarantees that each property decides."""
+    """Return the guarantees that each property decides. A property is identified by its family of protocols and its
+    name.
+    """
     found: dict[tuple[str, str], list[str]] = {}
     for entry in entries().values():
         if entry.kind in ("always", "step"):
@@ -160,8 +169,8 @@ def vacuous() -> list[str]:
 
 
 def report(found: Protocol) -> dict[str, Any]:
-    """Return the suspicions about a protocol for all measured constants, and its guarantees without evidence. The keys
-    are those of `suspicions`. Without a measured matrix, no claim is made about actions and guards.
+    """Return the signs of vacuous results in a protocol for all measured constants, and its guarantees without
+    evidence. The keys are those of `suspicions`. Without a measured matrix, no claim is made about actions and guards.
     """
     broken = {prop for family, prop in seen_to_fail() if family == family_of(found.name)}
     own = [run for run in runs() if run.protocol == found.name]
@@ -193,7 +202,7 @@ def _is_about(name: str, found: Protocol) -> bool:
 
 
 def together(data: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the actions that are never taken and the guards that nothing needs, with any constants of a protocol."""
+    """Return the actions that are never taken and the guards that nothing needs, in all measurements of a protocol."""
     each = [suspicions(item) for item in data["bases"]]
     needed = {
         (row["action"], row["number"])
@@ -217,4 +226,4 @@ TELLS = {
     "dead": "actions that never happen in a matrix",
     "idle": "guards that no property was seen to depend on",
 }
-"""What each suspicion means if it holds for all constants."""
+"""The meaning of each sign of a vacuous result that applies to all constants."""

@@ -26,9 +26,9 @@ class Search:
 
     engine: str = "native"
     workers: int = 0
-    """0 stands for all processors."""
+    """Number of search threads; 0 means one per processor."""
     budget: float | None = None
-    """Time limit in seconds. A search that does not finish is undetermined, which is an error."""
+    """Time limit in seconds. A search that reaches it is undetermined, which is an error."""
     compact: bool = False
     normalize: bool = True
     max_states: int | None = None
@@ -48,13 +48,14 @@ def check(
     search: Search | None = None,
     **more: Any,
 ) -> CheckResult:
-    """Explore every reachable state and return the result; raise ExpectationError if it differs from the expected one.
+    """Explore every reachable state and return the result; raise ExpectationError if the result is unexpected.
 
     `what` is a machine with its `properties`, the name of a protocol, or a file that defines one. Constants are given
     by name, as `constants` or as further arguments: numbers, booleans or words. `only` limits the properties by name.
-    Each property must hold and each witness be reached, except those named in `violated` (a mapping also gives the
-    length of the shortest trace in states) and in `unreached`. Raises UndeterminedError if the search did not finish,
-    and UsageError for names that do not exist. A variant without effect gives a warning.
+    Properties named in `violated` must be violated, and witnesses named in `unreached` must not be reached. All other
+    properties must hold, and all other witnesses must be reached. If `violated` is a mapping, it gives the length of
+    each shortest trace in states. Raises UndeterminedError if the search did not finish, and UsageError for names that
+    do not exist. A variant without an effect causes a warning.
     """
     from fencepost.api.answers.results import Base
     from fencepost.api.asking.targets import ask
@@ -74,14 +75,16 @@ def check(
 
 
 def replay(file: str | Path, model: str | Path | None = None) -> ReplayResult:
-    """Replay a trace file. `model` is the file of your own protocol; raises UsageError on failure."""
+    """Replay a trace file. `model` is the file of a user's own protocol. Raises UsageError on failure."""
     from fencepost.api.calls.shrink import replay as take
 
     return take(file, model=model)
 
 
 def describe(result: Result, *, as_expected: bool = False) -> str:
-    """Return a result on one line: constants, verdict, and how far the verdict reaches."""
+    """Return a result on one line: constants, verdict, number of states, depth, and the reason if the search did not
+    finish.
+    """
     values = " ".join(f"{name}={str(value).lower()}" for name, value in result.constants.items())
     reach = "" if result.complete else f"; {result.why_stopped}"
     expected = ", as expected" if as_expected and result.verdict not in ("holds", "proved") else ""
@@ -93,7 +96,7 @@ def describe(result: Result, *, as_expected: bool = False) -> str:
 
 
 def judge(result: CheckResult, expected: Callable[[str], tuple[str, int | None]], how: Search) -> None:
-    """Raise an error with the differences and the trace of the first one if the result is unexpected."""
+    """Raise an error if the result is unexpected, with all differences and the trace of the first."""
     wrong = [(item, *expected(item.name)) for item in result.properties]
     wrong = [(item, verdict, length) for item, verdict, length in wrong if not _is_as(item, verdict, length)]
     unknown = [item for item, _, _ in wrong if item.verdict in ("undetermined", "not-found")]
@@ -115,7 +118,9 @@ def judge(result: CheckResult, expected: Callable[[str], tuple[str, int | None]]
 def _expected(
     question: Question, violated: Iterable[str] | Mapping[str, int], unreached: Iterable[str]
 ) -> Callable[[str], tuple[str, int | None]]:
-    """Return the expected verdict on each property, and the length of its trace if that is given."""
+    """Return a function that gives the expected verdict on a property, and the length of its trace if that is expected
+    too.
+    """
     known = violated if isinstance(violated, Mapping) else {}
     lengths: dict[str, int | None] = {name: known.get(name) for name in violated}
     others = tuple(unreached)
@@ -124,7 +129,7 @@ def _expected(
         if item not in question.properties:
             asked = ", ".join(one.name for one in question.properties)
             raise UsageError(
-                f"an expectation names property {name!r}, which is not checked: add it to only=. It checks: {asked}."
+                f"an expectation names property {name!r}, which is not checked: add it to only=. Checked are: {asked}."
             )
 
     def verdict(name: str) -> tuple[str, int | None]:

@@ -1,5 +1,5 @@
-"""The pytest plugin: a fixture that checks protocols, trace files as tests, and a summary of the checks. Pytest loads
-it at startup in every project with Fencepost installed, so other modules are imported only when needed.
+"""The pytest plugin, with a fixture that checks protocols, trace files as tests, and a summary of the checks. Pytest
+loads it at startup in every project with Fencepost installed, so other modules are imported only when needed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ OPTIONS = (
     ("trace-dir", "DIR", "Write the trace of each unexpected violation to this folder."),
 )
 FACT = "fencepost"
-"""Name of the property in test reports that holds the result of each check."""
+"""Name of the property that holds the result of each check in test reports."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add Fencepost's options, all with the same prefix."""
+    """Add Fencepost's options, whose names have the same prefix."""
     group = parser.getgroup("fencepost", "Fencepost: models of replication protocols")
     for name, metavar, said in OPTIONS:
         group.addoption(f"--fencepost-{name}", metavar=metavar, help=said, type=int if name == "workers" else str)
@@ -43,7 +43,7 @@ def fencepost(request: pytest.FixtureRequest) -> Fencepost:
 
 
 class Fencepost:
-    """Checks of one test, with the options of the pytest run."""
+    """The checks of one test, with the options of the pytest run."""
 
     def __init__(self, item: pytest.Item, config: pytest.Config) -> None:
         self.item, self.config = item, config
@@ -51,8 +51,8 @@ class Fencepost:
     def check(self, *what: Any, **given: Any) -> Result:
         """Explore every reachable state; fail the test if a verdict is unexpected or undetermined.
 
-        Accepts the arguments of `fencepost.testing.check`; its `search` settings take precedence over the options of
-        the pytest run. Files are looked up in the test's folder first.
+        The arguments are those of `fencepost.testing.check`, whose `search` takes precedence over the options of the
+        pytest run. Files are first looked up in the test's folder.
         """
         __tracebackhide__ = True
         from fencepost.model.language.errors import ExpectationError, FencepostError, UndeterminedError
@@ -70,7 +70,7 @@ class Fencepost:
         return result
 
     def replay(self, file: str | Path, model: str | Path | None = None) -> ReplayResult:
-        """Replay a trace file; `model` is the file of your own protocol. Fail the test if the replay fails."""
+        """Replay a trace file, and fail the test if the replay fails. `model` is the file of a user's own protocol."""
         __tracebackhide__ = True
         from fencepost.model.language.errors import FencepostError
         from fencepost.testing import checks as testing
@@ -83,17 +83,19 @@ class Fencepost:
         return made
 
     def beside(self, what: Any) -> Any:
-        """Return the path of a file next to the test, so that a test suite can run from any folder."""
+        """Return the path of a file in the test's folder, so that tests can run from any folder; other values are
+        unchanged.
+        """
         is_file = isinstance(what, Path) or (isinstance(what, str) and Path(what).suffix in (".py", ".trace"))
         here = self.item.path.parent / what if is_file else None
         return here if here is not None and here.is_file() else what
 
     def note(self, text: str) -> None:
-        """Add a line to the summary and to reports."""
+        """Add a line to the summary and to test reports."""
         self.item.user_properties.append((FACT, text))
 
     def search(self) -> Search:
-        """Return the search settings from the options of the run."""
+        """Return the search settings from the options of the pytest run."""
         from fencepost.api.asking.quantities import parse_duration
         from fencepost.testing.checks import Search
 
@@ -108,7 +110,7 @@ class Fencepost:
         )
 
     def trace(self) -> Path | None:
-        """Return the file for the trace of a violation in this test."""
+        """Return the file to which this test writes the trace of a violation, if any."""
         folder = self.config.getoption("fencepost_trace_dir")
         if not folder:
             return None
@@ -132,7 +134,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect a trace file named on the command line; with --fencepost-traces, collect every trace file."""
+    """Collect a trace file that is named on the command line or, with --fencepost-traces, every trace file."""
     if file_path.suffix == ".trace" and (
         parent.config.getoption("fencepost_traces") or parent.session.isinitpath(file_path)
     ):
@@ -149,7 +151,7 @@ class TraceFile(pytest.File):
 
 
 class TraceItem(pytest.Item):
-    """A replay that passes if every step is enabled and the trace ends as it claims."""
+    """The replay of a trace, which passes if every step is enabled and the trace ends as it claims."""
 
     def runtest(self) -> None:
         """Replay the trace."""
@@ -163,7 +165,7 @@ class TraceItem(pytest.Item):
         self.user_properties.append((FACT, _replayed(made)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return the failure of the trace without Fencepost's stack frames."""
+        """Return the failure of a replay without the stack frames of Fencepost."""
         from fencepost.model.language.errors import FencepostError
 
         return str(excinfo.value) if isinstance(excinfo.value, FencepostError) else super().repr_failure(excinfo, style)
@@ -174,7 +176,7 @@ class TraceItem(pytest.Item):
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print a line for each check that says how far its verdict reaches."""
+    """Print a line for each check, with its verdict and the number of states."""
     lines = [
         f"{report.nodeid}: {value}"
         for reports in terminalreporter.stats.values()

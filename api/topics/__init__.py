@@ -1,1 +1,1 @@
-"""Topics: losses that a topic's settings allow, according to measured figures."""
+"""Topics: which losses a topic's settings allow, according to measured figures."""

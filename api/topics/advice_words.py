@@ -1,4 +1,4 @@
-"""Wording of advice, shared by the console and the pages."""
+"""The wording of advice, shared by the console and the pages."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -33,7 +33,7 @@ KINDS = {
     "elr_disables": ("ELR being turned off", "times that ELR is turned off"),
     "early_starts": ("restart within the broker's old session", "restarts within the broker's old session"),
 }  # fmt: skip
-"""Faults and operator actions in Kafka's words, singular and plural."""
+"""Faults and operator actions in Kafka's words, in singular and plural."""
 SAID = {
     "lost": "loses", "leaderless": "no leader", "out": "broker out", "returned": "shows",
     "not-measured": "not measured", "kept": "kept", "safe": "safe", "impossible": "no spare broker",
@@ -41,39 +41,39 @@ SAID = {
 """Outcomes of operations, in one or two words."""
 MAY = {
     "lost": "{care}it can lose records", "leaderless": "{care}a partition can stay without a leader",
-    "out": "{care}a broker can stay out", "returned": "{care}a deleted record can be shown again",
+    "out": "{care}a broker can stay down", "returned": "{care}deleted records can reappear",
     "not-measured": "not measured", "kept": "{care}no run on a cluster lost a record",
-    "safe": "yes, a complete search lost nothing", "impossible": "no, there is no spare broker",
+    "safe": "yes, a complete search lost nothing", "impossible": "no, every broker has a replica already",
 }  # fmt: skip
-"""Whether an operation may be performed, depending on its outcome."""
+"""Whether an operation may be performed, by its outcome."""
 EVENTS = ("fail-a-disk", "lose-power", "slow-metadata")
-"""Cluster events that no operator triggers."""
+"""Events in a cluster that no operator triggers."""
 DIFFERS = {
     "replicas": "RF {replicas}", "min_isr": "min ISR {min_isr}", "release": "{release}", "elr": "{elr}",
     "brokers": "{brokers} brokers", "acks": "acks=all", "unclean_election": "if clean",
 }  # fmt: skip
-"""Descriptions of differences between the settings of an observation and the requested settings."""
+"""Descriptions of how the settings of an observation differ from the requested settings."""
 WIDTH = 80
-"""The minimum width of a terminal."""
+"""The minimum width of a terminal, in columns."""
 UNCHANGED = "no other value of one setting is known to survive more crashes at an acceptable cost"
 ELR_COMMAND = "kafka-features.sh --bootstrap-server HOST:PORT describe"
-ELR_SHOWN = f"`{ELR_COMMAND}` shows it: on if eligible.leader.replicas.version is finalized at 1 or above"
+ELR_SHOWN = f"`{ELR_COMMAND}` shows eligible.leader.replicas.version: ELR is on if it is finalized at 1 or above"
 """How operators can find out whether a cluster uses ELR."""
 
 
 def release_of(data: Json) -> str:
-    """Return the release without the prefix `kafka-`."""
+    """Return the release of an answer, without the prefix `kafka-`."""
     return str(data["settings"]["kafka"]).replace("kafka-", "Kafka ")
 
 
 def in_kafka(faults: Mapping[str, int]) -> str:
-    """Return faults in Kafka's words: `2 broker crashes and 3 expired broker sessions`."""
+    """Return faults in Kafka's words, such as `2 broker crashes and 3 expired broker sessions`."""
     words = [counted(count, *KINDS[name]) for name, count in faults.items() if count]
     return listed(words) or "nothing at all"
 
 
 def headline(data: Json) -> str:
-    """Return the answer as a sentence that fits on a line unless several settings are unusual."""
+    """Return the answer as a sentence that fits on one line, unless several settings are unusual."""
     settings, rows = data["settings"], data["operations"]
     line, replicas = release_of(data).removeprefix("Kafka "), settings["replicas"]
     release, read = str(settings["release"] or line), patches_read(str(settings["kafka"]))
@@ -126,9 +126,9 @@ def answer_of(data: Json, item: Json) -> str:
 
 
 def facts_of(item: Json, most: int) -> Iterator[tuple[str, str]]:
-    """Yield an operation's advice as pairs of a label and a text: what to do instead and how to avoid up to `2 * most`
-    findings, up to `most` observations, what to do after a loss, and the commands. If observations are left out, the
-    command that measures the operation is left out too.
+    """Yield an operation's advice as pairs of a label and a text: what to do instead, how to avoid up to `2 * most`
+    findings, up to `most` observations, what to do after a loss, and commands. The command that measures the operation
+    is omitted if an observation is.
     """
     more = [text.partition(":")[0] for text in item["avoid"][2 * most :]]
     further = [f"For {listed(more)}: `-v`."] if more else []
@@ -145,7 +145,7 @@ def facts_of(item: Json, most: int) -> Iterator[tuple[str, str]]:
 
 
 def row_of(item: Json) -> tuple[str, str, str]:
-    """Return an operation's name, its effect and the alternative, each for a line."""
+    """Return an operation's name, its effect and the alternative, each short enough for a line."""
     fact = SAID[item["outcome"]]
     if item["evidence"] and item["outcome"] != "not-measured":
         fact = f"{fact}: {_in_short(item['evidence'][0])}"
@@ -159,7 +159,9 @@ def row_of(item: Json) -> tuple[str, str, str]:
 
 
 def _in_short(seen: Json, *, measured: bool = True) -> str:
-    """Return an observation in at most 22 characters: with other settings, only its finding, if there is one."""
+    """Return an observation in at most 22 characters. Unless it was measured with these settings, a known finding
+    suffices.
+    """
     name = f"{seen['findings'][0]} " if seen["findings"] else ""
     if name and not measured:
         return name.rstrip()
@@ -171,12 +173,12 @@ def _in_short(seen: Json, *, measured: bool = True) -> str:
 
 
 def lines_of(item: Json) -> list[str]:
-    """Return the details of an operation: the observations, and the alternative."""
+    """Return the details of an operation: its observations, and the alternative."""
     return [*_observed(item), f"Instead: {item['instead']}. {' '.join(item['avoid'])}".rstrip()]
 
 
 def _observed(item: Json) -> list[str]:
-    """Return an operation's observation, and whether it was made with these settings."""
+    """Return an operation's observations as sentences, and say if none was made with these settings."""
     here = {name for seen in item["evidence"] for name in seen["findings"]}
     shown = [*item["evidence"], *_nearest(seen for seen in item["elsewhere"] if not here.issuperset(seen["findings"]))]
     lines = [_seen(seen) for seen in shown]
@@ -188,7 +190,7 @@ def _observed(item: Json) -> list[str]:
 
 
 def proofs_of(item: Json) -> list[str]:
-    """Return what to do after an operation that did harm, and how to reproduce or measure it."""
+    """Return sentences on what to do after an operation that did harm, and on how to reproduce or measure the harm."""
     lines = [f"If it happened: {item['after']}"] if item["after"] else []
     lines += [f"To reproduce it: {item['show']}."] if item["show"] else []
     return lines + ([f"To measure it: {item['measure']}."] if item["measure"] else [])
@@ -232,7 +234,7 @@ def _seen(item: Json) -> str:
 
 
 def broken_by(item: Json) -> str:
-    """Return the faults of the shortest history, and its length."""
+    """Return a clause on the shortest history: its length and its faults."""
     faults = in_kafka({**item["faults"], **item.get("free", {})})
     return f"The shortest history has {counted(item['length'] - 1, 'step')}, including {faults}"
 
@@ -245,7 +247,7 @@ def in_sentences(steps: Iterable[str]) -> list[str]:
 
 
 def released_of(data: Json) -> str:
-    """Return a sentence on the losses of the release itself if disks survive crashes, or on the missing search."""
+    """Return a sentence on the losses of a release without fixes, if disks survive crashes."""
     found, release = data["released"], release_of(data)
     begin = f"{release} with its findings, if a crash preserves the disk"
     if found is None:
@@ -262,7 +264,7 @@ def released_of(data: Json) -> str:
 
 
 def change_of(item: Json) -> tuple[str, str]:
-    """Return the change of a setting and its effect."""
+    """Return a changed setting and the effect of the change."""
     value = item["value"]
     shown = ("on" if value else "off") if isinstance(value, bool) else str(value)
     down = item["writes_go_on_with_brokers_down"]

@@ -1,5 +1,6 @@
-"""Advice on a topic's settings from measured figures: crashes, findings, and what to change. The module does not
-search. Settings that were not searched are reported as such, never as safe.
+"""Advice on a topic's settings from measured figures: crashes, findings, and changes to consider.
+
+The module does not search. Settings that were not searched are reported as not measured, never as safe.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ ACKS = ("all", "1", "0")
 RELEASED_ON = 2
 """Number of brokers in searches of releases without fixes."""
 LEAST_WORTH = 1
-"""Settings are not recommended if this many crashes can lose a record."""
+"""Number of crashes that can lose a record with settings that are not worth recommending."""
 FIRST_ELR = (4, 0)
 """The release that introduced eligible leader replicas."""
 
@@ -43,13 +44,13 @@ class AdviceResult(Answer):
 
     settings: Settings
     point: Json | None
-    """The cell of the measured table; None if these settings were not searched."""
+    """The settings' cell in the measured table; None if these settings were not searched."""
 
     def __repr__(self) -> str:
         return f"AdviceResult({headline(self.to_dict())})"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each operation: its effect, its findings, the alternative, and the evidence."""
+        """Return a row for each operation, with its effect, its findings, the alternative, and the evidence."""
         names = "operation outcome findings instead after show measure"
         return frame(names, ([item[name] for name in names.split()] for item in self.to_dict()["operations"]))
 
@@ -59,7 +60,7 @@ class AdviceResult(Answer):
 
     @property
     def decided(self) -> bool:
-        """Whether the searches for this setting finished."""
+        """Whether the searches for these settings finished."""
         return self.point is not None and not self.point["undetermined"]
 
 
@@ -76,9 +77,9 @@ def advise(
 ) -> AdviceResult:
     """Return how a topic's settings affect its records; raise UsageError for invalid settings.
 
-    `kafka` defaults to the newest supported release. Without `elr`, the default for new clusters of the release is
-    used. `brokers` is the number of brokers in the cluster; a replica can be moved only if there are more brokers than
-    replicas.
+    `kafka` is a release, by default the newest supported one. `elr` is by default the setting of new clusters of that
+    release. `brokers` is the number of brokers in the cluster. A replica can be moved only if there are more brokers
+    than replicas.
     """
     version, named = _version(kafka), kafka.strip().lower().removeprefix("kafka-")
     release, has_elr = "" if f"kafka-{named}" == version else named, _usual_elr(version) if elr is None else elr
@@ -122,17 +123,19 @@ def _usual_elr(version: str) -> bool:
 
 
 def versions() -> tuple[str, ...]:
-    """Return the supported releases, by the names of the model's versions."""
+    """Return the supported releases by the names that the model's versions have."""
     return tuple(item.name for item in protocol(PROTOCOL).machine.versions)
 
 
 def may_have_elr(version: str) -> bool:
-    """Return whether a release supports eligible leader replicas, on or off."""
+    """Return whether a release supports eligible leader replicas, even if they are off by default."""
     return _number(version) >= FIRST_ELR
 
 
 def _version(kafka: str) -> str:
-    """Return the version of the model for a release: `4.1`, `4.1.2` or `kafka-4.1`; the newest by default."""
+    """Return the version of the model for a release such as `4.1`, `4.1.2` or `kafka-4.1`; by default, for the newest
+    one.
+    """
     if not kafka:
         return versions()[-1]
     found = re.fullmatch(r"(?:kafka-)?(\d+\.\d+)(?:\.\d+)?", kafka.strip().lower())
@@ -168,8 +171,8 @@ def _why(settings: Settings, point: Json | None) -> str:
         return "; ".join(item["why"] for item in point["unknown"])
     if settings.acks != "all":
         return (
-            f"with acks={settings.acks} a record counts as written before the in-sync replicas have it, which no "
-            "search covers: one election may lose it"
+            f"with acks={settings.acks}, a record counts as written before all in-sync replicas have it, so one "
+            "election may lose the record, and no search covers this"
         )
     if not cells(settings.replicas):
         known = " and ".join(sorted(load("faults")))
@@ -202,7 +205,7 @@ def _crashes(replicas: int, point: Json) -> Json:
 
 
 def _released(settings: Settings) -> Json | None:
-    """Return the losses of the release itself if disks survive crashes; None if that was not searched."""
+    """Return the losses of a release without fixes, if disks survive crashes; None if they were not searched for."""
     asked = settings.acks == "all" and settings.elr == _usual_elr(settings.version) and not settings.unclean_election
     row = released(settings.version, settings.min_isr) if asked else None
     if row is None:
@@ -218,7 +221,7 @@ def _released(settings: Settings) -> Json | None:
 
 def _changes(settings: Settings, point: Json | None) -> list[Json]:
     """Return changes of a single setting that let records survive more crashes, best first. A change that stops writes
-    while any broker is down must survive one crash more than all others.
+    while any broker is down is omitted unless records then survive more crashes than with all other changes.
     """
     found = sorted(
         _candidates(settings, point), key=lambda item: (-item[0], -item[1]["writes_go_on_with_brokers_down"])
@@ -235,7 +238,9 @@ def _changes(settings: Settings, point: Json | None) -> list[Json]:
 
 
 def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, Json]]:
-    """Yield each change of one setting that survives more crashes, and how many crashes then lose a record."""
+    """Yield each change of one setting that lets records survive more crashes, after the crashes that then lose a
+    record.
+    """
     others: list[tuple[str, Any]] = [("acks", "all"), ("unclean_election", False)]
     others += [("elr", True)] if may_have_elr(settings.version) else []
     others += [("min_isr", number) for number in range(1, settings.replicas + 1)]
@@ -257,7 +262,9 @@ def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, J
 
 
 def _rank(point: Json) -> int:
-    """Return how many crashes lose a record in a cell: one more than tried if none does, 0 if undecided."""
+    """Return how many crashes lose a record in a cell. If no tried number does, return the next number; if undecided,
+    0.
+    """
     if point["undetermined"]:
         return 0
     return int(sum(point["most"].values()) + 1 if point["least"] is None else point["least"])
@@ -286,7 +293,7 @@ def notes(settings: Settings, data: Json) -> Iterator[str]:
 
 
 def about(data: Json, operation: str) -> Json:
-    """Return advice about one operation, given by name or title; raise UsageError for unknown operations."""
+    """Return the advice about one operation, given by name or title; raise UsageError for an unknown operation."""
     name = operation_named(operation)
     rows = [item for item in data["operations"] if item["operation"] == name]
     if not rows:
@@ -295,7 +302,7 @@ def about(data: Json, operation: str) -> Json:
 
 
 def assumptions(settings: Settings, data: Json) -> Iterator[str]:
-    """Yield what the answer assumes: the patch release, findings that no operation covers, and defaults."""
+    """Yield the assumptions of the answer, about the patch release, findings that no operation covers, and defaults."""
     patches = patches_read(settings.version)
     read = " and ".join(patches)
     patch = patch_with_own_rules(settings.release)
@@ -313,13 +320,13 @@ def assumptions(settings: Settings, data: Json) -> Iterator[str]:
     others = [item["id"] for item in data["findings"] if item["id"] not in named]
     if others:
         has = f"{settings.version.replace('kafka-', 'Kafka ')} also has {listed(others)}"
-        yield f"{has}: no operation above was seen to lose an acknowledged record because of this."
+        yield f"{has}: no operation above was seen to lose an acknowledged record because of a finding named here."
     if "elr" in data["assumed"]:
         is_on = "on" if settings.elr else "off"
         differs = f"; an upgraded cluster may differ. {ELR_SHOWN}" if may_have_elr(settings.version) else ""
         yield f"ELR is assumed to be {is_on}, as in new clusters of this release{differs}."
     if "kafka" in data["assumed"]:
-        yield "No release was named, so this answer is about the newest one that Fencepost supports."
+        yield "No release was named, so this answer is about the newest release that Fencepost supports."
 
 
 @cache
@@ -347,8 +354,8 @@ def _without_findings(settings: Settings, data: Json, constants: Mapping[str, An
 
 
 def _missed(omission: float) -> str:
-    """Return the probability that a search missed a state, in words; empty if states were stored in full."""
+    """Return a clause on the probability that a search missed a state; empty if states were stored in full."""
     if not omission:
         return ""
     digits = len(str(int(1 / omission))) - 1
-    return f"; the chance that they missed a state is below 1 in {int(1 / omission) // 10**digits * 10**digits:,}"
+    return f"; the chance that a state was missed is below 1 in {int(1 / omission) // 10**digits * 10**digits:,}"

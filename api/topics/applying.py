@@ -1,4 +1,4 @@
-"""Findings of a release with given settings: their conditions, where they were observed, and their workarounds."""
+"""Findings of a release with given settings: their conditions, observations, and workarounds."""
 
 from functools import cache
 
@@ -15,11 +15,11 @@ PROTOCOL = "replication"
 LOSING = ("leader-has-acknowledged", "acknowledged-survives", "leader-has-committed")
 """Properties whose violation means that an acknowledged or committed record is lost."""
 WITH_ELR = " with ELR"
-"""Column of measured verdicts for a release in which the feature is off by default."""
+"""Suffix of columns of measured verdicts for a release in which ELR is off by default."""
 
 
 def findings_of(version: str, min_isr: int, *, elr: bool) -> list[Json]:
-    """Return the findings of a release. Findings that lose records come first, the others follow in catalogue order."""
+    """Return the findings of a release. Findings that lose records precede the others, which are in catalogue order."""
     return list(_findings_of(version, min_isr, elr))
 
 
@@ -43,7 +43,7 @@ def _findings_of(version: str, min_isr: int, elr: bool) -> tuple[Json, ...]:  # 
 
 
 def unrepaired(version: str, *, elr: bool) -> list[str]:
-    """Return the findings for which a release's model has no fix."""
+    """Return the findings of a release that its model cannot fix."""
     repaired = {item.finding for item in protocol(PROTOCOL).machine.repairs}
     column = measured_on(version, elr=elr)
     return [
@@ -54,7 +54,7 @@ def unrepaired(version: str, *, elr: bool) -> list[str]:
 
 
 def _is_on_kafka(entry: Entry, version: str, *, elr: bool) -> bool:
-    """Return whether a release has a finding that was observed on Kafka itself and whose crashes were not counted."""
+    """Return whether a release has a finding that was observed on Kafka itself."""
     found = evidence().get(entry.id)
     released = found is not None and version.removeprefix("kafka-") in found.releases
     return released and (elr or "elr" not in entry.depends)
@@ -122,7 +122,7 @@ def _crashes_in(file: str) -> int:
 
 @cache
 def _loss(entry: Entry) -> Json | None:
-    """Return an entry's shortest path that loses a record; archived paths are preferred."""
+    """Return an entry's shortest path that loses a record. Archived paths are preferred."""
     lost = [case for case in cases_of(entry) if case.run.protocol == PROTOCOL and case.prop in LOSING and case.length]
     if not lost:
         return None

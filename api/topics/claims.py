@@ -1,7 +1,7 @@
-"""Claims beyond a verdict, each as a type with a sentence, and the wording of fault tables.
+"""Claims that say more than a verdict, each as a type with a sentence, and the wording of fault tables.
 
-Each claim can be refuted: by other cells, by fewer faults, or by the machine without a guard.
-`tests/random_machines/claims.py` tries to refute the claims by their definitions.
+Other cells, fewer faults, or the machine without a guard can refute a claim. `tests/random_machines/claims.py` tries to
+refute claims by their definitions.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ FEW_CELLS = 4
 
 @dataclass(frozen=True)
 class Stable:
-    """The claim that properties have the same verdict in each of these cells, or in the whole box from first to last. A
-    cell maps each bound to a value. A cell of the box that the machine rejects has no verdict.
+    """The claim that properties have the same verdict in each of these cells, or in all cells between the first and the
+    last. A cell maps each bound to a value. A cell that the machine rejects has no verdict.
     """
 
     properties: str
@@ -44,13 +44,13 @@ class Stable:
         where = f"the {len(self.cells)} cells that were searched, the last of them {in_values(last)}"
         if len(self.cells) <= FEW_CELLS:
             where = f"{'; '.join(in_values({name: cell[name] for name in raised}) for cell in self.cells)}"
-        return f"{self.properties}, with {where}; other cells below that were not searched"
+        return f"{self.properties}, with {where}; other smaller cells were not searched"
 
 
 @dataclass(frozen=True)
 class Tolerates:
-    """The claim that up to `faults` faults of the counted kinds, within `most`, do not violate the property. Without
-    `faults`, all faults within `most` are tolerated. The cheapest violating faults cost `least`.
+    """The claim that up to `faults` faults of the counted kinds do not violate the property, if each kind is limited by
+    `most`. If `faults` is None, only these limits apply. The cheapest faults that violate the property cost `least`.
     """
 
     faults: int | None
@@ -60,7 +60,7 @@ class Tolerates:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence on the tolerated faults, and on the cost of the cheapest violating ones."""
+        """Return a clause on the tolerated faults, and on the cost of the cheapest violating faults."""
         if self.faults is None:
             return f"all that were tried ({faults_in_words(self.most)})"
         cost = f"; the cheapest violating faults cost {self.least}" if self.weighted else ""
@@ -68,7 +68,9 @@ class Tolerates:
 
     @classmethod
     def of(cls, point: Json) -> Tolerates | None:
-        """Return the claim about a setting, or None if a search did not finish or no fault is needed."""
+        """Return the claim about a setting; None if a search did not finish, or if the property is violated without
+        faults.
+        """
         if point["undetermined"]:
             return None
         if not point["front"]:
@@ -79,14 +81,14 @@ class Tolerates:
 
 @dataclass(frozen=True)
 class Needed:
-    """The claim that a property that holds is violated without a guard."""
+    """The claim that properties that hold are violated without a guard."""
 
     guard: str
     properties: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
-        """Return a sentence on the properties that need the guard."""
+        """Return a clause on the properties that need the guard."""
         return f"{', '.join(self.properties)}: violated without {self.guard}"
 
     @classmethod
@@ -98,19 +100,19 @@ class Needed:
 
 @dataclass(frozen=True)
 class Unneeded:
-    """The claim that every property still holds without a guard, and why, such as unchanged states."""
+    """The claim that every property still holds without a guard, with the guard's purpose as the reason."""
 
     guard: str
     purpose: str
 
     @property
     def sentence(self) -> str:
-        """Return a sentence on the purpose of the guard."""
+        """Return a clause on the purpose of the guard."""
         return f"{self.guard}: {MEANING[self.purpose]}"
 
     @classmethod
     def of(cls, row: Json) -> Unneeded | None:
-        """Return the claim about a guard's row, or None if a property needs the guard or if that is unknown."""
+        """Return the claim about a guard's row; None if a property needs the guard, or if this is undecided."""
         is_other = row["kind"] != "guard" or row["purpose"] in ("needed", "liveness", "undetermined")
         return None if is_other else cls(row["row"], row["purpose"])
 
@@ -124,7 +126,7 @@ class Same:
 
     @property
     def sentence(self) -> str:
-        """Return the sentence that the variant changes nothing."""
+        """Return a sentence that says that the variant changes nothing."""
         return (
             f"this variant has no effect under these constants: it reaches the same {counted(self.states, 'state')} "
             f"as its base {self.base}, by the same steps."
@@ -133,14 +135,14 @@ class Same:
 
 @dataclass(frozen=True)
 class Allows:
-    """The claim that a variant allows paths that its base does not allow, or that violate no property there."""
+    """The claim that a variant allows paths that its base does not allow, or on which its base violates no property."""
 
     base: str
     properties: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
-        """Return the sentence that the variant causes the violations."""
+        """Return a sentence that says that the variant's changes cause the violations."""
         return (
             f"{self.base} itself does not allow the shortest history of {', '.join(self.properties)} under the same "
             "constants: the changes of this variant do."
@@ -149,7 +151,7 @@ class Allows:
 
 @dataclass(frozen=True)
 class Cuts:
-    """The claim that a bound, on its own, blocked a step or suppressed one of its effects in this many states."""
+    """The claim that a bound, on its own, blocked a step or suppressed one of its effects in some states."""
 
     found: BoundCount
 
@@ -165,14 +167,16 @@ class Cuts:
 
 @dataclass(frozen=True)
 class Prevents:
-    """The claim that a setting prevents a path: a step is blocked, or the property is not violated at the end."""
+    """The claim that a setting prevents a path, because a step is blocked or the property is not violated at
+    the end.
+    """
 
     setting: str
     history: str
 
     @property
     def sentence(self) -> str:
-        """Return the sentence that the setting prevents the path."""
+        """Return a sentence that says that the setting prevents the path."""
         return f"{self.setting} prevents {self.history}"
 
 
@@ -190,7 +194,7 @@ class Executed:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence on the number of executed steps, and on what is not compared."""
+        """Return a sentence on the executed steps, on differences, and on histories that were not compared."""
         found = f"{self.differences:,} differences" if self.differences else "no difference"
         aside = f"{self.aside:,} histories were abandoned, and are not part of the comparison"
         return (
@@ -208,12 +212,12 @@ class NeverMatters:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence on the effect of larger values of the bounds."""
+        """Return a clause on the effect of larger values of the bounds."""
         return f"{', '.join(self.bounds)}: larger values add no states"
 
 
 def stable_claims(growth: Growth) -> list[Stable]:
-    """Return the stable verdicts, grouped by their cells."""
+    """Return the claims about stable verdicts, in which properties with the same cells share a claim."""
     same = [item for item in growth.properties if item.changes is None]
     groups: dict[tuple[int, bool], list[str]] = {}
     cells = {}
@@ -239,7 +243,7 @@ def is_weighted(point: Json) -> bool:
 
 
 def faults_in_words(used: Mapping[str, int]) -> str:
-    """Return faults in words: `crashes 2, fences 0`."""
+    """Return faults in words, such as `crashes 2, fences 0`."""
     shown = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in used.items())
     return shown if any(used.values()) else "no fault"
 
@@ -251,19 +255,18 @@ BY_OPERATOR = {
     "lowers": "a change of min ISR",
     "elr_disables": "ELR turned off",
 }
-"""Budgets for operators' actions, in words."""
+"""Operators' actions in words, by the names of their budgets."""
 
 
 def tolerated(point: Json) -> str:
-    """Return how many faults a setting tolerates, in words."""
+    """Return a clause on the faults that a setting tolerates."""
     if point["undetermined"]:
         return "undetermined"
     claim = Tolerates.of(point)
     if claim is not None:
         return claim.sentence
-    return (
-        f"none: it fails without any{'' if _all_spent(point) or not point['kinds'] else ' ' + either(point['kinds'])}"
-    )
+    kinds = "" if _all_spent(point) or not point["kinds"] else f" {either(point['kinds'])}"
+    return f"none: the property fails without any{kinds}"
 
 
 def _all_spent(point: Json) -> bool:
@@ -272,8 +275,8 @@ def _all_spent(point: Json) -> bool:
 
 
 def breaks_with(point: Json) -> str:
-    """Return every minimal set of faults, with its cost unless each fault costs 1. Faults without cost on the path, and
-    the trace's length, are listed too.
+    """Return every minimal set of faults that violates the property, with the length of its trace and with faults that
+    are not counted. Costs are added if a fault costs more than 1.
     """
     weighted = is_weighted(point)
     return "; ".join(_broken(item, point["kinds"], weighted=weighted) for item in point["front"])
@@ -287,27 +290,29 @@ def _broken(item: Json, kinds: list[str], *, weighted: bool) -> str:
 
 
 def words_of(used: dict[str, int], kinds: list[str] | tuple[str, ...] = ()) -> str:
-    """Return faults in words: `crashes 2, fences 1`, or `no crash or fence` if only these kinds are counted."""
+    """Return faults in words, such as `crashes 2, fences 1`. Without any fault, the text is `no crash or fence` if
+    `kinds` are counted.
+    """
     return faults_in_words(used) if any(used.values()) or not kinds else f"no {either(kinds)}"
 
 
 def either(kinds: list[str] | tuple[str, ...]) -> str:
-    """Return kinds of faults as alternatives: `crash or fence`."""
+    """Return kinds of faults as alternatives, such as `crash or fence`."""
     *first, last = [one_of(name) for name in kinds]
     return f"{', '.join(first)} or {last}" if first else last
 
 
 def one_of(kind: str) -> str:
-    """Return the name of one fault of a kind: `crash` of `crashes`, `unclean election` of `unclean_elections`."""
+    """Return the name of a single fault of a kind, such as `unclean election` for the kind `unclean_elections`."""
     words = kind.replace("_", " ")
     return words.removesuffix("es") if words.endswith(("sses", "shes", "ches", "xes")) else words.removesuffix("s")
 
 
 def name_of(shown: Mapping[str, Value]) -> str:
-    """Return a setting in a few words, as typed on the command line."""
+    """Return a setting in a few words, as on the command line."""
     return " ".join(f"{name}={str(value).lower()}" for name, value in shown.items()) or "as set"
 
 
 def left_out(omission: float) -> str:
-    """Return the probability that a state was missed, in words; empty if states were stored in full."""
+    """Return a clause on the probability that a state was missed; empty if states were stored in full."""
     return f", stored as fingerprints: one was missed with a probability of at most {omission:.1g}" if omission else ""

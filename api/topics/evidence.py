@@ -1,4 +1,4 @@
-"""The catalogue as data: entries by group, the runs that settle each entry, and the status of entries."""
+"""The catalogue as data: entries by group, the runs that decide each entry, and the status of entries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.machine import Machine, Repair
 
 GUARANTEES = ("always", "step", "leads-to", "bound")
-"""Kinds of entries that are promises."""
+"""Kinds of entries that are guarantees."""
 KINDS = {
     "guarantee": GUARANTEES,
     "bug": ("bug",),
@@ -30,22 +30,24 @@ KINDS = {
 
 
 def of_kind(name: str) -> list[Entry]:
-    """Return the entries of a kind, in the order of the file."""
+    """Return the entries of a kind, in the order of the catalogue's file."""
     return [entry for entry in entries().values() if entry.kind in KINDS[name]]
 
 
 def constants_of(run: Run) -> dict[str, Any]:
-    """Return all constants of a run as JSON: those of its version, its own, and the defaults."""
+    """Return all constants of a run as JSON, including those of its version and defaults."""
     return dict(protocol(run.protocol).machine.set_constants(values_of(run)).shown)
 
 
 def trace_of_case(case: Case) -> str:
-    """Return the archived trace of a case that is expected to be violated, or an empty string."""
+    """Return the path of the archived trace of a case, or an empty string if the case is not expected to be
+    violated.
+    """
     return archived(case.run, case.prop) if case.expect == "violated" else ""
 
 
 def case_data(case: Case) -> dict[str, Any]:
-    """Return a case as JSON: the run, and its expected verdict on the property."""
+    """Return a case, which is a run and its expected verdict on a property, as JSON."""
     run, reached = case.run, reached_by(case.run)
     bounds = None if reached is None else [{"constant": name, "value": value} for name, value in reached.items()]
     return {
@@ -64,19 +66,19 @@ def case_data(case: Case) -> dict[str, Any]:
 
 
 def cases_of(entry: Entry) -> tuple[Case, ...]:
-    """Return the cases that settle an entry itself, excluding those of equivalent entries."""
+    """Return the cases that decide an entry itself, without those of equivalent entries."""
     found = evidence().get(entry.id)
     return found.cases if found else ()
 
 
 def classes_of(entry: Entry) -> list[dict[str, str]]:
-    """Return what was measured for an entry on Kafka's classes: releases, verdicts and observations."""
+    """Return the observations of an entry on Kafka's classes, each with its release and its verdict."""
     rows: list[dict[str, str]] = load("schemas").get("rows", [])
     return [{name: row[name] for name in ("kafka", "verdict", "seen")} for row in rows if row["entry"] == entry.id]
 
 
 def answer_of(entry: Entry) -> str:
-    """Return the answer to an entry in words, or the reason why it is unknown."""
+    """Return the answer to an entry in words, and the reason if the entry is not decided."""
     found = evidence().get(entry.id)
     return " ".join(part for part in (found.answer, found.gap) if part) if found else ""
 
@@ -85,9 +87,9 @@ SEEN = {
     "clusters": ("runs", "finding", ("lost", "out", "leaderless")),
     "releases": ("settled", "trace", ("confirmed",)),
 }
-"""Observations on real Kafka: the rows of a figure, the key that names the finding, and the verdicts."""
+"""Observations on real Kafka: by kind, the rows of a figure, the key of the finding's name, and the verdicts."""
 WORDS = {
-    "kept": "kept by Kafka's code as read",
+    "kept": "kept according to Kafka's source code",
     "kept-in-the-model": "holds in the model; no run follows the source of a release",
     "finding": "violated by observed behaviour of Kafka",
     "conjecture": "violated by a conjecture that was not observed on real Kafka",
@@ -97,7 +99,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """A hypothesis that violates a guarantee: its fix, its versions, and where it was observed on real Kafka."""
+    """A hypothesis that violates a guarantee, with its fix, its versions, and the releases on which it was observed."""
 
     id: str
     repair: str
@@ -131,14 +133,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Standing:
-    """The status of a guarantee. `word` is a key of WORDS, or empty if undecided."""
+    """The status of a guarantee. `word` is a key of WORDS, or empty if the guarantee is undecided."""
 
     word: str
     findings: tuple[Finding, ...]
 
     @property
     def text(self) -> str:
-        """The status as a sentence; empty if unknown."""
+        """The status as a clause; empty if the guarantee is undecided."""
         now = "; ".join(item.text for item in self.findings if not item.is_past)
         past = "; ".join(item.text for item in self.findings if item.is_past)
         parts = (WORDS.get(self.word, ""), f": {now}" if now else "", f"; violated before by {past}" if past else "")
@@ -146,7 +148,7 @@ class Standing:
 
 
 def standing_of(entry: Entry) -> Standing:
-    """Return the status of a guarantee according to its runs and to observations on real Kafka."""
+    """Return the status of a guarantee, as decided by its runs and by observations on real Kafka."""
     is_broken, judged = status(entry) == "broken", {(case.run.protocol, case.prop) for case in cases_of(entry)}
     asked = judged & named_by(entry) or (judged if is_broken else set())
     breaking = (
@@ -171,7 +173,9 @@ def _broken(entry: Entry) -> list[Case]:
 
 
 def seen_on_kafka(entry: Entry) -> str:
-    """Return where a finding was observed on Kafka itself, its fix and its workaround; empty for other entries."""
+    """Return a sentence on a finding that was observed on Kafka itself, with its fix and its workaround; otherwise, an
+    empty string.
+    """
     known = evidence().get(entry.id)
     if known is None or not known.releases:
         return ""
@@ -179,7 +183,7 @@ def seen_on_kafka(entry: Entry) -> str:
 
 
 def outside_models(version: str) -> list[str]:
-    """Return the findings of a version that were observed on Kafka itself but are not in its model."""
+    """Return the findings of a version that were observed on Kafka itself but are not part of its model."""
     release = version.removeprefix("kafka-")
     return [name for name, known in evidence().items() if release in known.releases]
 
@@ -212,8 +216,8 @@ def finding_of(entry: Entry) -> Finding:
 
 
 def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
-    """Return what is known about a hypothesis that was observed on Kafka itself. On later releases, a scenario with the
-    hypothesis's name may do harm because of another hypothesis.
+    """Return what is known about a hypothesis that was observed on Kafka itself. On later releases, the hypothesis's
+    scenario may do harm because of another hypothesis.
     """
     clusters, classes = (
         tuple(name for name in _seen(place, entry) if name.rpartition(".")[0] in known.releases) for place in SEEN
@@ -245,7 +249,7 @@ def _releases(names: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class Guarantees:
-    """The entries of the catalogue: guarantees, bugs, hypotheses, questions and claims."""
+    """Entries of the catalogue: guarantees, bugs, hypotheses, questions and claims."""
 
     entries: tuple[Entry, ...]
 
@@ -288,8 +292,9 @@ class Guarantees:
 
 @call
 def guarantees(*ids: str) -> Guarantees:
-    """Return the entries with these ids (in any case), or the whole catalogue; raise UsageError for an unknown id. A
-    Kafka issue, proposal or pull request, such as KAFKA-15221 or PR 20716, selects the entries that mention it.
+    """Return the entries with these ids, or the whole catalogue; raise UsageError for an unknown id. Case does not
+    matter. A Kafka issue, proposal or pull request, such as KAFKA-15221 or PR 20716, selects the entries that mention
+    it.
     """
     if not ids:
         return Guarantees(tuple(entries().values()))
@@ -297,7 +302,7 @@ def guarantees(*ids: str) -> Guarantees:
 
 
 def _named(name: str) -> list[Entry]:
-    """Return the entry with an id, or entries whose reference, source or sentence mentions an issue or proposal."""
+    """Return the entry with an id, or the entries that mention an issue or a proposal."""
     known = {item.lower(): entry for item, entry in entries().items()}
     if name.lower() in known:
         return [known[name.lower()]]

@@ -1,4 +1,6 @@
-"""Measured matrices: guards removed one by one and switches flipped, with the constants of small runs."""
+"""Measured matrices, in which guards are removed one by one and switches are flipped, with the constants of
+small runs.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,33 +44,37 @@ BASES: dict[str, tuple[str, ...]] = {
     "controller-failover": ("one decision", "one decision, no records", "two decisions, no records", "three epochs"),
     "watermark-propagation": ("kip-392 one follower", "data-only one follower", "reported one follower"),
 }  # fmt: skip
-"""By protocol, runs whose constants are used for removing guards. They exercise every part of the protocol."""
+"""Runs of each protocol with whose constants guards are removed. Together, the runs exercise every part of the
+protocol.
+"""
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
 """Constants that are varied in addition to the switches."""
 LEAST_STATES, TIMES = 300_000, 3
-"""Limits of a row: a number of states, and a multiple of the unmodified machine's number of states."""
+"""Limits on the states of a row: a number, and a multiple of the unmodified machine's number of states."""
 
 
 ORDER = (
     "needed", "nothing-broke", "same-states", "bound", "implied", "not-exercised", "never-fires", "refused",
     "undetermined",
 )  # fmt: skip
-"""Purposes by rank: if a row's purpose depends on the constants, the purpose that comes first here is reported."""
+"""Purposes by rank. If a row's purpose depends on the constants, the first of its purposes in this order is
+reported.
+"""
 Found = tuple[dict[str, Any], dict[str, Any]]
-"""A row, and the base whose constants were used to measure it."""
+"""A row of a matrix, and the matrix to which it belongs."""
 
 
 def base_run(name: str, title: str) -> Run:
-    """Return the run of the catalogue with this title."""
+    """Return a protocol's run of the catalogue with this title."""
     return next(run for run in runs() if run.name == f"{name} {title}")
 
 
 _TEXTS: dict[tuple[int, ...], tuple[object, list[str]]] = {}
-"""Cached texts of machines. The machines are kept too, so that no id is reused."""
+"""Cached texts of machines. The machines are stored too, so that their ids are not reused."""
 
 
 def texts_of(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
-    """Return the texts of a machine, cached for several pages."""
+    """Return the texts of a machine, cached because several pages need them."""
     key = (id(machine), *map(id, properties))
     if key not in _TEXTS:
         _TEXTS[key] = (machine, properties), texts(machine, properties)
@@ -76,7 +82,9 @@ def texts_of(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 
 
 def mark_of(found: Protocol) -> str:
-    """Return a digest of everything on which the matrices depend: functions, schema, properties, and constants."""
+    """Return a digest of everything on which a protocol's matrices depend: functions, schema, properties, and
+    constants.
+    """
     asked = [(item.name, str(item.kind)) for item in found.properties]
     bases = [(title, *_question(found, title)) for title in BASES[found.name]]
     return digest([*texts_of(found.machine, found.properties), repr(asked), repr(bases), repr((LEAST_STATES, TIMES))])
@@ -95,7 +103,7 @@ def stale() -> list[str]:
 
 
 def measured() -> dict[str, Any]:
-    """Return the matrices by protocol, in the form of `fencepost ablate --json`."""
+    """Return the measured matrices by protocol, in the JSON format of `fencepost ablate`."""
     for name in BASES:
         data = load(f"matrices/{name}")
         if data and (name not in _READ or _READ[name][0] is not data):
@@ -104,11 +112,11 @@ def measured() -> dict[str, Any]:
 
 
 _READ: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
-"""The content of each protocol's file, and its matrices."""
+"""The content of each protocol's file, and the matrices read from it."""
 
 
 def _whole(base: dict[str, Any]) -> dict[str, Any]:
-    """Return a matrix with the parts that its file omits because they can be derived from the rest."""
+    """Return a matrix with the values that its file omits because they can be derived."""
     return {
         **base,
         "properties": [{"name": name, "verdict": verdict} for name, verdict in base["properties"].items()],
@@ -129,7 +137,7 @@ def _whole_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def best_of(data: dict[str, Any]) -> dict[str, Found]:
-    """Return the best entry for each row: the first purpose by rank, then the shortest trace."""
+    """Return the best measurement of each row, by the rank of its purpose and then by the length of its trace."""
     found: dict[str, Found] = {}
     for base in data["bases"]:
         for row in base["rows"]:
@@ -143,7 +151,9 @@ def _rank(row: dict[str, Any]) -> tuple[int, int]:
 
 
 def history(name: str, found: Found) -> Replay:
-    """Replay the path of a row; raise UsageError if the model does not allow it or nothing is violated."""
+    """Replay the path of a row; raise UsageError if the model does not allow the path or nothing is violated at its
+    end.
+    """
     row, base = found
     prop = next(iter(row["broken"]))
     more, constants = {}, base["constants"]
@@ -159,7 +169,7 @@ def history(name: str, found: Found) -> Replay:
 
 
 def history_of_faults(data: Mapping[str, Any], point: Mapping[str, Any], item: Mapping[str, Any]) -> Replay:
-    """Replay the path of a minimal set of faults in a fault table; errors are as in `history`."""
+    """Replay the path of a minimal set of faults in a fault table. Errors are those of `history`."""
     name, prop = data["protocol"], data["property"]["name"]
     return _replay(name, point["constants"], prop, item["steps"], f"{name}: {prop} is violated")
 
@@ -183,7 +193,7 @@ def _replay(
 
 
 def histories(data: Mapping[str, Any]) -> Iterator[Found]:
-    """Yield the rows of a protocol that have a path, each with the base whose constants were used."""
+    """Yield the rows of a protocol that have a path, each with the matrix to which it belongs."""
     for base in data["bases"]:
         for row in base["rows"]:
             if "steps" in row:

@@ -1,8 +1,8 @@
-"""Measured evidence, with a mark of its machine and the constants that were executed or searched.
+"""Measured evidence, with a digest (mark) of its machine, and with the constants that were executed or searched.
 
-Executions on Kafka's classes and tables of crashes apply only to the measured machine and constants, not to variants,
-edited models or other constants. The tables show how many crashes (by setting) and which faults (by release) lose an
-acknowledged record.
+Executions on Kafka's classes and tables of crashes apply only to the measured machine and constants. They do not apply
+to variants, edited models or other constants. The tables show the number of crashes, by setting, and the faults, by
+release, that lose an acknowledged record.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,29 +24,29 @@ NAME = "measured"
 PARTS = ("covers", "walks")
 """Parts of the conformance figures whose steps are counted."""
 ASKED = ("loss", "elr", "unclean_election")
-"""Rules that the table of crashes covers."""
+"""Constants of rules that the table of crashes varies."""
 
 
 def machine_mark(machine: Machine) -> str:
-    """Return a digest of a machine: its schema, its actions, their helpers, and the values of numbers."""
+    """Return a digest of a machine's schema, its actions, their helpers, and its numeric constants."""
     return digest([*texts(machine, ()), *ends(machine, ())])
 
 
 def is_measured(mark: str) -> bool:
-    """Return whether evidence applies to the machine with this mark."""
+    """Return whether there is measured evidence about the machine with this mark."""
     figures = load(NAME)
     return mark in {*figures.get("crashes", {}).values(), *(item["mark"] for item in figures.get("driven", ()))}
 
 
 def driven_rows(version: str, mark: str) -> list[dict[str, Any]]:
-    """Return the figures for a version of Kafka's classes and the machine with this mark."""
+    """Return the figures of executions of the machine with this mark on Kafka's classes of a version."""
     known = {(item["part"], item["release"]) for item in _driven(version, mark)}
     rows = [(part, row) for part in PARTS for row in load("conformance").get(part, ())]
     return [row for part, row in rows if (part, row["release"]) in known]
 
 
 def beyond(question: Question, mark: str) -> list[str]:
-    """Return the constants of a question that exceed the executed ones for its version, with the executed values."""
+    """Return the constants of a question that were not executed with its version, each with the executed values."""
     machine = question.protocol.machine
     declared = machine.constants.declared()
     base = {name: int(item.default) for name, item in declared.items()}
@@ -63,7 +63,7 @@ def beyond(question: Question, mark: str) -> list[str]:
 
 
 def are_driven_together(question: Question, mark: str) -> bool:
-    """Return whether a single execution had a question's rules and sizes, and at least its bounds."""
+    """Return whether a single execution had the rules and sizes of a question, and at least its bounds."""
     machine, values = question.protocol.machine, question.constants.values
     declared, bounds = machine.constants.declared(), guards_of(check(machine)).declared
     usual = {name: int(item.default) for name, item in declared.items()}
@@ -76,7 +76,7 @@ def are_driven_together(question: Question, mark: str) -> bool:
 
 
 def follows_version(question: Question) -> bool:
-    """Return whether a question uses the rules of its version, with or without fixes, at any size."""
+    """Return whether a question uses the rules of its version, at any size. The rules in ASKED may differ."""
     machine, values = question.protocol.machine, question.constants.values
     wanted = machine.version(question.version).values
     return all(
@@ -86,7 +86,7 @@ def follows_version(question: Question) -> bool:
 
 
 def crashes_are_of(brokers: int, mark: str) -> bool:
-    """Return whether the table of crashes for this many brokers belongs to the machine with this mark."""
+    """Return whether the table of crashes for this many brokers was measured with the machine with this mark."""
     known: Mapping[str, str] = load(NAME).get("crashes", {})
     return known.get(str(brokers)) == mark
 
@@ -103,7 +103,7 @@ def _is_rule(constant: Constant[Any]) -> bool:
 
 
 def cells(replicas: int) -> list[Json]:
-    """Return the cells that were searched for this many replicas, if any."""
+    """Return the cells of the table of crashes for this many replicas."""
     found: list[Json] = load("faults").get(str(replicas), {}).get("grid", [])
     return found
 
@@ -115,20 +115,20 @@ def cell_of(replicas: int, min_isr: int, *, elr: bool, unclean_election: bool) -
 
 
 def released(version: str, min_isr: int) -> dict[str, Any] | None:
-    """Return the losses of a release with two brokers if disks survive crashes; None if that was not searched."""
+    """Return the losses of a release with two brokers, if disks survive crashes; None if they were not searched for."""
     rows: list[dict[str, Any]] = load("versions").get("losses", {}).get("rows", [])
     return next((row for row in rows if (row["version"], row["min_isr"]) == (version, min_isr)), None)
 
 
 def lost_with(row: Mapping[str, Any]) -> str:
-    """Return a clause on the fewest faults that lose a record, or on the faults that were tried."""
+    """Return a clause on the fewest faults that lose a record, or on the tried faults if none does."""
     if row["front"]:
         return "lost with " + "; or ".join(words_of(item["faults"]) for item in row["front"])
     return f"kept with up to {words_of(row['most'])}" if not row["unknown"] else "not decided"
 
 
 def outcome(point: Json) -> str:
-    """Return the effect of crashes on an acknowledged record in a cell."""
+    """Return a clause on the effect of crashes on an acknowledged record in a cell."""
     claim = Tolerates.of(point)
     if claim is None:
         return "not decided: a search ended early" if point["undetermined"] else "can be lost without any crash"

@@ -1,7 +1,7 @@
-"""Operations on a cluster and their measured outcomes with given settings, one row each.
+"""Operations on a cluster and their measured outcomes with given settings, one row for each operation.
 
-A row lists observations with these settings: on clusters, on Kafka's classes or in the model. Observations with other
-settings are listed separately, with their differences. Neither kind is inferred from the other.
+A row lists the observations with these settings on clusters, on Kafka's classes or in the model. Observations with
+other settings are listed separately, each with the differences. Neither kind is inferred from the other.
 """
 
 import re
@@ -28,24 +28,24 @@ from fencepost.model.language.machine import Version
 
 LOSS = LOSING[0]
 COMMON = "loss=none max_records=1 max_leader_epoch=8 crashes=0 fences=0 shrinks=0 lags=0"
-"""Constants that switch off events unless the operation names them. Metadata may be delayed in every search."""
+"""Constants that exclude events unless the operation requires them. Metadata may be delayed in every search."""
 MOST_BROKERS = 4
 """Maximum number of replicas in a search. No search with more replicas finished; the smallest had 25 million states
 after some minutes.
 """
 ELR_ALONE = ("unclean_shutdown", "last_known_leader", "last_known_leader_check")
-"""Constants that have no effect if ELR is off."""
+"""Constants without an effect if ELR is off."""
 OUTCOMES = ("lost", "leaderless", "out", "returned", "not-measured", "kept", "safe", "impossible")
-"""Outcomes of operations, from worst to best. `kept` was observed on clusters; `safe` was proved by a search."""
+"""Outcomes of operations, from worst to best. `kept` was observed on clusters, and `safe` was proved by a search."""
 HARMFUL = OUTCOMES[:4]
 SAFE = {"lost": "loses no records", "returned": "shows no deleted record again"}
-"""For each outcome, how an answer describes a model in which a search found no history with that outcome."""
+"""For each outcome, a description of a model in which no history has this outcome."""
 PLACES = ("clusters", "classes", "model")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a topic, and its release."""
+    """The settings of a topic, with the release of its cluster."""
 
     replicas: int
     min_isr: int
@@ -54,9 +54,9 @@ class Settings:
     elr: bool
     unclean_election: bool
     release: str = ""
-    """The exact release, such as `4.1.2`, if one was named."""
+    """The patch release, such as `4.1.2`, if one was named."""
     brokers: int | None = None
-    """Number of brokers, or None."""
+    """Number of brokers in the cluster, or None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,13 @@ class Operation:
     alone: tuple[str, ...] = ()
 
     def takes_part(self, history: Mapping[str, Any]) -> bool:
-        """Return whether a history has one of the operation's faults or actions."""
+        """Return whether a history has a fault or an action that the operation requires."""
         steps = {step.partition(" ")[0] for step in history["steps"]}
         return any(history["faults"].get(name) or name in steps for name in self.kinds)
 
     @property
     def moves(self) -> bool:
-        """Whether the operation involves brokers without a replica."""
+        """Whether the operation involves brokers that are not replicas."""
         return "reassignments" in self.constants
 
 
@@ -99,7 +99,7 @@ OPERATIONS = tuple(Operation(**item) for item in _FILE["operation"])
 
 
 def question(operation: Operation, version: str, replicas: int, min_isr: int, *, elr: bool) -> dict[str, int]:
-    """Return the constants of an operation's searches; constants without effect keep their declared values."""
+    """Return the constants of an operation's searches. Constants without an effect keep their declared values."""
     machine = protocol(PROTOCOL).machine
     own = _own(operation, replicas, min_isr)
     values = {name: int(value) for name, value in {**machine.version(version).values, "elr": elr, **own}.items()}
@@ -111,13 +111,13 @@ def question(operation: Operation, version: str, replicas: int, min_isr: int, *,
 
 
 def repairs(values: Mapping[str, int], findings: Sequence[str]) -> dict[str, int]:
-    """Return the constants that fix these findings, except those already fixed."""
+    """Return the constants that fix these findings, without those that already have the right values."""
     lacking = [item for item in protocol(PROTOCOL).machine.missing(values) if item.finding in findings]
     return {name: int(value) for item in lacking for name, value in item.values.items()}
 
 
 def _own(operation: Operation, replicas: int, min_isr: int) -> Mapping[str, int]:
-    """Return the constants that an operation sets in every release."""
+    """Return the constants that an operation's searches have in every release."""
     sizes = {"replicas": replicas, "fewer": replicas - 1, "more": replicas + 1}
     constants = f"{operation.constants} {operation.three if replicas > 2 else ''}".format(**sizes)
     return dict(_read(f"{COMMON} {constants} min_isr={min_isr}"))
@@ -132,7 +132,7 @@ def _read(settings: str) -> Mapping[str, int]:
 
 
 def operation_named(name: str) -> str:
-    """Return the name of an operation, given its name or title; raise UsageError for anything else."""
+    """Return the name of an operation, given its name or title; raise UsageError for an unknown operation."""
     by = {word: item.name for item in OPERATIONS for word in (item.title, item.name)}
     if name.strip().lower() not in by:
         raise UsageError(
@@ -142,13 +142,13 @@ def operation_named(name: str) -> str:
 
 
 def operations(asked: Settings) -> list[Json]:
-    """Return a row for each operation, worst first."""
+    """Return a row for each operation, worst outcomes first."""
     rows = [_row(item, asked) for item in OPERATIONS if asked.elr or not item.elr]
     return sorted(rows, key=_rank)
 
 
 def _rank(row: Json) -> tuple[int, int, int]:
-    """Return the sort key of a row: its outcome, with these settings or others, then how directly it was observed."""
+    """Return the sort key of a row, by its outcome and then by the directness of its observation."""
     shown = row["evidence"] or row["elsewhere"]
     unknown = row["outcome"] == "not-measured" and row["elsewhere"]
     here = OUTCOMES.index(row["elsewhere"][0]["outcome"] if unknown else row["outcome"])
@@ -206,13 +206,15 @@ def _row(operation: Operation, asked: Settings) -> Json:
 
 
 def _without_bystanders(item: Json) -> Json:
-    """Return an observation without brokers that take no part, because more brokers do not restore a record."""
+    """Return an observation that may apply to clusters with more brokers, because further brokers do not restore a
+    record.
+    """
     few = item["outcome"] in HARMFUL and item["brokers"] == item["replicas"]
     return {**item, "differs": [name for name in item["differs"] if name != "brokers"]} if few else item
 
 
 def _unsearched(operation: Operation, asked: Settings) -> str:
-    """Return a property that no search with these settings decided although one decided another, or an empty string."""
+    """Return a property that no search with these settings decided, although a search decided another property."""
     mine = {"operation": operation.name, "replicas": asked.replicas, "min_isr": asked.min_isr, "elr": asked.elr}
     rows = [row for row in load("operations").get("rows", ()) if row.items() >= mine.items()]
     rows = [row for row in rows if asked.version in row["versions"] and not row["undetermined"]]
@@ -229,13 +231,15 @@ def _unmodelled(operation: Operation, asked: Settings) -> str | None:
 
 
 def _worse(item: Json, asked: Settings) -> tuple[int, bool, bool, int, int]:
-    """Return the sort key of evidence: outcome (worst first), whether release and settings match, then the source."""
+    """Return the sort key of an observation, by outcome (worst first), matching release and settings, and then
+    source.
+    """
     line, differs = _number(item["release"]) != _number(asked.version), item["differs"]
     return OUTCOMES.index(item["outcome"]), line, differs != ["release"], PLACES.index(item["seen"]), len(differs)
 
 
 def _seen(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield an operation's observations, with these settings or with others, on releases that treat it alike."""
+    """Yield an operation's observations, with any settings, on releases in which the operation has the same effect."""
     yield from _on_clusters(operation, asked)
     yield from _on_classes(operation, asked)
     yield from _in_model(operation, asked)
@@ -246,7 +250,9 @@ def _seen(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _on_clusters(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield the scenarios on clusters by release. Other releases count only if this one has the same finding."""
+    """Yield the observations of scenarios on clusters, by release. Other releases count only if the requested release
+    has the same finding.
+    """
     number, known = _number(asked.version), _known(asked)
     for scenario in scenarios():
         if scenario.name not in operation.scenarios or (scenario.elr is not None and scenario.elr != asked.elr):
@@ -352,7 +358,7 @@ def _by_version(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _alone(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield the shortest known way in which each finding of this release loses a record if all others are fixed."""
+    """Yield the shortest known loss of a record by each finding of this release, if all other findings are fixed."""
     for name, item in _known(asked).items():
         if name not in operation.alone:
             continue
@@ -486,7 +492,7 @@ def patches_read(version: str) -> list[str]:
 
 
 def patch_with_own_rules(release: str) -> Version | None:
-    """Return the version of a patch release that has its own rules, such as `3.9.0`, or None."""
+    """Return the model's version for a patch release that has rules of its own, such as `3.9.0`, or None."""
     patches = protocol(PROTOCOL).machine.patches()
     return next((item for item in patches if item.name == f"kafka-{release}"), None)
 

@@ -1,4 +1,4 @@
-"""Settings of topics in a running cluster, read with confluent-kafka. Nothing is written."""
+"""Settings of topics in a running cluster, read with confluent-kafka. Nothing is written to the cluster."""
 
 import importlib.util
 from collections.abc import Mapping
@@ -14,7 +14,9 @@ MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 
 class TopicSettings(NamedTuple):
-    """Settings of a topic: the fewest replicas of any partition, min ISR, unclean elections, and number of brokers."""
+    """Settings of a topic: its fewest replicas in any partition, min ISR, unclean elections, and the cluster's
+    brokers.
+    """
 
     replicas: int
     min_isr: int
@@ -50,7 +52,7 @@ def client_settings(file: Path) -> dict[str, str]:
 
 
 def settings_in(file: Path) -> dict[str, TopicSettings]:
-    """Return the topics in a file of lines `NAME REPLICAS MIN_ISR`, with `unclean` added for unclean elections."""
+    """Return the settings of topics in a file of lines `NAME REPLICAS MIN_ISR`, to which `unclean` may be added."""
     try:
         lines = read_named(file).decode("utf-8").splitlines()
     except (OSError, ValueError) as error:
@@ -73,7 +75,9 @@ def settings_in(file: Path) -> dict[str, TopicSettings]:
 def settings_of_topics(
     server: str, topic: str | None = None, more: Mapping[str, str] | None = None
 ) -> dict[str, TopicSettings]:
-    """Return the settings of a topic, or of all user topics, from a cluster; raise UsageError without a response."""
+    """Return the settings of a topic, or of all user topics, of a cluster; raise UsageError if the cluster does not
+    respond.
+    """
     look_for_client()
     from confluent_kafka import KafkaException
 

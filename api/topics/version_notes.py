@@ -19,9 +19,7 @@ from fencepost.model.language.machine import REPAIRED, Machine
 
 
 def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
-    """Yield the notes on an answer about a version, if it is about one. `mark` is the mark of the question's machine,
-    if already known.
-    """
+    """Yield notes on an answer about a version. `mark` is the digest of the question's machine, if already known."""
     machine, name = question.protocol.machine, question.version
     if not name:
         return
@@ -36,37 +34,36 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
     open_findings = _unrepaired(question)
     if name.endswith(REPAIRED):
         of_release = (
-            "No release contains all of these changes, so a `holds` verdict applies only to a hypothetical release."
+            "No release contains all changes of this version, so a `holds` verdict applies to a hypothetical release."
         )
         yield f"{name} is {version.sentence}. {of_release if measured.is_measured(mark) else unlike_kafka(machine)}"
         if open_findings:
-            yield f"It still contains {open_findings}, for which the model has no fix."
+            yield f"{name} still contains {open_findings}, for which the model has no fix."
         return
     if measured.is_measured(mark):
         yield f"{name} follows Kafka's code: {version.sentence}.{_compared(question, mark)}"
     else:
         yield f"{name} has the constants of Kafka without fixes: {version.sentence}. {unlike_kafka(machine)}"
-    subject = "It" if measured.is_measured(mark) else name
     if left:
         found = "; ".join(f"{item.finding}, until {item.sentence}" for item in left)
         yield (
-            f"{subject} contains {found}. `version='{name}{REPAIRED}'` checks it with these fixed, and `fencepost "
-            "guarantees ID` explains each."
+            f"{name} contains {found}. `version='{name}{REPAIRED}'` checks a model with these findings fixed, and "
+            "`fencepost guarantees ID` explains each finding."
         )
     if open_findings:
-        yield f"{subject} also contains {open_findings}, which the model cannot fix."
+        yield f"{name} also contains {open_findings}, which the model cannot fix."
     modelled = {item.finding for item in machine.repairs}
     if machine.name == "replication" and (outside := [item for item in outside_models(name) if item not in modelled]):
         yield (
-            f"Kafka {name.removeprefix('kafka-')} also has {', '.join(outside)}: these were observed on clusters, but "
-            "no model covers them. `fencepost guarantees ID` explains them and their workarounds."
+            f"Kafka {name.removeprefix('kafka-')} also has {', '.join(outside)}: these findings were observed on "
+            "clusters, but no model covers them. `fencepost guarantees ID` explains each finding and its workaround."
         )
 
 
 def unlike_kafka(machine: Machine) -> str:
-    """Return a note on statements about Kafka that do not apply to a variant or an edited model."""
+    """Return a note that says that statements about Kafka do not apply to a variant or to an edited model."""
     changed = f"a variant of {machine.base.name}" if machine.base is not None else "edited"
-    return f"This model is {changed}, not the one that was compared with Kafka's classes."
+    return f"This model is {changed}, not the model that was compared with Kafka's classes."
 
 
 def _unrepaired(question: Question) -> str:
@@ -81,7 +78,7 @@ def _unrepaired(question: Question) -> str:
 
 
 def executed(question: Question, mark: str) -> Executed | None:
-    """Return what was executed on Kafka for a question's machine and constants, or None."""
+    """Return the claim about executions on Kafka of a question's machine and constants, or None."""
     own = measured.driven_rows(question.version, mark)
     if not own or measured.beyond(question, mark):
         return None
@@ -93,16 +90,16 @@ def executed(question: Question, mark: str) -> Executed | None:
 def _compared(question: Question, mark: str) -> str:
     own = measured.driven_rows(question.version, mark)
     if not own:
-        return " It was not compared with Kafka's classes."
+        return " This version was not compared with Kafka's classes."
     claim = executed(question, mark)
     if claim is not None:
         return f" {claim.sentence}"
     others = ", ".join(measured.beyond(question, mark))
-    return f" With these constants, it was not compared with Kafka's classes of {own[0]['release']}: {others}."
+    return f" With these constants, the model was not compared with Kafka's classes of {own[0]['release']}: {others}."
 
 
 def background_notes(question: Question, result: Result, *, normalize: bool) -> Iterator[str]:
-    """Yield the notes on the version and the machine with these constants. They do not depend on the search."""
+    """Yield the notes that depend on the version, the machine and the constants, but not on the search."""
     machine = question.protocol.machine
     told: tuple[str, ...] = ()
     if question.version:
@@ -115,8 +112,8 @@ def background_notes(question: Question, result: Result, *, normalize: bool) -> 
 
 
 def answer_notes(question: Question, result: Result, mark: str | None = None, *, normalize: bool) -> Iterator[str]:
-    """Yield the finding behind each violation of a version, or the effect of crashes if there are no violations. `mark`
-    is the mark of the question's machine, if already known.
+    """Yield the finding that causes each violation or, without violations, the effect of crashes. `mark` is the digest
+    of the question's machine, if already known.
     """
     machine = question.protocol.machine
     if not question.version or not machine.repairs:
@@ -141,8 +138,8 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
 
 
 def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[str, list[str]]:
-    """Return the violated properties by the findings whose fix prevents their shortest path: `HYP-1 or HYP-3`. A
-    property has an empty key if no fix prevents its violation.
+    """Return the violated properties by the findings whose fix prevents their shortest path, such as `HYP-1 or HYP-3`.
+    The key is empty for properties whose violation no single fix prevents.
     """
     machine = question.protocol.machine
     if not question.version or not machine.repairs:
@@ -162,14 +159,14 @@ def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[
 
 
 def allows(question: Question, result: Result, names: Iterable[str], *, normalize: bool) -> Allows | None:
-    """Return the violations caused by a variant's replacements, or None if none are known."""
+    """Return the claim that a variant's replacements cause violations, or None."""
     base = question.protocol.machine.base
     found = [name for name in names if _is_of_change(question, result, name, normalize=normalize)]
     return None if base is None or not found else Allows(base.name, tuple(found))
 
 
 def _is_of_change(question: Question, result: Result, name: str, *, normalize: bool) -> bool:
-    """Return whether the machine behind a variant does not allow the shortest path of a property."""
+    """Return whether the base of a variant does not allow the shortest path of a property."""
     base = question.protocol.machine.base
     path = next(item.path for item in result.properties if item.name == name)
     prop = next(prop for prop in question.properties if prop.name == name)
@@ -187,7 +184,7 @@ def replaced_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action |
 
 
 def placed_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | None], ...]:
-    """Return all actions of a variant's base, each with its counterpart, whatever its name."""
+    """Return all actions of a variant's base, each with the variant's counterpart, which may have another name."""
     known, left, found = {item.name for item in base.actions}, list(machine.actions), []
     for item in base.actions:
         stays = bool(left) and (left[0].name == item.name or left[0].name not in known)
@@ -196,10 +193,10 @@ def placed_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | N
 
 
 def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path, *, normalize: bool) -> bool:
-    """Return whether the machine behind a variant does not allow a path, or satisfies the property at its end.
+    """Return whether the base of a variant does not allow a path, or satisfies the property at its end.
 
-    `normalize` may remove values that only the variant uses, and without it, later steps may be about these values. The
-    result is false if an action has different parameters.
+    With `normalize`, values that only the variant uses may be removed, which changes later steps. The result is false
+    if an action has other parameters.
     """
     known = {item.name: item for item in base.actions}
     known |= {new.name: old for old, new in replaced_in(question.protocol.machine, base) if new is not None}
@@ -212,7 +209,7 @@ def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path
 
 
 def _with_crashes(question: Question) -> Iterator[str]:
-    """Yield the rows of the crash table for these brokers: the effect of crashes with every fix of the model."""
+    """Yield a sentence on the effect of crashes for this number of brokers, in a model with every fix."""
     values = question.constants.values
     rows = [
         row

@@ -184,7 +184,7 @@ def test_what_refuses_an_action_is_named() -> None:
     assert LOCK.why_not(start, "client-asks", client=0) == ""
     with pytest.raises(UsageError) as caught:
         LOCK.take(start, "client-releases", client=0)
-    assert str(caught.value).startswith("client-releases client=0 is not possible here: `require(")
+    assert str(caught.value).startswith("client-releases client=0 is not possible here, because `require(")
 
 
 def test_a_property_is_asked_about_one_state() -> None:

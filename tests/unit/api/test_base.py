@@ -202,7 +202,7 @@ MACHINE = BASE.replacing(name="once", sentence="it counts to one", add=add, norm
 '''
     status, data = variant(tmp_path, text)
     assert (status, data["base"], data["distinct"]) == (Exit.AS_EXPECTED, "differs", 2)
-    assert "its base counter was searched too" in first_note(data)
+    assert "the base counter was searched too" in first_note(data)
 
 
 def test_the_base_does_not_remember_in_what_makes_machines_equal() -> None:

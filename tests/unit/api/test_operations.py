@@ -198,9 +198,9 @@ KEPT_TO = {
     "while another broker leads": lambda before, _: before.image[before.newest].leader >= 0,
     "start other replicas first": lambda before, _: before.image[before.newest].leader >= 0,
     "keep its path in log.dirs": lambda *_: False,  # the histories take it out
-    "then stop no broker at once": quiet,
+    "stop no broker right after": quiet,
     "cannot be avoided; audit": lambda *_: False,
-    "wait 10 s before its start": lambda before, _: not before.budget.early_starts,
+    "wait 10 s before starting": lambda before, _: not before.budget.early_starts,
 }
 """Whether an operator keeps to what `advise` says to do instead, in the state before a step and at the end."""
 
@@ -345,17 +345,17 @@ def test_the_first_screen_is_a_sentence_and_a_line_for_each_operation() -> None:
     ("asked", "said", "do"),
     [
         ("replace-a-disk", "only with care, it can lose records (4.1.2, RF 3, min ISR 2).", "Start other replicas"),
-        ("restart --acks 1", "acks=1 is not modelled; with acks=all only with care", "Wait 10 s before its start."),
+        ("restart --acks 1", "acks=1 is not modelled; with acks=all only with care", "Wait 10 s before starting."),
         ("cancel", "only with care, it can lose records, seen with RF 2 (", "Wait until Elr is empty. HYP-10:"),
         ("upgrade", "not measured (", "As for a rolling restart."),
-        ("change-min-isr", "only with care, a broker can stay out (", "Wait until Elr is empty. HYP-13:"),
-        ("move --brokers 3", "no, there is no spare broker (", "Remove, add again."),
+        ("change-min-isr", "only with care, a broker can stay down (", "Wait until Elr is empty. HYP-13:"),
+        ("move --brokers 3", "no, every broker has a replica already (", "Remove, add again."),
         ("fail-a-disk", "a partition can stay without a leader, seen with RF 2 (", "Restart that broker. HYP-24:"),
         ("take-a-disk-out", "only with care, it can lose records (", "Start other replicas first. HYP-17:"),
         (
             "delete-records",
-            "only with care, a deleted record can be shown again (",
-            "Then stop no broker at once. HYP-22:",
+            "only with care, deleted records can reappear (",
+            "Stop no broker right after. HYP-22:",
         ),
     ],
 )

@@ -110,7 +110,7 @@ def test_a_run_that_is_cut_short_is_undetermined_and_the_next_is_run() -> None:
 def test_the_budget_is_for_all_runs_together() -> None:
     result = check("--budget", "1ms")
     assert "2 runs: 0 as expected, 1 cut short, 1 not begun." in result.stdout
-    assert "Stopped: the time budget of 0.001 s for all runs ran out." in result.stdout
+    assert "Stopped: the time limit of 0.001 s for all runs was reached." in result.stdout
     assert result.exit_code == 3
 
 

@@ -56,7 +56,7 @@ def test_a_constant_has_one_spelling_and_is_read_in_both() -> None:
 def test_a_state_that_breaks_an_induction_is_looked_for_in_models_with_whole_behaviours_too() -> None:
     found = fencepost("prove", LOCK, "--property", "one-holds", "--no-cache")
     assert found.exit_code == 3
-    assert "it is not among the 84 reachable states under these constants" in " ".join(found.stdout.split())
+    assert "the state is not among the 84 reachable states under these constants" in " ".join(found.stdout.split())
     text = " ".join(fencepost("prove", LOCK, "--property", "one-holds", "--reach", "0s", "--no-cache").stdout.split())
     assert "no search looked for it, so it may be unreachable" in text
 

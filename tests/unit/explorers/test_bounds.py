@@ -341,7 +341,7 @@ def test_a_verdict_is_stable_in_a_box_only_where_all_of_it_is_known(monkeypatch:
     assert few.box
     page = " ".join(fencepost("check", str(file), "--grow", "10s").stdout.split())
     assert "stable no-more, with the 13 cells that were searched, the last of them asks=4 tries=4 pauses=4" in page
-    assert "other cells below that were not searched" in page
+    assert "other smaller cells were not searched" in page
     assert "stable few, both, up to asks=4 tries=4 pauses=4" in page
 
 
@@ -419,7 +419,7 @@ def test_after_a_check_that_did_not_end_nothing_is_settled() -> None:
     growth = api.check(shelf.MACHINE, shelf.PROPERTIES, max_states=2, grow=10).growth
     assert growth is not None
     assert (growth.settled, growth.properties) == ((), ())
-    assert growth.why_stopped.startswith("the check itself did not end")
+    assert growth.why_stopped.startswith("the check did not finish")
 
 
 def test_growth_of_the_catalogue_is_refused() -> None:

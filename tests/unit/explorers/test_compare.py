@@ -426,7 +426,7 @@ def test_what_cannot_be_compared_is_refused(sides: str, says: str) -> None:
     "settings", [("left=2 right=3", "left=3 right=2"), ("", "used=1"), ("", "top=200"), ("", "room=200")]
 )
 def test_states_of_other_sizes_are_not_compared(settings: tuple[str, str]) -> None:
-    assert "different state fields, so they cannot be compared. Their arrays or numbers differ in size." in refused(
+    assert "different state fields, so they cannot be compared. Arrays or numbers differ in size." in refused(
         "compare", f"{file_of(BENCHES, 'benches')} {settings[0]}", settings[1], "--quiet"
     )
 

@@ -278,7 +278,7 @@ def test_a_property_on_request_is_asked(tmp_path: Path) -> None:
 def test_faults_that_happened_for_free_are_named_where_none_of_those_counted_did(tmp_path: Path) -> None:
     asked = ("faults", VAULT, "--property", "a-copy-is-left", "--quiet", "--trace", str(tmp_path), "--kind", "crashes")
     lines = [" ".join(line.split()) for line in fencepost(*asked, "-v").stdout.splitlines()]
-    assert "as set none: it fails without any crash no crash, free of cost floods 2 (3 states)" in lines
+    assert "as set none: the property fails without any crash no crash, free of cost floods 2 (3 states)" in lines
     (file,) = tmp_path.iterdir()
     assert file.read_text().splitlines()[1] == "title: a-copy-is-left is violated with no crash"
     found = data_of(fencepost(*asked, "--set", "floods=1", "--json"))
@@ -310,7 +310,7 @@ def test_what_was_tried_is_said_where_nothing_breaks() -> None:
     [
         (
             "one-copy-is-left",
-            "is of kind sometimes: faults violate properties that must hold in every state or step, but this is a",
+            "is of kind sometimes: faults can violate only properties that must hold in every state or step",
         ),
         ("a-copy-is-left --kind crashs", "has no fault 'crashs'. Did you mean 'crashes'?"),
         ("a-copy-is-left --cost crashes", "write KIND=N"),

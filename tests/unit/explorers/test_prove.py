@@ -151,11 +151,11 @@ def test_the_exhaustive_engine_says_whether_the_first_state_can_be_reached() -> 
     small = [REGISTER, "--workers", "1", "--no-cache", "--quiet", "--property", "first-is-empty"]
     done = fencepost("prove", *small, "--json")
     assert done.exit_code == 3
-    assert "so this step violates nothing there" in data_of(done)["counterexample"]["reachable"]
+    assert "so the step violates nothing there" in data_of(done)["counterexample"]["reachable"]
     done = fencepost("prove", *small, "--set", "puts=1", "--json")
     assert done.exit_code == 1
     assert data_of(done)["verdict"] == "violated"
-    assert data_of(done)["counterexample"]["reachable"].startswith("it is one of")
+    assert data_of(done)["counterexample"]["reachable"].startswith("the state is one of")
 
 
 def test_a_violation_within_the_depth_is_a_trace_that_replays(tmp_path: Path) -> None:
@@ -384,7 +384,7 @@ def test_values_of_constants_that_may_have_any_are_told_beside_a_counterexample(
     asked = ("prove", REGISTER, "--workers", "1", "--quiet", "--property", "first-is-empty", "--unbounded", "puts")
     told = " ".join(fencepost(*asked, "-v").stdout.split())
     assert "Values of the unbounded constants in this step: puts=0." in told
-    assert "it is not among the 4 reachable states with puts=0, so this step violates nothing there" in told
+    assert "the state is not among the 4 reachable states with puts=0, so the step violates nothing there" in told
 
 
 @pytest.mark.parametrize(

@@ -64,20 +64,20 @@ def test_an_answer_about_a_version_says_what_it_rests_on_and_what_it_contains() 
     )
     assert "(4.1.2: sources)" in notes[2]
     assert notes[3].startswith("It contains HYP-1, until ")
-    assert "`--version kafka-4.1-repaired` checks it with these fixed" in notes[3]
+    assert "`--version kafka-4.1-repaired` checks a model with these findings fixed" in notes[3]
     assert notes[4] == (
         "It also contains HYP-8 (with resends=1), HYP-15 (with early_starts=1), HYP-19 (with records_read_late=on) and "
         "HYP-20 (with divergence_judged_apart=on), which the model cannot fix."
     )
     outside = "HYP-13, HYP-21, HYP-24, HYP-25, HYP-26, HYP-27"
     assert notes[5].startswith(
-        f"Kafka 4.1 also has {outside}: these were observed on clusters, but no model covers them."
+        f"Kafka 4.1 also has {outside}: these findings were observed on clusters, but no model covers them."
     )
     assert not any("may come from the conjecture HYP-1" in note for note in notes)
     whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *SMALL, "--json"))["notes"]
     assert whole[2].startswith("kafka-4.1-repaired is kafka-4.1, with this repaired: HYP-1 (")
-    assert not any("It contains" in note for note in whole)
-    assert whole[3].startswith("It still contains HYP-8 (with resends=1), HYP-15")
+    assert not any("-repaired contains" in note for note in whole)
+    assert whole[3].startswith("kafka-4.1-repaired still contains HYP-8 (with resends=1), HYP-15")
     assert "2 brokers" not in data_of(fencepost("check", "replication", *SMALL, "--json"))["notes"][0]
 
 
@@ -144,9 +144,9 @@ def test_guarantees_say_whether_kafka_keeps_them_and_what_breaks_them_where_it_w
         "violated by observed behaviour of Kafka: HYP-10 (in kafka-4.1 to kafka-4.4; seen on clusters of 4.1.2 and "
         "4.4.0 and on Kafka's classes of 4.0.2 to 4.4.0; repair: a broker whose replica is removed leaves the ELR)"
     )
-    assert words["G-S4"].text == "kept by Kafka's code as read"
+    assert words["G-S4"].text == "kept according to Kafka's source code"
     assert words["G-S7"].text.startswith(
-        "kept by Kafka's code as read; violated before by HYP-2 (in kafka-3.5 to kafka-3.9; seen on "
+        "kept according to Kafka's source code; violated before by HYP-2 (in kafka-3.5 to kafka-3.9; seen on "
     )
     for found in words.values():
         assert found.word in WORDS
