@@ -50,7 +50,7 @@ _PLACES = {name: place for group in LISTED.values() for name, (place, _) in grou
 
 
 class _GoneError(Exception):
-    """Error for output whose reader is gone. Otherwise, click would exit with the status of a violation."""
+    """Error for output whose reader has closed it. Otherwise, click would exit with the status of a violation."""
 
 
 @contextmanager
@@ -154,8 +154,8 @@ def note_on_clone(folder: Path) -> str:
             _, differ, missing = cmpfiles(here, runs, names if here.resolve() != runs else (), shallow=False)
             if differ or missing:
                 return (
-                    f"the models in {here} are not the ones that run: {min(differ + missing)} differs from the "
-                    f"installed one in {runs}. Run `pip install -e {root}` to use the edited models."
+                    f"the models in {here} are not used: {min(differ + missing)} differs from the "
+                    f"installed file in {runs}. Run `pip install -e {root}` to use the edited models."
                 )
         return ""
     return ""
@@ -187,7 +187,7 @@ def _end(error: BaseException, group: Commands) -> Exit:
 
 
 def _flush() -> None:
-    """Flush the output and ignore errors that occur because its reader is gone."""
+    """Flush the output and ignore errors that occur because the reader has closed it."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -201,8 +201,8 @@ def _close() -> None:
 
 
 class _Notes(io.TextIOWrapper):
-    """A stream that ignores errors, because the reader may be gone or the disk may be full. It is unbuffered, because
-    an interrupted flush would write the content twice.
+    """A stream that ignores errors, because its reader may have closed it or the disk may be full. The stream is
+    unbuffered, because an interrupted flush would write the content twice.
     """
 
     def write(self, text: str, /) -> int:
@@ -213,7 +213,9 @@ class _Notes(io.TextIOWrapper):
 
 
 def settle_streams() -> None:
-    """Open closed standard streams, so that no file gets their descriptors; discard notes that cannot be written."""
+    """Open closed standard streams, so that no file gets their descriptors, and discard notes that cannot be
+    written.
+    """
     for number in range(3):
         try:
             os.fstat(number)

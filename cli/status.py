@@ -8,13 +8,13 @@ from fencepost.explorers.verdict import Verdict
 
 class Exit(IntEnum):
     AS_EXPECTED = 0
-    """Every verdict is as expected; if no verdict was expected, every property holds."""
+    """Every verdict is as expected. If no verdict was expected, every property holds."""
     FAILED = 1
     """A property is violated, an expectation is not met, or a page is stale."""
     BAD_INPUT = 2
     """The user requested something that does not exist or is impossible."""
     UNDETERMINED = 3
-    """A search ended undecided, or did not reach a witness."""
+    """A search ended without a decision, or did not reach a witness."""
     WRONG = 4
     """Fencepost contradicts itself, or there was an unexpected error."""
 

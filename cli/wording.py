@@ -1,9 +1,9 @@
 """Translation of the library's messages to command-line options.
 
-The library names a parameter as in Python: `max_states=`, `resume=True`, `min_isr=2`, or a call such as
+The library's messages name parameters and calls as in Python, such as `max_states=`, `resume=True`, `min_isr=2` or
 `fencepost.replay("x.trace", rewrite=True)`. The command line prints `--max-states`, `--resume`, `--set min_isr=2` and
-`fencepost replay x.trace --rewrite`. Only Python code in backticks is rewritten: a bare name if some command has that
-option, and a name with a value if the value is a literal or a word in capitals.
+`fencepost replay x.trace --rewrite`. Only Python code in backticks is rewritten. A name without a value is rewritten if
+some command has that option, and a name with a value if the value is a literal or a word in capitals.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def reword_data(data: Any) -> Any:
 
 
 def _pieces(text: str, command: click.Command | None, group: click.Group | None) -> Iterator[tuple[slice | None, str]]:
-    """Yield the parts of a message: unchanged parts as slices of the text, rewritten parts with None."""
+    """Yield the parts of a message, each with its place in the text, or with None if the part was rewritten."""
     context = click.get_current_context(silent=True)
     if context is not None:
         command, root = command or context.command, context.find_root().command

@@ -1,1 +1,1 @@
-"""Counterexamples: writing, reading, replaying and displaying traces."""
+"""Counterexamples: traces are written, read, replayed and displayed."""

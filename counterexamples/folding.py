@@ -4,19 +4,23 @@ from itertools import pairwise
 
 OPENING, CLOSING = "{[(", "}])"
 CHANGE, WORD, FIELD, ITEM = range(4)
-"""Places to fold a line, best first: after a change, after a word, after a message's field, after any inner item."""
+"""Places to fold a line, the best first: after a change, after a word, after a message's field, or after any inner
+item.
+"""
 
 
 def fold(text: str, width: int, indent: str = "", more: str = "  ") -> list[str]:
-    """Return a text as indented lines of at most `width` characters, where possible; `more` indents the later lines."""
+    """Return a text as indented lines of at most `width` characters, if possible. The indentation of later lines
+    includes `more`.
+    """
     first = width - len(indent)
     spans = cut(text, first, first - len(more))
     return [f"{indent}{more if start else ''}{text[start:end].rstrip()}" for start, end in spans]
 
 
 def cut(text: str, first: int, rest: int) -> list[tuple[int, int]]:
-    """Return the spans of a text's lines: at most `first` characters, then `rest`, if the text can be folded. A line
-    ends at the best kind of break in its last two thirds; if there are several, at the last one.
+    """Return the spans of a text's lines, the first of at most `first` characters and the others of at most `rest`, if
+    possible. A line ends at the best kind of place in its last two thirds, and at the last place of that kind.
     """
     places, spans, start, room = _places(text), [], 0, first
     while len(text.rstrip()) - start > room:

@@ -1,4 +1,6 @@
-"""The text of a trace's path, the last part of its file: each step, with the changes by its action and `normalize`."""
+"""The text of a trace's path, which is the last part of a trace file: each step, with the changes by its action and by
+`normalize`.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +13,7 @@ from fencepost.model.language.interpreter import Path, Transition
 from fencepost.model.language.records import Key, Record
 
 FEW = 6
-"""Number of fields that a line about `normalize` lists; further fields are only counted."""
+"""Maximum number of fields that a line about `normalize` lists. Further fields are only counted."""
 UNDER_TITLE = " " * 6
 ROUND = "loop: what follows is repeated for ever"
 STOP = "loop: nothing happens any more"
@@ -25,7 +27,9 @@ def transitions(trace: Trace, path: Path) -> Iterator[Transition]:
 
 
 def folded(record: type[Record], raw: Key, after: Key) -> str:
-    """Return the changes by `normalize` as a clause, or an empty string. If many fields change, only one is listed."""
+    """Return the changes by `normalize` as a clause, or an empty string. If many fields change, only some are
+    listed.
+    """
     found = changes(record, raw, after)
     scalars = [item for item in found if not item.is_message]
     nth = Counter[str]()
@@ -55,8 +59,8 @@ def _folded_messages(found: list[Change]) -> list[str]:
 def states_text(
     trace: Trace, path: Path, *, start: str = "initial", ending: str = "", known: frozenset[str] | None = None
 ) -> str:
-    """Return the states of a trace file, ending with its finding or with `ending`, the title of a step. `start` is the
-    title of the first state. With `known`, fields that depend only on other constants are omitted.
+    """Return the states of a trace file. `start` is the title of the first state, and `ending` the title at the end, by
+    default the trace's finding. With `known`, fields that depend only on other constants are omitted.
     """
     count = "1 state" if path.length == 1 else f"{path.length} states"
     last = fold(ending, WIDTH, more=UNDER_TITLE) if ending else fold(f"{trace.finding}: {count}", WIDTH)

@@ -1,4 +1,4 @@
-"""The lines of a trace file before interpretation: header, actions and states."""
+"""The lines of a trace file before they are interpreted: header, actions and states."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ AN_EXAMPLE = "counterexamples/archive/kip101-weak-isr.trace"
 
 
 class Line(NamedTuple):
-    """A line of the file, joined with its continuation lines."""
+    """A line of a trace file, joined with its continuation lines."""
 
     number: int
     text: str
@@ -82,7 +82,7 @@ class Lines:
             )
 
     def rules(self) -> tuple[int, int]:
-        """Return the indices of the lines `----` that end the header and the actions."""
+        """Return the indices of the two lines `----`, which end the header and the actions."""
         found = [index for index, line in enumerate(self.lines) if line.rstrip() == RULE][:2]
         if len(found) < 2:
             where, after = ("actions", "last action") if found else ("header", "header, and one after the actions")
@@ -129,7 +129,7 @@ class Lines:
                     line.number, f"header {name!r} appears twice, first in line {found[name].number}. Write it once."
                 )
             if not value.strip():
-                self.refuse(line.number, f"header {name!r} has no value. Write one, or leave the line out.")
+                self.refuse(line.number, f"header {name!r} has no value. Write a value, or leave the line out.")
             found[name] = Line(line.number, value.strip())
         for name in NEEDED:
             if name not in found:

@@ -1,9 +1,8 @@
-"""Prevention: other settings, or a later protocol, under which the same steps end differently.
+"""Prevention of a path: other settings, or a later protocol, under which the same steps end differently.
 
 Each switch is flipped, and the steps are taken again under the plain semantics. The first guard that refuses a step
-shows the effect of the switch. The property is judged along the path. If the path decides the property before a step is
-refused, or if the model raises an error, the path is not prevented. Only this path is prevented; another path may still
-violate the property under the same settings.
+shows the effect of the switch. If the property is decided before a step is refused, or if the model raises an error,
+the path is not prevented. Other paths may still violate the property under the same settings.
 """
 
 import ast
@@ -30,7 +29,9 @@ from fencepost.model.language.records import Key
 from fencepost.model.language.trees import definition_of
 
 FEW = 4
-"""If a constant has at most this many values, all are tried: such a constant is a version, not a budget."""
+"""Maximum number of values of a constant that are all tried. A constant with more values is a budget rather than a
+choice.
+"""
 
 
 class Line(NamedTuple):
@@ -39,10 +40,11 @@ class Line(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """A different ending of the steps: the number of the step that differs, from 1, and the sentence of its action.
+    """A different ending of the steps: the number of the first step that differs, from 1, and the sentence of its
+    action.
 
-    If a guard refuses that step, `guard` is its line; otherwise `differs` describes how the step differs. The step is 0
-    if only the verdict differs. For an infinite behaviour, the sentence then explains why it is not a violation.
+    If a guard refuses that step, `guard` is the guard's line; otherwise, `differs` describes how the step differs. If
+    only the verdict differs, the step is 0, and the sentence explains why an infinite behaviour is not a violation.
     """
 
     step: int
@@ -53,8 +55,8 @@ class Ending(NamedTuple):
 
 @dataclass(frozen=True)
 class Prevention:
-    """A setting or a protocol under which the steps end differently. `is_usual` means that this is the usual setting,
-    which the trace does not use. `lines` are the lines of the model that read the setting.
+    """A setting or a protocol under which the steps end differently. `is_usual` is true for a usual setting that the
+    trace does not use. `lines` are the lines of the model that read the setting.
     """
 
     setting: str
@@ -65,7 +67,9 @@ class Prevention:
 
 
 def preventions(trace: Trace, path: Path) -> list[Prevention]:
-    """Return the settings that prevent a path: first those of its known bug, then usual ones, then all others."""
+    """Return the settings that prevent a path: settings of its known bug first, then usual settings, then all
+    others.
+    """
     if trace.prop is None or trace.prop.kind is Kind.AT_MOST or not path.steps:
         return []
     guards, reads = _checked(trace.protocol.machine)
@@ -99,8 +103,8 @@ def _begins(other: Interpreter, start: Key) -> bool:
 def is_prevented(
     machine: Machine, constants: Constants, prop: Property, path: Path, values: Mapping[str, int], *, normalize: bool
 ) -> bool:
-    """Return whether other values of some constants prevent a path. Other values prevent a path if a step is refused,
-    or the path ends differently, before the property is decided.
+    """Return whether other values of some constants prevent a path, because a step is refused or the path ends
+    differently before the property is decided.
     """
     other = Interpreter(machine, machine.set_constants({**constants.values, **values}), normalize=normalize)
     state = path.start
@@ -151,7 +155,7 @@ def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]
 
 
 def _later(trace: Trace, path: Path, raws: Sequence[Key]) -> Iterator[Prevention]:
-    """Yield the protocols with the same state class under which the steps end differently, the oldest first."""
+    """Yield the protocols of the same family under which the steps end differently, the oldest first."""
     machine = trace.protocol.machine
     for protocol in PROTOCOLS.values():
         other = protocol.machine
@@ -169,8 +173,8 @@ def parameters(action: Action) -> list[tuple[str, type]]:
 
 
 def _replayed(trace: Trace, path: Path, raws: Sequence[Key], other: Interpreter, guards: Guards) -> Ending | None:
-    """Take the steps on a changed machine. Return where and how they end differently, or None if they end in the same
-    way. `raws` are the states after each step of the path, before `normalize`.
+    """Take the steps on a changed machine. Return where and how the steps end differently, or None if they end in the
+    same way. `raws` are the states after each step of the path, before `normalize`.
     """
     record, state, states = other.machine.state, path.start, [path.start]
     prop = trace.prop
@@ -210,7 +214,7 @@ def _refused(guards: Guards, step: Step, error: DisabledError, number: int, firs
 
 
 _CHECKED: dict[int, tuple[Machine, Guards, dict[str, tuple[Line, ...]]]] = {}
-"""Checked parts by the id of their machine. The machine is stored too, so that its id is not reused."""
+"""Checked parts of a machine by its id. The machine is stored too, so that the id is not reused."""
 
 
 def _checked(machine: Machine) -> tuple[Guards, dict[str, tuple[Line, ...]]]:

@@ -1,4 +1,4 @@
-"""Fairness of an infinite behaviour: for each constraint, a step that satisfies it or a state that disables it."""
+"""Fairness of an infinite behaviour. Each constraint is satisfied by a step, or by a state that disables its steps."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -16,15 +16,15 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 FEW = 3
-"""Maximum number of `each` values that a line lists for an action that is never enabled."""
+"""Maximum number of listed `each` values for which an action is never enabled."""
 
 
 def kept(trace: Trace, path: Path) -> list[str]:
     """Return a line for each fairness constraint that a loop satisfies, with the reason.
 
     If the loop is fair only because a bound of the run refuses a step, the first line says so. The list is empty if
-    there is no loop, or if the loop is unfair: in that case, it is a loop with a cost, which grows until the behaviour
-    leaves the loop.
+    there is no loop, or if the loop is unfair. An unfair loop has a cost, which grows until the behaviour leaves the
+    loop.
     """
     if trace.prop is None or trace.prop.eventual is None or path.loop is None:
         return []
@@ -36,7 +36,7 @@ def kept(trace: Trace, path: Path) -> list[str]:
 
 
 def hanging(plain: Interpreter, prop: Property, path: Path) -> str:
-    """Return a sentence on the bounds of the run without which the loop would not be fair, or an empty string."""
+    """Return a clause on the bounds of the run without which the loop would not be fair, or an empty string."""
     if prop.eventual is None or path.loop is None:
         return ""
     found = _Kept(plain.machine, plain, prop, path)
@@ -44,7 +44,7 @@ def hanging(plain: Interpreter, prop: Property, path: Path) -> str:
 
 
 class _Kept:
-    """The fairness constraints for one loop; `states` maps the number of each step to the state after it."""
+    """The fairness constraints for one loop. `states` maps the number of each step to the state after the step."""
 
     def __init__(self, machine: Machine, plain: Interpreter, prop: Property, path: Path) -> None:
         assert path.loop is not None
@@ -81,8 +81,8 @@ class _Kept:
         constants = self.plain.constants.shown
         bounds = " and ".join(f"{name}={constants[name]}" for name in names)
         return (
-            f"its trace depends on the guard of the bound {bounds}, which is not a rule of the protocol: without it, "
-            f"{' or '.join(labels)} could happen in the loop, which would then be unfair"
+            f"the trace depends on the guard of the bound {bounds}, which is not a rule of the protocol. Without the "
+            f"guard, {' or '.join(labels)} could happen in the loop, which would then be unfair"
         )
 
     def held(self, key: Key) -> dict[Instance, set[tuple[str, str]]]:
@@ -145,7 +145,7 @@ class _Kept:
             found += [(at, f"{text}{where}") for at, text in (self.answer(step, key) for step in steps)]
             if not steps and any(isinstance(domain, InFlight) for _, domain in action.params):
                 found.append((-1, f"there is no message for {action.label}{where}"))
-        return max(found, key=lambda pair: pair[0], default=(0, f"it cannot be taken{where}"))[1]
+        return max(found, key=lambda pair: pair[0], default=(0, f"no step is possible{where}"))[1]
 
     def answer(self, step: Step, key: Key) -> tuple[int, str]:
         try:
@@ -153,8 +153,9 @@ class _Kept:
         except DisabledError as error:
             number = self.guards.refused(step.action, error)
             texts = self.guards.texts(step.action)
-            return number, f"`require({texts[number]})` refuses" if number >= 0 else "its message is gone"
-        return len(self.guards.texts(step.action)), "it would change nothing"
+            return number, f"`require({texts[number]})` refuses" if number >= 0 else "its message is no longer in "
+            "flight"
+        return len(self.guards.texts(step.action)), "the step changes nothing"
 
 
 def _after(number: int) -> str:

@@ -1,4 +1,4 @@
-"""The strict reader of trace files, which reports the line of anything that it does not understand."""
+"""The strict reader of trace files, which reports the line of anything that it cannot interpret."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 
 VERDICTS = ("violated", "reached", "deadlock", WORST, DIFFERS, RECORDED)
 UNFOLDED = re.compile(r",\s+")
-"""A place where a message was folded: joining its lines added a space, and messages contain no spaces."""
+"""A place where a message was folded. Joining the lines added a space, and messages contain no spaces."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class TraceFile:
     path: str
     trace: Trace
     head: str
-    """The text before the states: header and actions as written."""
+    """The text before the states, with the header and the actions as written."""
     steps: tuple[int, ...]
     verdict: int
     states: int
@@ -45,8 +45,9 @@ class TraceFile:
 
 
 def read(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> TraceFile:
-    """Return the trace in a file; raise UsageError with the line of anything that is not understood. `lookup` finds a
-    protocol by name. The states are not checked here, because replay compares them.
+    """Return the trace in a file; raise UsageError with the line of anything that cannot be interpreted.
+
+    `lookup` finds a protocol by name. The states are not checked here, because replay compares them.
     """
     return read_lines(load(path), lookup)
 
@@ -123,7 +124,7 @@ class _Reader:
                     own = f"{prop.name!r} has {quoted(promised[name])}"
                 self.refuse(
                     header[name].number,
-                    f"{name} is {quoted(header[name].text)}, but {own}. This line only informs the reader: leave it "
+                    f"{name} is {quoted(header[name].text)}, but {own}. The line only informs the reader: leave it "
                     "out, and see whether the trace still shows its claim.",
                 )
 
@@ -257,7 +258,9 @@ class _Reader:
         return line.text == "on"
 
     def removed(self, found: Protocol, header: Mapping[str, Line]) -> Guard | None:
-        """Return the guard that the trace omits. The guard's condition must still be the one in the trace."""
+        """Return the guard that the trace omits; raise UsageError if the guard's condition is not the one in
+        the trace.
+        """
         if "removed" not in header:
             return None
         line = header["removed"]
@@ -282,7 +285,7 @@ class _Reader:
                 self.refuse(
                     header["protocol"].number,
                     f"protocol {plain.machine.name!r} has several initial states under these constants, but the "
-                    f"header does not say where this trace starts. Write a line such as `initial: {example}`.",
+                    f"header does not say where the trace starts. Write a line such as `initial: {example}`.",
                 )
             return None
         line = header["initial"]

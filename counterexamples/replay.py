@@ -1,5 +1,6 @@
-"""Replay of traces under the plain semantics: every step must be enabled, and the end must show the finding. The states
-recorded in a file are compared with those of the current model, to report changes to the model.
+"""Replay of traces under the plain semantics, in which every step must be enabled and the end must show the finding.
+
+The states recorded in a file are compared with those of the current model, to report changes to the model.
 """
 
 import json
@@ -29,8 +30,8 @@ from fencepost.model.language.records import Key
 
 
 class Difference(NamedTuple):
-    """The first line at which the recorded states differ from the model's; None stands for a line beyond the end.
-    `step` is the number of the step if a different step was taken, or 0 if a different state was reached.
+    """The first line at which the recorded states differ from the model's states. None stands for a line beyond the
+    end. `step` is the number of the step if a different step was taken, or 0 if a different state was reached.
     """
 
     place: str
@@ -43,7 +44,7 @@ class Difference(NamedTuple):
             return f"{self.place}: the states end, but the model continues with {(self.now or '').strip()!r}."
         if self.step:
             at = f"{self.place}: the steps differ from the recorded ones at step {self.step}"
-            return f"{at}: recorded is {self.was.strip()!r}, but now it is {(self.now or '').strip()!r}."
+            return f"{at}: the file has {self.was.strip()!r}, but the model has {(self.now or '').strip()!r}."
         there = f"say {self.was.strip()!r}" if self.was.strip() else "have an empty line"
         here = f"gives {self.now.strip()!r}" if self.now else "gives an empty line"
         if self.now is None:
@@ -52,7 +53,9 @@ class Difference(NamedTuple):
 
 
 def first_difference(file: TraceFile, text: str, *, whole: bool = True) -> Difference | None:
-    """Return where the recorded states and `text` first differ. Unless `whole`, the recorded states may be longer."""
+    """Return where the recorded states and `text` first differ. Unless `whole`, the recorded states may continue after
+    `text`.
+    """
     recorded, given = "\n".join(file.recorded).rstrip().splitlines(), text.splitlines()
     for index, (was, now) in enumerate(zip_longest(recorded, given)):
         place = f"{file.path}:{file.states + index}"
@@ -81,7 +84,8 @@ def changes_since(file: TraceFile | None, text: str, *, whole: bool) -> str:
     if found is None and whole:
         return " The states are as recorded, so the header or the model has changed."
     if found is None:
-        return " This is as recorded, so the header or the model has changed, or the step was edited in both places."
+        return " The states are as recorded, so the header or the model has changed, or the step was edited in both "
+        "places."
     if found.step:
         was = (found.was or "").strip()
         return f" The steps differ from the recorded ones at step {found.step}: {found.place} has {was!r}."
@@ -110,7 +114,7 @@ class Replay:
 
 def follow(trace: Trace, file: TraceFile | None = None) -> Replay:
     """Replay a trace; raise UsageError if a step is disabled, or if the end does not show the trace's claim. If the
-    trace's `file` is given, messages name the line and what has changed since the states were recorded.
+    trace's `file` is given, error messages name the line, and changes since the states were recorded.
     """
     return _Replaying(trace, file).run()
 
@@ -136,7 +140,7 @@ def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol)
 
 
 def replay_text(text: str, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:
-    """Replay a trace given as the text of its file. The states may be missing and are not compared."""
+    """Replay a trace given as the text of its file. The states may be missing, and are not compared."""
     file = read_lines(Lines("trace", text), lookup)
     return follow(file.trace, file)
 
@@ -155,7 +159,7 @@ def own_file(found: Protocol) -> str:
 
 
 def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:
-    """Replay a trace file and regenerate its states. The header, the actions and their comments stay unchanged."""
+    """Replay a trace file and regenerate its states. The header, the actions and comments stay unchanged."""
     file = read(path, lookup)
     made = follow(file.trace, file)
     _save(path, file.head + made.states, file.newline)
@@ -163,8 +167,8 @@ def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol
 
 
 def write(path: str | File, trace: Trace) -> Replay:
-    """Write a trace to a file after the plain semantics has confirmed it by a replay. Raises MismatchError if the trace
-    does not replay, UsageError if the file cannot be written.
+    """Write a trace to a file after a replay under the plain semantics. Raises MismatchError if the trace does not
+    replay, and UsageError if the file cannot be written.
     """
     try:
         made = follow(trace)
@@ -234,11 +238,11 @@ class _Replaying:
         possible = [item.step for item in self.plain.transitions(self.states[-1])]
         possible.sort(key=lambda item: item.action.name != step.action.name)
         if not possible:
-            return "No step is enabled there: remove this step and all later ones."
+            return "No step is enabled in that state: remove this step and all later steps."
         others = len(possible) - SHOWN
         more = f" or one of {others} others" if others > 1 else " or one other" if others == 1 else ""
         shown = ", ".join(f"`{self.plain.show(item)}`" for item in possible[:SHOWN])
-        return f"Write a step that is enabled there: {shown}{more}."
+        return f"Write a step that is enabled in that state: {shown}{more}."
 
     def refuse_end(self, path: Path) -> NoReturn:
         trace, count = self.trace, len(self.trace.steps)
@@ -252,7 +256,7 @@ class _Replaying:
             fact = f"property {trace.prop.name!r} is not violated at the end"
         if earlier:
             kept = f"after step {earlier - 1}" if earlier > 1 else "in the initial state"
-            raise UsageError(f"{place}{fact} of the {count} steps, but {kept} it is. Remove the steps after that.")
+            raise UsageError(f"{place}{fact} of the {count} steps, but {kept} it is. Remove all later steps.")
         since = changes_since(self.file, states_text(trace, path), whole=True)
         raise UsageError(
             f"{place}all steps are possible, but {fact}. Find another trace with `{self.command()}`, or remove the "
@@ -295,7 +299,7 @@ def _fault(plain: Interpreter, trace: Trace, path: Path) -> str:
     kept = most is None or found.cost <= most
     if kept is trace.worst:
         return ""
-    return f"its path costs {found.cost}, and the bound is {most if most is not None else 'not given'}"
+    return f"the path costs {found.cost}, and the bound is {most if most is not None else 'not given'}"
 
 
 def _shows(plain: Interpreter, prop: Property | None, path: Path, last: Transition | None) -> bool:

@@ -21,8 +21,8 @@ from fencepost.model.language.records import ArrayOf, BagOf, Key, Nested, Record
 
 Steps = tuple[Step, ...]
 PAIRS = 40
-"""If a trace has at most this many steps, removing two steps together is also tried, because a fault can often be
-removed only together with its recovery.
+"""Maximum length of traces from which two steps are also removed together, because a fault can often be removed only
+together with its recovery.
 """
 
 
@@ -38,8 +38,8 @@ class Attempts:
         return time.perf_counter() > self.deadline
 
     def take(self, steps: Steps) -> Steps | None:
-        """Return the enabled steps, ending when they show the trace's claim; None if they do not show it. A step whose
-        message is no longer in flight takes the most similar message; a step that a guard refuses is skipped.
+        """Take the enabled steps until they show the trace's claim, and return them; None if they do not show it. A
+        step whose message is not in flight takes the most similar message. A step that a guard refuses is skipped.
         """
         if self.start is None:
             return None
@@ -99,7 +99,7 @@ def _alike(one: Any, other: Any) -> int:
 
 
 def without(attempts: Attempts, steps: Steps) -> Steps:
-    """Return the steps without unneeded ones: first remove large chunks, then single steps and pairs."""
+    """Return the steps without unneeded ones. Large chunks are removed first, then single steps and pairs."""
     shortest = attempts.take(steps)
     if shortest is None:
         return steps
@@ -152,7 +152,9 @@ def _first(attempts: Attempts, steps: Steps, candidates: Iterator[Steps]) -> Ste
 
 
 def _pieces(steps: Steps, size: int) -> Iterator[Steps]:
-    """Yield the steps without each chunk of this size, the last chunk first, because early steps are needed most."""
+    """Yield the steps without each chunk of this size, the last chunk first, because early steps are needed
+    most often.
+    """
     for end in range(len(steps), 0, -size):
         yield steps[: max(0, end - size)] + steps[end:]
 
@@ -165,7 +167,7 @@ def _pairs(steps: Steps) -> Iterator[Steps]:
 
 def sizes(machine: Machine) -> list[str]:
     """Return the constants that bound a field or a parameter, in declared order. Other constants, such as a request's
-    version, select a behaviour; changing them would change the question.
+    version, select a behaviour, and another value would change the question.
     """
     used: set[str] = set()
     for total in bounds_of(machine.state):
@@ -214,8 +216,8 @@ def from_first_start(trace: Trace, deadline: float) -> Trace:
 
 
 def lower(trace: Trace, deadline: float) -> Trace:
-    """Return the trace under the smallest sizes with which its steps still show its claim. The shape does not change,
-    because a smaller shape may lack values that the steps name.
+    """Return the trace under the smallest sizes with which its steps still show its claim. Constants that determine the
+    shape of states do not change, because a smaller shape may lack values that the steps name.
     """
     trace = from_first_start(trace, deadline)
     machine = trace.protocol.machine

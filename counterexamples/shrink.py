@@ -1,4 +1,6 @@
-"""Shrinking a trace to the shortest one with the same finding: fewer steps, smaller constants, and another search."""
+"""Shrinking of a trace to the shortest trace with the same finding, by removing steps, lowering constants, and
+searching.
+"""
 
 import time
 from collections.abc import Callable, Mapping
@@ -19,12 +21,14 @@ from fencepost.model.language.interpreter import Path
 
 WALKS = 20_000
 ROUNDS = 8
-"""Maximum number of rounds, each of which shortens the trace and then searches; few traces need more than three."""
+"""Maximum number of rounds, each of which shortens the trace and then searches. Few traces need more than three
+rounds.
+"""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of shrinking. `memory` is in bytes; `seconds` includes everything except compilation."""
+    """The limits of shrinking. `memory` is in bytes. `seconds` includes everything except compilation."""
 
     seconds: float = 60.0
     memory: int = 2 << 30
@@ -34,10 +38,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Shrunk:
-    """A shortened trace, and the length up to which shorter ones were excluded.
+    """A shortened trace, and the length up to which shorter traces were excluded.
 
-    `checked` is a length in states: under the final constants, no other trace of at most this length violates the same
-    property, unless it is as long as this one. `searched` is the number of distinct states in that search.
+    `checked` is a length in states. Under the final constants, no shorter trace of at most this length shows the same
+    finding. `searched` is the number of distinct states in the search that showed this.
     """
 
     trace: Trace
@@ -49,7 +53,7 @@ class Shrunk:
     why_stopped: str = ""
     seconds: float = 0.0
     before_lowering: bool = False
-    """Whether the result also applies to the original constants with the smaller shape."""
+    """Whether this also applies to the original constants, with the smaller shape."""
 
     @property
     def shortest(self) -> bool:
@@ -62,19 +66,20 @@ class Shrunk:
     @property
     def reach(self) -> str:
         if self.shortest:
-            more = ", nor before these were lowered" if self.before_lowering and set(self.lowered) - self.shapes else ""
+            is_wide = self.before_lowering and set(self.lowered) - self.shapes
+            more = ", nor with the original ones" if is_wide else ""
             return f"No shorter trace exists with these constants{more}: {self.searched:,} states were searched."
         if not self.checked:
             return f"It is not known whether a shorter trace exists with these constants ({self.why_stopped})."
         return (
-            f"With these constants, no such trace has {self.checked} states or fewer; it is not known whether one has "
-            f"{self.checked + 1} to {self.path.length - 1} states ({self.why_stopped})."
+            f"With these constants, no trace with this finding has {self.checked} states or fewer. It is not known "
+            f"whether one has {self.checked + 1} to {self.path.length - 1} states ({self.why_stopped})."
         )
 
 
 def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], None] | None = None) -> Shrunk:
-    """Return the shortest trace with the same finding; raise UsageError if this one does not replay. `tell(text)` is
-    called with the current activity. The result has been replayed under the plain semantics.
+    """Return the shortest trace with the same finding; raise UsageError if the given trace does not replay.
+    `tell(text)` is called with the current activity. The result has been replayed under the plain semantics.
     """
     if trace.kafka:
         raise UsageError(
@@ -108,9 +113,11 @@ class _Shrinking:
     def __init__(self, trace: Trace, limits: Limits, tell: Callable[[str], None]) -> None:
         self.given, self.trace, self.limits, self.tell = trace, trace, limits, tell
         self.spent = 0.0
-        """Seconds spent on compilation, which do not count."""
+        """Seconds spent on compilation, which do not count towards the limit."""
         self.wide = trace
-        """The question with the given constants and a smaller shape: lower constants may exclude the shortest trace."""
+        """The question with the given constants and a smaller shape, because lower constants may exclude the shortest
+        trace.
+        """
         self.last: tuple[Constants, Result] | None = None
         self.wrong = ""
         self.interrupted = self.certain_before = False
@@ -118,7 +125,7 @@ class _Shrinking:
     def run(self) -> Shrunk:
         self.began = time.perf_counter()
         before = follow(self.given).path.length
-        self.tell(f"leaving out steps of {before - 1}")
+        self.tell(f"removing some of {before - 1} steps")
         self.leave_out()
         self.in_a_smaller_shape()
         for _ in range(ROUNDS):
@@ -138,7 +145,8 @@ class _Shrinking:
             lowered={name: (int(old[name]), int(new[name])) for name in old if old[name] != new[name]},
             checked=min(self.checked(result), made.path.length - 1) if result else 0,
             searched=result.distinct if result else 0,
-            why_stopped=result.why_stopped if result else f"the model raises an error under them: {self.wrong}",
+            why_stopped=result.why_stopped if result else "the model raises an error under these constants: "
+            f"{self.wrong}",
             seconds=time.perf_counter() - self.began,
             before_lowering=self.certain_before,
         )
@@ -168,7 +176,7 @@ class _Shrinking:
 
     @property
     def result(self) -> Result | None:
-        """Return the last search if it used the trace's constants, otherwise None."""
+        """Return the last search if it used the trace's constants, and otherwise None."""
         return self.last[1] if self.last and self.last[0] == self.trace.constants else None
 
     @property
@@ -197,8 +205,8 @@ class _Shrinking:
     # smaller shapes, shorter paths
 
     def in_a_smaller_shape(self) -> None:
-        """Search for a trace that is not longer, with fewer brokers, replicas and the like; lower constants are tried
-        first. A shape that would need compilation is searched only if it contains all values that the steps name.
+        """Search for a trace that is not longer, with fewer brokers or replicas. Lower constants are tried first. A
+        shape that needs compilation is searched only if it contains all values that the steps name.
         """
         lowered = lower(self.trace, self.until(0.2))
         for trace in (lowered, self.trace) if lowered.constants != self.trace.constants else (self.trace,):
@@ -254,8 +262,8 @@ class _Shrinking:
         return True
 
     def walk(self) -> bool:
-        """Look for a shorter trace by random walks under the lower constants; return whether one was found. Random
-        walks cannot omit a guard, so they are skipped for a trace without a guard.
+        """Search for a shorter trace by random walks under the lower constants; return whether a trace was found.
+        Random walks cannot omit a guard, so no walks are taken for a trace that omits one.
         """
         prop, length = self.trace.prop, len(self.trace.steps)
         if prop is None or self.trace.removed or self.left <= 0 or self.interrupted:

@@ -1,4 +1,4 @@
-"""Source positions: the line of an action or a property, and the catalogue entries that state the property."""
+"""Source positions: the lines of actions and properties, and the catalogue entries that state a property."""
 
 import inspect
 import re
@@ -37,7 +37,9 @@ def place_of(function: Callable[..., Any]) -> Place:
 
 
 def promises(prop: Property) -> tuple[Entry, ...]:
-    """Return the guarantees that a property states; if none, those settled by runs that judge the property."""
+    """Return the guarantees that a property states. If it states no guarantee, return those that runs with the property
+    decide.
+    """
     known = entries()
     said = re.findall(r"[A-Za-z0-9-]+", (prop.text or inspect.getdoc(prop.function) or "").partition(":")[0])
     named = tuple(known[word] for word in said if word in known)

@@ -1,11 +1,11 @@
-"""Hypothesis tests in another suite: one line tests a machine, and a failure becomes a short trace.
+"""Tests with Hypothesis in another test suite. One line tests a machine, and a failure becomes a short trace.
 
 Hypothesis chooses whole schedules, which the compiled machine runs, so that Hypothesis spends its time on choosing and
-shrinking. A schedule is a string of bytes, one or two for each step. 0 takes no step, so that a smaller schedule is a
-shorter walk. n > 0 selects the enabled step with index (n - 1) modulo the number of enabled steps, so no schedule is
-ever rejected. Hypothesis needs at least a millisecond per example. In that time, the compiled machine can run several
-schedules, so an example contains several. `rule_machine` makes a plain rule for each action instead, which is slower
-but easy to debug.
+shrinking. A schedule is a string of bytes, with one or two bytes for each step. The value 0 takes no step, so that a
+smaller schedule is a shorter walk. A value n > 0 selects the enabled step with index (n - 1) modulo the number of
+enabled steps, so no schedule is ever rejected. Hypothesis needs at least a millisecond per example, in which the
+compiled machine can run several schedules, so an example contains several schedules. `rule_machine` makes a plain rule
+for each action instead, which is slower but easier to debug.
 """
 
 from __future__ import annotations
@@ -39,15 +39,17 @@ if TYPE_CHECKING:
 
 
 BYTE = 255
-"""Number of steps that one byte can distinguish; 0 means no step."""
+"""Number of steps that one byte can distinguish, apart from 0, which means no step."""
 PILOTS, FEW = 500, 0.02
-"""Number of random walks used to choose the length of schedules, and the fraction of walks that may be longer."""
+"""Number of random walks that determine the length of schedules, and the fraction of walks that may be longer."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """The size of a test: `examples` of `schedules` schedules, of at most `depth` steps; reproducible if `fixed`.
-    Schedules are long enough for nearly all random walks of the machine; bytes beyond the end of a walk are never read.
+    """The size of a test: `examples` examples of `schedules` schedules each, of at most `depth` steps. With `fixed`,
+    the test is reproducible.
+
+    Schedules are long enough for nearly all random walks of the machine. Bytes beyond the end of a walk are not read.
     """
 
     name: str
@@ -109,8 +111,8 @@ class Driver:
         self.schedules = self.steps = 0
 
     def strategy(self, schedules: int) -> Any:
-        """Return the strategy for this many schedules, concatenated in one string of bytes. Given a list of strings,
-        Hypothesis would mostly generate examples whose schedules are equal.
+        """Return a strategy that draws this many schedules, concatenated in one string of bytes. From a strategy for
+        lists, Hypothesis would mostly draw equal schedules.
         """
         size = schedules * (self.depth + 1) * self.width.itemsize
         return hypothesis().strategies.binary(min_size=size, max_size=size)
@@ -261,7 +263,9 @@ def rule_machine(machine: Machine, constants: Constants, properties: tuple[Prope
 
 
 def _strategy(plain: Interpreter, domain: Domain | InFlight) -> Any:
-    """Return the strategy for a parameter, or None if it has no values. A message is chosen by its number in flight."""
+    """Return the strategy for a parameter, or None if the parameter has no values. A message is chosen by its number
+    among the messages in flight.
+    """
     strategies = hypothesis().strategies
     if isinstance(domain, InFlight):
         return strategies.integers(0, MOST_MESSAGES - 1)
@@ -305,7 +309,7 @@ def explore(
     chosen: Profile = DEVELOPMENT,
     limits: Limits | None = None,
 ) -> tuple[Tried, Shrunk | None]:
-    """Test a protocol with Hypothesis; return its statistics, and the shortened trace of a violation.
+    """Test a protocol with Hypothesis; return statistics, and the shortened trace of a violation.
 
     Unless properties are named, all are judged except properties of behaviours, because schedules are finite. Raises
     UsageError for unknown constants or properties, and if Hypothesis is not installed.
@@ -333,7 +337,7 @@ def machine_test(
     """Return a test, for pytest or a direct call, that fails if Hypothesis finds a schedule that violates a property.
 
     `use` is a profile or its name. A failure's trace is written to machine-property.trace in `folder`, which is created
-    if missing, and the failure message contains its steps.
+    if missing, and the failure message contains the steps.
     """
 
     def test() -> None:

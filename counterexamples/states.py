@@ -1,7 +1,7 @@
 """The states of a path as small tables: the whole initial state, then the changes made by each step.
 
 The code is generic over the schema. An array of records is a table with one row for each element. An array with a
-sibling field for its end is a log, written `[offset:epoch/id ...]` up to that end.
+sibling field for its end is a log, written as `[offset:epoch/id ...]` up to that end.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ GAP = 2
 
 class Cell(NamedTuple):
     """A field of a record, or of a record inside it (`quorum.leader`), with its value as text. `messages` contains the
-    messages of a bag, which has no other text. The `legend` of a log lists the fields of its entries.
+    messages of a bag, whose text is empty. The `legend` of a log lists the fields of its entries.
     """
 
     name: str
@@ -33,8 +33,8 @@ class Cell(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The state's own fields (`table` is then empty), or one element of an array of records, as a row of the array's
-    table. Ghost variables and budgets form another part without a table, which comes last.
+    """A part of a state: the fields of the state itself (if `table` is empty), or one element of an array of records,
+    as a row of the array's table. Ghost variables and budgets form another part without a table, which is the last.
     """
 
     table: str
@@ -44,7 +44,7 @@ class Part(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A field that differs between two states. If it is a message in a bag, one side is empty."""
+    """A field that differs between two states. If it is a message in a bag, its old or its new text is empty."""
 
     label: str
     name: str
@@ -62,7 +62,7 @@ class Change(NamedTuple):
 
     @property
     def is_aside(self) -> bool:
-        """Return whether the field is a ghost variable or a budget; these come after the protocol's own fields."""
+        """Return whether the field is a ghost variable or a budget. Such fields follow the protocol's own fields."""
         return not self.label and is_aside(self.name)
 
 
@@ -72,7 +72,7 @@ def is_aside(name: str) -> bool:
 
 def parts(record: type[Record], key: Key, known: frozenset[str] | None = None) -> list[Part]:
     """Return a state as parts: its own fields, each array of records by element, then ghost variables and budgets. With
-    `known`, the constants of a file, fields whose size depends only on newer constants are omitted.
+    `known`, the names of a file's constants, fields whose size depends only on newer constants are omitted.
     """
     found: list[Part] = []
     _collect(found, Part("", (), "", ()), record, key, known)
@@ -98,7 +98,9 @@ def changes(record: type[Record], before: Key, after: Key) -> list[Change]:
 
 
 def merged(rows: Iterable[Part]) -> list[tuple[str, tuple[Cell, ...]]]:
-    """Return the rows of a table with their index as text. Equal neighbours share a row, such as `0..2`."""
+    """Return the rows of a table with their index as text. Equal neighbours share a row with an index such as
+    `0..2`.
+    """
     found = []
     for (prefix, cells), same in groupby(rows, key=lambda part: (part.place[:-1], part.cells)):
         last = [part.place[-1] for part in same]
@@ -114,8 +116,8 @@ def tables(state: list[Part]) -> Iterator[tuple[str, list[Part]]]:
 
 
 def log_ends(record: type[Record]) -> dict[str, str]:
-    """Return, for each array field that is a log, the sibling field with the log's end. The field with the end is
-    called `<array>_end`, or `end` or `log_end_offset` for an array of records, and ranges from 0 to the array's length.
+    """Return, for each array field that is a log, the sibling field with the log's end. That field is called
+    `<array>_end`, or `end` or `log_end_offset` for an array of records, and ranges from 0 to the array's length.
     """
     scalars = {name: field.domain for name, field in fields(record) if isinstance(field, Scalar)}
     found: dict[str, str] = {}
@@ -206,7 +208,9 @@ def _flatten(
 
 
 def _log(field: ArrayOf, value: Key, end: int) -> str:
-    """Return a log as `[0:2/0 1:2/1]`. Slots beyond the end should be clear; if they are not, they follow after `|`."""
+    """Return a log such as `[0:2/0 1:2/1]`. Slots beyond the end should be clear; if they are not, they follow after
+    `|`.
+    """
     shown = [f"{offset}:{_entry(field, item)}" for offset, item in enumerate(value)]
     stray = [shown[offset] for offset in range(end, len(value)) if is_set(value[offset])]
     return "[" + " ".join([*shown[:end], *(["|", *stray] if stray else [])]) + "]"

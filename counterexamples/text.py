@@ -1,8 +1,8 @@
 """A trace as text for readers: its finding, then each step with its sentence and its changes.
 
 Replicas, and other records with logs, are shown as a table after each step that changes one of them, with leader and
-followers side by side. Every other change has its own line. Lines and tables fit any terminal, without breaks inside
-names or values.
+followers side by side. Every other change is on a line of its own. Lines and tables fit any terminal, without breaks
+inside names or values.
 """
 
 import inspect
@@ -29,7 +29,7 @@ HANG = 2
 
 @dataclass(frozen=True)
 class Folded:
-    """A line that folds between changes, words or fields of a message, but never inside them."""
+    """A line that folds between changes, words or fields of a message, but not inside these."""
 
     text: Text
 
@@ -42,8 +42,8 @@ class Folded:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table whose titles fold between words to fit; if that is not enough, the columns are split into groups. Each
-    group starts with the first column.
+    """A table whose titles fold between words to fit the width. If that is not enough, the columns are split into
+    groups, each of which starts with the first column.
     """
 
     header: Sequence[str]
@@ -99,7 +99,7 @@ def render(trace: Trace, path: Path) -> RenderableType:
     plain, told = trace.interpreter(), False
     for number, (before, happened) in enumerate(zip(path.states, transitions(trace, path), strict=False), 1):
         if path.loop == number - 1:
-            shown += [Text(), Text("From here on, for ever", "bold")]
+            shown += [Text(), Text("From here on, forever", "bold")]
         shown += [Text(), _title(number, plain.show(happened.step)), *_step(trace, before, happened)]
         if happened.raw != happened.after and not told:
             told = True
@@ -204,8 +204,8 @@ def _message(change: Change) -> Text:
 
 
 def _compared(name: str, pairs: list[tuple[Part, Part]]) -> Sheet:
-    """Return a table after a step, with unchanged rows dimmed and changes in other rows highlighted. If there are many
-    columns, only changed ones and those that show a replica's progress are kept.
+    """Return a table of the state after a step, with unchanged rows dimmed and changes in other rows highlighted. Of
+    many columns, only changed columns and those that show a replica's progress are shown.
     """
     cells = pairs[0][1].cells
     kept = [
@@ -235,7 +235,7 @@ def _cell(before: Cell, after: Cell) -> Text:
 
 
 def _log(before: str, after: str) -> Text:
-    """Return a changed log: unchanged records, then `-` for each dropped and `+` for each appended one."""
+    """Return a changed log: unchanged records, then `-` with each dropped record and `+` with each appended record."""
     old, new = before[1:-1].split(), after[1:-1].split()
     same = next(
         (index for index, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), min(len(old), len(new))

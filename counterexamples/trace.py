@@ -1,7 +1,7 @@
-"""A trace: a question, and the steps that answer it. This module writes a trace's text, and `reader` reads it.
+"""A trace, which is a question with the steps that answer it. This module writes a trace's text, and `reader` reads it.
 
-The file has a header, the actions, and the states, separated by lines `----`. Header and actions may be edited by hand;
-the states are regenerated (see `states`).
+The file has a header, the actions, and the states, separated by lines `----`. Header and actions may be edited by hand.
+The states are regenerated (see `states`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 FORMAT = "1"
 RULE = "----"
 LOOP = "loop:"
-"""The line before the repeated actions. If no actions follow it, no further step is taken."""
+"""The line before the repeated actions. If no action follows the line, no further step is taken."""
 WORST = "worst"
 """Verdict of a trace along the most expensive path that an at-most property allows."""
 DIFFERS = "differs"
 """Verdict of a path after which Kafka deviates from the model."""
 RECORDED = "recorded"
-"""Verdict of a cluster's history, which need not violate anything."""
+"""Verdict of a cluster's history, which need not violate any property."""
 WIDTH = 100
 ARCHIVE = File(__file__).parent / "archive"
 """Folder with one shortest trace for each expected violation, named protocol-property.trace."""
@@ -44,13 +44,15 @@ ARCHIVE = File(__file__).parent / "archive"
 class Trace:
     """The steps of a protocol from an initial state, and their finding.
 
-    `prop` is violated in the last state or, if it is a witness, reached there; None means that no action is enabled
-    there. For a property of behaviours, `args` are the values of its parameters; either the trace violates it and
-    repeats forever from the state with index `loop`, or the trace is the `worst` path that it allows. `initial`
-    contains the parameters of the machine's initial action, or None if there is one initial state. `removed` is the
-    guard that the protocol omits, or None. If `kafka` is set, it is the release that deviates from the model at the
-    last step, and there is no property. If `recorded` is set, it names the partition of a cluster's history and the
-    offsets in its metadata log, and there is no property either.
+    `prop` is violated in the last state or, if it is a witness, reached there. Without `prop`, no action is enabled in
+    the last state. For a property of behaviours, `args` are the values of its parameters. Either the trace violates the
+    property and repeats forever from the state with index `loop`, or the trace is the `worst` path that the property
+    allows.
+
+    `initial` contains the parameters of the machine's initial action, or None if there is one initial state. `removed`
+    is the guard that the protocol omits, or None. If `kafka` is set, it is the release that deviates from the model at
+    the last step, and there is no property. If `recorded` is set, it names the partition of a cluster's history and the
+    offsets in its metadata log, and there is no property.
     """
 
     title: str
@@ -72,7 +74,9 @@ class Trace:
 
     @property
     def judged_by_its_end(self) -> bool:
-        """Return whether the end must show a finding; it need not in departures of Kafka and cluster histories."""
+        """Return whether the end must show a finding. It need not if Kafka deviates from the model, or for a cluster's
+        history.
+        """
         return not self.kafka and not self.recorded
 
     @property
@@ -172,7 +176,7 @@ def promises_of(prop: Property | None) -> tuple[tuple[str, str], ...]:
 def trace_of(
     result: Result, prop: str | None, *, lookup: Callable[[str], Protocol] = named_protocol, **about: Any
 ) -> Trace:
-    """Return the trace that an exploration found for a property or, without `prop`, for a deadlock. `about` is as in
+    """Return the trace that an exploration found for a property or, without `prop`, for a deadlock. `about` is that of
     `trace_of_path`. Raises UsageError if the exploration has no such trace.
     """
     path = result.deadlock if prop is None else result.of(prop).path
@@ -201,9 +205,8 @@ def trace_of_path(
     item: PropertyResult | None = None,
     **about: Any,
 ) -> Trace:
-    """Return the trace along a path that decides a property at its end or, without `prop`, ends in a deadlock.
-
-    `item` is the verdict on the property, needed if the path does not contain all of it. `about` may give the trace's
+    """Return the trace along a path that decides a property at its end or, without `prop`, ends in a deadlock. `item`
+    is the verdict on the property, needed if the path does not contain the whole verdict. `about` may give the trace's
     version, whether it is normalized, and the guard that the path omits.
     """
     judged = found.select((prop,))[0] if prop else None

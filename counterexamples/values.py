@@ -1,4 +1,4 @@
-"""Parsing of values in traces according to the schema: numbers, words, sets and whole messages."""
+"""Parser for values in traces, which are numbers, words, sets or whole messages according to the schema."""
 
 import re
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ def quoted(text: str) -> str:
 
 
 def parameter(schema: Schema, what: str, domain: Domain, text: str) -> int:
-    """Return the value of a parameter; raise UsageError for a value that is never explored. A parameter is never NONE,
+    """Return the value of a parameter; raise UsageError for a value that no search explores. A parameter is never NONE,
     even if its domain includes NONE.
     """
     low, high = schema.bounds(domain)
@@ -72,7 +72,7 @@ def describe(domain: Domain, low: int, high: int) -> str:
     if isinstance(domain, BitSet):
         return f"a set of numbers from 0 to {high.bit_length() - 1}, such as {domain.show(high)}"
     if low > high:
-        return "nothing: it has no value under these constants"
+        return "nothing, because it has no value under these constants"
     if low == NONE:
         return "none" if high == NONE else f"none or a number from 0 to {high}"
     return f"a number from {low} to {high}" if low < high else str(low)

@@ -1,8 +1,8 @@
 """The violating values: the leader, member or offset for which a property is false.
 
 The property is evaluated again at the end of the trace. For each `all` or `any`, also inside helpers, the deciding
-values are recorded under the names in the property: `leader=1, offset=0`. If several variables share a name, the value
-is that of the variable in the shown condition. Nothing is evaluated that the property does not evaluate, and the
+values are recorded by the names in the property, such as `leader=1, offset=0`. If several variables share a name, the
+value is that of the variable in the shown condition. Nothing is evaluated that the property does not evaluate, and the
 violation is reported even if the explanation raises an error.
 """
 
@@ -30,8 +30,8 @@ Scope = dict[str, Any]
 class ViolatingBinding(NamedTuple):
     """Values by name, and the innermost deciding condition, with its operands as numbers.
 
-    `is_so` means that the condition is true but must be false; otherwise it is false. `is_hidden` means that an inner
-    variable in the condition shadows an outer one.
+    `is_so` means that the condition is true but must be false; otherwise, it is false. `is_hidden` means that an inner
+    variable in the condition shadows an outer variable.
     """
 
     values: tuple[tuple[str, str], ...]
@@ -46,7 +46,7 @@ class ViolatingBinding(NamedTuple):
 
 
 def violating_binding(trace: Trace, path: Path) -> ViolatingBinding | None:
-    """Return the values that violate a trace's property at its end; None if no predicate is false there. If the
+    """Return the values that violate a trace's property at its end; None unless a predicate is false there. If the
     explanation itself fails, it contains only the values found so far.
     """
     prop = trace.prop
@@ -93,7 +93,7 @@ def _arguments(trace: Trace, path: Path, prop: Property) -> list[Any]:
 
 
 class _Explained:
-    """An evaluation to be explained; with `alternatives`, an `or` of false operands is shown with all operands."""
+    """An explanation of an evaluation. With `alternatives`, an `or` of false operands is shown with all operands."""
 
     def __init__(self, *, alternatives: bool = False) -> None:
         self.alternatives = alternatives
@@ -135,7 +135,7 @@ class _Frame:
         self.loops: dict[str, str] = {}
         self.result: ast.expr | None = None
         self.test: tuple[ast.expr, Scope] | None = None
-        """Condition of the last `if` that returns, with its names. It decides a function that returns a constant."""
+        """Condition of the last `if` that returns, with its scope. It decides a function that returns a constant."""
         self.left = ""
 
     def block(self, body: list[ast.stmt]) -> None:
@@ -205,8 +205,8 @@ class _Frame:
                 self.explained.operands = _operands(node, scope)
 
     def each(self, node: ast.BoolOp, scope: Scope, *, wanted: bool) -> None:
-        """Explain every operand. The result shows the last operand's condition with its values, or the whole expression
-        without the values on which the operands differ.
+        """Explain every operand. The result contains the last operand's condition with its values, or the whole
+        expression without the values on which the operands differ.
         """
         explained = self.explained
         outer, found, differing = explained.values, dict[str, tuple[str, Any]](), set[str]()
@@ -247,7 +247,7 @@ class _Frame:
 
 
 def _says_what_is_wrong(node: ast.expr) -> bool:
-    """Return whether this is the second operand of `not applies or holds`, whose last condition is reported."""
+    """Return whether this is the operand `holds` of `not applies or holds`, whose last condition is reported."""
     return not (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 
@@ -300,7 +300,9 @@ def _operands(node: ast.expr, scope: Scope) -> str:
 
 
 def _asked(node: ast.Compare, scope: Scope) -> Iterator[tuple[ast.expr, Any]]:
-    """Yield the evaluated operands of a chain of comparisons with their values, up to the first that is false."""
+    """Yield the evaluated operands of a chain of comparisons with their values, up to the first comparison that is
+    false.
+    """
     last = _value(node.left, scope)
     yield node.left, last
     for operator, operand in zip(node.ops, node.comparators, strict=True):
@@ -313,7 +315,7 @@ def _asked(node: ast.Compare, scope: Scope) -> Iterator[tuple[ast.expr, Any]]:
 
 
 def _reached(node: ast.expr, scope: Scope) -> Iterator[ast.AST]:
-    """Yield an expression and those of its parts that its evaluation reaches, each before its own parts."""
+    """Yield an expression and those of its parts that its evaluation reaches, each part before its own parts."""
     waiting: deque[ast.AST] = deque([node])
     while waiting:
         item = waiting.popleft()

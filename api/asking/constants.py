@@ -101,7 +101,7 @@ def _find_name(machine: Machine, name: str) -> str:
 
 
 def meant(machine: Machine, name: str) -> str:
-    """Return the protocol's constant for a Kafka setting, or an empty string if there is none."""
+    """Return the protocol's constant for a Kafka setting, or an empty string."""
     known = machine.constants.declared()
     dotted = name.strip().lower().replace("-", ".").replace("_", ".")
     return next((item for item in SETTINGS.get(dotted, ()) if item in known), "")
@@ -134,7 +134,7 @@ def make_constants(machine: Machine, version: str, values: Mapping[str, Any]) ->
 @dataclass(frozen=True)
 class Setting:
     """A point of a grid: its index and value on each axis, and all its constants. If the machine rejects these
-    constants, `refused` gives the reason and `constants` is None.
+    constants, `refused` gives the reason and `constants` is missing.
     """
 
     places: tuple[int, ...]

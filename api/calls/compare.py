@@ -87,7 +87,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class TwoValues:
-    """A constant whose values differ between two models. The value is None if a model lacks the constant."""
+    """A constant whose values differ between two models. None stands for a model that lacks the constant."""
 
     name: str
     a: int | bool | str | None

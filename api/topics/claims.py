@@ -50,7 +50,7 @@ class Stable:
 @dataclass(frozen=True)
 class Tolerates:
     """The claim that up to `faults` faults of the counted kinds do not violate the property, if each kind is limited by
-    `most`. If `faults` is None, only these limits apply. The cheapest faults that violate the property cost `least`.
+    `most`. Without `faults`, only these limits apply. The cheapest faults that violate the property cost `least`.
     """
 
     faults: int | None

@@ -1,5 +1,7 @@
-"""Outcomes for CI builds: each property passed, failed or is undecided. All formats report the same outcomes. An
-expected violation passes. Undetermined properties and unreached witnesses count as errors, neither passed nor skipped.
+"""Outcomes for CI builds, in which each property passed, failed or is undecided. All formats report the same outcomes.
+
+A property that is expected to be violated passes if it is. Undetermined properties and unreached witnesses are errors,
+neither passed nor skipped.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +26,9 @@ class End(StrEnum):
 
 @dataclass(frozen=True)
 class CheckedRun:
-    """One run as JSON data, with its protocol. `diagram(property)` returns a violation's diagram, if there is one."""
+    """One run as JSON data, with its protocol. `diagram(property)` returns the diagram of a violation, or an empty
+    string.
+    """
 
     found: Protocol
     data: Mapping[str, Any]
@@ -37,14 +41,14 @@ class CheckedRun:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One test case: a property of a run, or the entire run if `prop` is missing."""
+    """One test case, for a property of a run, or, without `prop`, for the entire run."""
 
     report: CheckedRun
     name: str
     end: End
     verdict: str
     message: str
-    """One line: the verdict, followed by the expected one if they differ."""
+    """The verdict, followed by the expected verdict if they differ, on one line."""
     prop: Property | None = None
     steps: tuple[str, ...] = ()
     length: int = 0

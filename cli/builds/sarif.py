@@ -1,7 +1,8 @@
 """`--sarif FILE`: findings in the Static Analysis Results Interchange Format 2.1.0, for code scanning.
 
-Each guarantee is a rule. Each finding is a result at the property's line; its code flow is the trace, with each step at
-its action's line. Expected violations are not reported. An undetermined property is a result of kind `open`.
+Each guarantee is a rule. Each finding is a result at the line of its property, with the trace as its code flow, in
+which each step is at the line of its action. Expected violations are not reported. An undetermined property is a result
+of kind `open`.
 """
 
 import hashlib
@@ -28,7 +29,7 @@ def sarif(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str =
     places = {rule["id"]: number for number, rule in enumerate(rules)}
     results = [_result(item, places[_rule_id(item)]) for item in found if item.end is not End.PASSED]
     unknown = [f"{item.report.name}: {item.message}" for item in found if item.end is End.ERROR]
-    unknown += [f"{name} was not run: {why or 'the catalogue ended before it'}" for name in not_run]
+    unknown += [f"{name} was not run: {why or 'the catalogue ended before this run'}" for name in not_run]
     return _log(rules, results, unknown, complete=not unknown)
 
 
@@ -109,7 +110,7 @@ def _location(function: Callable[..., Any], message: str = "") -> dict[str, Any]
 
 
 def _fingerprint(item: Outcome) -> str:
-    """Return a fingerprint of the run and the property, which stays the same as long as the constants do."""
+    """Return a fingerprint of the run and the property, which changes if the run's constants change."""
     text = json.dumps([item.report.name, item.name, item.verdict, dict(item.report.data["constants"])], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 

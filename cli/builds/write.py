@@ -1,4 +1,4 @@
-"""Files that `check` writes for a CI build: test results, findings, annotations and a summary."""
+"""Files that commands write for a CI build: test results, findings, annotations and a summary."""
 
 import os
 import re
@@ -20,7 +20,7 @@ from fencepost.model.language.own_names import path_shown
 
 @dataclass(frozen=True)
 class Builds:
-    """Files and annotations that the options request. Annotations go to stdout, or to stderr if stdout carries JSON."""
+    """Files and annotations requested by options. Annotations go to stdout, or to stderr if stdout carries JSON."""
 
     junit: Path | None = None
     sarif: Path | None = None
@@ -55,7 +55,7 @@ CONTROL = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> str:
-    """Return the XML text. Every run that was not started becomes a test suite with one error."""
+    """Return the XML text, in which every run that was not started is a test suite with one error."""
     root = ET.Element("testsuites", name="fencepost")
     total = dict.fromkeys(("tests", "failures", "errors"), 0)
     for report in reports:
@@ -71,7 +71,7 @@ def junit(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str =
     for name in not_run:
         suite = _suite(root, name, [End.ERROR], 0.0, total)
         case = ET.SubElement(suite, "testcase", classname=f"fencepost.{_dotless(name)}", name="verdict", time="0")
-        text = f"{name} was not run: {why or 'the catalogue ended before it'}"
+        text = f"{name} was not run: {why or 'the catalogue ended before this run'}"
         ET.SubElement(case, "error", type="undetermined", message=_clean(text)).text = _clean(text)
     root.attrib.update({name: str(count) for name, count in total.items()})
     ET.indent(root)
@@ -108,7 +108,7 @@ def _clean(text: str) -> str:
 SUMMARY = "GITHUB_STEP_SUMMARY"
 _MARKS = {End.PASSED: "✅", End.FAILED: "❌", End.ERROR: "⚠️"}
 ROOM = 900_000
-"""Maximum size of a summary in bytes; GitHub rejects more than 1 MiB per step."""
+"""Maximum size of a summary in bytes, because GitHub rejects more than 1 MiB per step."""
 
 
 def workflow_commands(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> str:

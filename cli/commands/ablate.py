@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 @option("--guard", "guards", multiple=True, metavar="NAME", help="Remove only this guard, such as 'follower-fetch 1'.")
 @option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row that sets this constant to this value.")
 @options.workers_option("Number of rows to search in parallel")
-@option("--budget", type=options.TIME, help="Stop each row after this time, such as 30s.")
-@option("--max-states", type=options.Count(1), help="Stop each row after N states.")
+@option("--budget", type=options.TIME, help="Stop the search of each row after this time, such as 30s.")
+@option("--max-states", type=options.Count(1), help="Stop the search of each row after N states.")
 @option("--memory", type=options.SIZE, help="Memory limit for all rows together, such as 8G.")
 @options.normalize_option
 @option("--checkpoint", metavar="DIR", help="Save every finished row in this folder.")
@@ -53,8 +53,9 @@ if TYPE_CHECKING:
 def ablate(**given: Any) -> Exit:
     """Search PROTOCOL without each guard in turn, and with each switch flipped, and report violations.
 
-    A guard is needed if a property is violated without it; the shortest trace shows how. For any other guard the
-    command reports why: other guards imply it, it never blocks a step, it only bounds the search, or nothing needs it.
+    A guard is needed if a property is violated without it; the shortest trace shows how. For any other guard, the
+    command reports the reason: other guards imply the guard, the guard never blocks a step, it only bounds the search,
+    or no property needs it.
 
     Exit status: 0 every row is decided, 1 the unmodified protocol already violates a property, 2 bad input, 3 a row is
     undetermined.
@@ -111,7 +112,9 @@ def _named_traces(data: Json, folder: Path) -> dict[Path, str]:
 
 
 def exit_of_matrix(data: Json) -> Exit:
-    """Return the exit status. Signals take precedence, then violations by the unmodified protocol, then open rows."""
+    """Return the exit status, which depends first on a signal, then on violations by the unmodified protocol, then on
+    undecided rows.
+    """
     if ended_by_signal(data["why_stopped"]):
         return Exit.UNDETERMINED
     eventual = eventual_of(data)
@@ -124,7 +127,7 @@ def exit_of_matrix(data: Json) -> Exit:
 
 
 LONG = 120
-"""Maximum length of a condition in characters."""
+"""Maximum number of characters of a condition."""
 NUMBERS = "number of states in the shortest trace to a violation; ? if the search ended without a decision"
 _STYLES = {
     "needed": "bold green",
@@ -137,23 +140,20 @@ _STYLES = {
 def headline(data: Json) -> str:
     rows, whole = data["rows"], _whole(data)
     if any("violated" in text for text in whole):
-        return f"{whole[0]}, so no row can judge it."
+        return f"{whole[0]}, so no row judges this property."
     needed = sum(row["purpose"] in ("needed", "liveness") for row in rows)
     idle = sum(row["purpose"] == "nothing-broke" for row in rows)
     words = f"{needed} of {counted(len(rows), 'guard or setting', 'guards and settings')} "
     words += f"{'is' if needed == 1 else 'are'} needed"
     words += f": a property is violated without {'it' if needed == 1 else 'each of them'}" if needed else ""
     cut = sum(row["purpose"] == "nothing-broke" and row["departure"] is not None for row in rows)
-    left = (
-        f", but {cut} could not be judged: without {'it' if cut == 1 else 'them'}, some steps left a domain"
-        if cut
-        else ""
-    )
-    return f"{words}; nothing was violated without {idle}{left}." if idle else f"{words}."
+    left = f", but {cut} could not be judged, because some steps left a domain" if cut else ""
+    others = counted(idle, "other")
+    return f"{words}; no property was violated without {others}{left}." if idle else f"{words}."
 
 
 def _whole(data: Json) -> list[str]:
-    """Return the properties that the unmodified protocol violates or leaves undetermined; rows cannot judge these."""
+    """Return clauses on properties that the unmodified protocol violates or leaves undetermined."""
     eventual = eventual_of(data)
     found = [
         f"`{item['name']}` is violated by the unmodified protocol: {counted(item['length'], 'state')}"
@@ -171,7 +171,7 @@ def print_matrix(
     data = made.to_dict()
     sentence = headline(data)
     print_lines(console, sentence, style="bold")
-    for text in (f"{text}, so no row can judge it." for text in _whole(data)):
+    for text in (f"{text}, so no row judges this property." for text in _whole(data)):
         if text != sentence:
             print_lines(console, text, style="bold red" if "violated" in text else "yellow")
     if verbose:
@@ -195,7 +195,8 @@ def print_matrix(
         facts += [(name, some(_rows(rows))) for name, rows in found.items() if rows]
         cut = [row for row in data["rows"] if row["departure"] and row["purpose"] in SAFE]
         if cut:
-            facts.append(("left a domain", styled(f"{some(_rows(cut))}: these steps are not followed", "yellow")))
+            text = f"{some(_rows(cut))}: steps that leave a domain are not followed"
+            facts.append(("left a domain", styled(text, "yellow")))
         facts += [
             (name.replace("_", " "), styled(some(data["suspicions"][name]), "yellow"))
             for name in SUSPICIONS
@@ -256,7 +257,7 @@ def _found(row: Json) -> list[Any]:
 
 
 def _beyond(row: Json) -> list[Any]:
-    """Return a note on steps that left a domain and were therefore not followed."""
+    """Return a note on steps that left a domain, after which the search did not continue."""
     if not row["departure"]:
         return []
     return [

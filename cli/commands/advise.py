@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STYLES = {"lost": "bold red", "leaderless": "red", "out": "red", "returned": "red", "safe": "green"}
 SEEN, GROUPS, NAMES = 1, 11, 3
-"""Without `-v`: maximum numbers of observations per operation, of groups of topics, and of topics named in a group."""
+"""Maximum numbers, without `-v`, of observations per operation, of groups of topics, and of topics named in a group."""
 ON_OFF = Choice(["on", "off"])
 
 
@@ -49,15 +49,15 @@ ON_OFF = Choice(["on", "off"])
 )
 @option("--topic", metavar="NAME", help="The topic whose settings are read.  [default: every topic]")
 @option("--topics", metavar="FILE", help="Read topics from this file, one per line: NAME REPLICAS MIN_ISR.")
-@option("--client-config", metavar="FILE", help="File with client settings for that cluster, as NAME=VALUE lines.")
+@option("--client-config", metavar="FILE", help="File with client settings for the cluster, one NAME=VALUE per line.")
 @option("--trace", type=options.Writable(), help="Write the shortest history that loses a record to this file.")
 @options.verbose_option
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exit:
-    """Explain what settings mean for records: the fewest crashes that lose one, findings, and what to change.
+    """Explain how a topic's settings affect its records: the fewest crashes that lose a record, findings, and changes
+    to consider.
 
-    The answer comes from measured tables; the command does not search. Settings that were not measured are reported as
-    such.
+    The answer comes from measured tables, without a search. Settings that were not measured are reported as such.
 
     Exit status: 0 the table has an answer, 2 bad input, 3 these settings were not measured, or a search did not end.
     """
@@ -111,7 +111,9 @@ def _read(given: dict[str, Any]) -> tuple[dict[str, TopicSettings], dict[str, st
     own += [name for name in ("topics", "brokers") if server and given[name]]
     if own:
         wrong = " and ".join(f"--{name.replace('_', '-')}" for name in own)
-        raise UsageError(f"{wrong} cannot be combined with {where}, which reads it: leave one of them out.")
+        raise UsageError(
+            f"{wrong} cannot be combined with {where}, which reads the same setting: leave one of them out."
+        )
     if file:
         listed = settings_in(Path(file))
         return {name: item._replace(brokers=given["brokers"]) for name, item in listed.items()}, {"file": file}
@@ -136,7 +138,9 @@ def _data(made: AdviceResult, operation: str) -> Json:
 
 
 def print_groups(console: Console, groups: list[tuple[list[str], Json]]) -> None:
-    """Print one sentence for each group of topics with equal settings. Groups that most operations harm come first."""
+    """Print one sentence for each group of topics with equal settings, starting with the groups that most operations
+    harm.
+    """
 
     def harmed(data: Json) -> int:
         return sum(item["outcome"] == "lost" for item in data["operations"]) or len(data["operations"])
@@ -173,7 +177,7 @@ def print_advice(
         elr *= may_have_elr(made.settings.version)
         print_lines(
             console,
-            f"{elr}For lost records: `fencepost audit`. For one operation: `--operation restart`.",
+            f"{elr}`fencepost audit` finds lost records. `--operation restart` shows one operation.",
             style="dim",
         )
         return
@@ -187,13 +191,14 @@ def print_advice(
         print_lines(console, "The release, acks and ELR are not read from the cluster.", style="dim")
     crashes = data["crashes"]
     if crashes is None:
-        print_lines(console, f"Not measured: {data['why']}. This does not mean that these settings are safe.")
+        print_lines(console, f"Not measured: {data['why']}. Settings that were not measured may be unsafe.")
     else:
         print_lines(console, f"Crashes alone: an acknowledged record {crashes['outcome']}.")
         for lost, steps in zip(crashes["front"], crashes["told"], strict=True):
             print_lines(console, f"{advice_words.broken_by(lost)}:", indent=2)
             print_lines(console, *(f"{number}. {step}" for number, step in enumerate(steps, 1)), indent=4)
-        print_lines(console, "`--trace FILE` writes it, and `fencepost explore FILE` opens it.", style="dim")
+        hint = "`--trace FILE` writes the shortest history, and `fencepost explore FILE` opens it."
+        print_lines(console, hint, style="dim")
     print_lines(console, advice_words.released_of(data))
     print_lines(console, *notes(made.settings, data), style="dim")
     print_rows(

@@ -35,7 +35,7 @@ from fencepost.kafka.audit.findings import SEVERITIES
 @option(
     "--trace", type=options.Writable(), help="Write the history of --partition to this file, as a trace of the model."
 )
-@option("--until", type=IntRange(0), metavar="OFFSET", help="End that history at this offset.")
+@option("--until", type=IntRange(0), metavar="OFFSET", help="End the history of --partition at this offset.")
 @option("--kafka", metavar="VERSION", help="Decode with the classes of this release (default: the newest supported).")
 @option("--jars", metavar="DIR", help="Decode with the classes of the jars in this folder.")
 @options.spark_options
@@ -47,8 +47,8 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     """Audit the metadata log of a Kafka cluster: report broken invariants, and states in which records can be lost.
 
     PATH is a controller's folder __cluster_metadata-0, a folder that contains such folders at any depth, or a file with
-    the output of kafka-dump-log.sh --cluster-metadata-decoder, which can be read without Java. Otherwise, Kafka's own
-    classes decode the records. Every partition is followed in this process, or on Spark if there are more than a
+    the output of kafka-dump-log.sh --cluster-metadata-decoder, which can be read without Java. Kafka's own classes
+    decode the records of a folder. Every partition is followed in this process, or on Spark if there are more than a
     million partitions or --master is given. Copies of brokers' disks, or of a partition's folders on them, are compared
     too, to find which records were acknowledged, where logs diverge, and which records the leader lacks.
 

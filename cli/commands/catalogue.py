@@ -37,8 +37,8 @@ PROFILES = ", ".join(Profile)
 def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, verbose: int, **given: Any) -> Exit:
     """Run the catalogue for the named protocols, or for all, and compare each result with the expected one.
 
-    A profile includes the runs of the smaller profiles. Each run has its own constants and expected verdicts; --budget
-    limits the total time. `fencepost check` without a protocol does the same.
+    A profile includes the runs of the smaller profiles. Each run has its own constants and expected verdicts. --budget
+    limits the total time. `fencepost check` without a protocol also runs the catalogue.
 
     Exit status: 0 all runs gave the expected results, 1 a run did not, 2 bad input, 3 a run was cut short or not
     started, 4 internal error.
@@ -190,10 +190,10 @@ def headline(found: CatalogueResult) -> str:
     holding, failing, missing = (good.count(word) for word in ("holds", "violated", "unreached"))
     parts = [f"{holding} hold{'' if holding > 1 else 's'}"] if holding else []
     if failing:
-        shows = "show the violation they are" if failing > 1 else "shows the violation it is"
-        parts.append(f"{failing} {shows} there to show (published bugs, drafts, releases of Kafka)")
+        shows = "show" if failing > 1 else "shows"
+        parts.append(f"{failing} {shows} the expected violation (published bugs, drafts, releases of Kafka)")
     if missing:
-        parts.append(f"{missing} {'have' if missing > 1 else 'has'} a witness that is rightly not reached")
+        parts.append(f"{missing} {'have' if missing > 1 else 'has'} a witness that is not reached, as expected")
     return f"{counted(every, 'run')}, all as expected: {', '.join(parts)}."
 
 

@@ -66,8 +66,8 @@ def check(**given: Any) -> Exit:
     """Explore every reachable state of PROTOCOL and decide each property.
 
     PROTOCOL is a name that `fencepost list` shows, a Python file that defines MACHINE and PROPERTIES, or a run of the
-    catalogue (in quotes). Without PROTOCOL, or with --profile, this is `fencepost catalogue`, which compares the
-    catalogue's runs with their pinned results.
+    catalogue (in quotes). Without PROTOCOL, or with --profile, the command runs `fencepost catalogue`, which compares
+    the catalogue's runs with their pinned results.
 
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input, 3 undetermined or a witness was not reached,
     4 internal error.
@@ -140,7 +140,7 @@ def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
 def run_checks(given: Mapping[str, Any]) -> Exit:
     """Check the named protocols, one after the other.
 
-    An error ends the command, but earlier answers are printed first.
+    An error ends the command, after the earlier answers have been printed.
     """
     expected, questions = given["expect"], questions_of(given)
     cluster, limits, builds = cluster_for(given), options.limits_of(given), Builds.from_options(given)

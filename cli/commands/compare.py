@@ -48,16 +48,17 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
 
     Each of A and B is one argument: a protocol, a Python file or one of its machines (FILE.py:NAME), a version, and
     settings NAME=VALUE, separated by spaces, such as "kip320 elr=on" kip279. A side that names no protocol modifies the
-    other side: fencepost compare replication kafka-4.0. Without B, a variant is compared with its base. --set,
-    --version, --with and --without apply to both sides, unless A or B overrides them. Both must have the same state.
+    other side, as in fencepost compare replication kafka-4.0. Without B, a variant is compared with its base. --set,
+    --version, --with and --without apply to both sides, unless A or B overrides them. Both models must have the same
+    state fields.
 
-    The comparison covers their guarantees, all fields that the protocol stores (except budgets and ghosts), and
-    everything that its clients can observe; with --on, only the named fields.
+    The comparison covers the guarantees, all fields that the protocols store (except budgets and ghosts), and
+    everything that clients can observe. With --on, it covers only the named fields.
 
     If --kafka and --jars are given twice in total, two builds are compared, such as a release and your pull request:
-    fencepost compare --kafka 4.1.2 --jars DIR. The class files show which methods differ. All histories that execute
-    one of these methods run on both builds, and with --draws so do random histories. The first history after which the
-    builds differ is shortened. Changed methods that no history executes are listed.
+    fencepost compare --kafka 4.1.2 --jars DIR. The class files show which methods differ. All histories that execute a
+    changed method run on both builds, as do random histories with --draws. The first history after which the builds
+    differ is shortened. Changed methods that no history executes are listed.
 
     Exit status: 0 no difference, 1 there is a difference, 2 bad input (or no Java, no Maven, no such release), 3
     undetermined, or a changed method was not executed although histories execute its class.
@@ -141,7 +142,7 @@ def print_compared(console: Console, data: CompareResult, *, verbose: bool = Tru
     growth = b.distinct / a.distinct if a.distinct else 0
     facts = [
         ("A", f"{_named(a)}: {a.distinct:,} states, depth {a.depth}"),
-        ("B", f"{_named(b)}: {b.distinct:,} states, depth {b.depth}; {growth:.2f} times the states of A"),
+        ("B", f"{_named(b)}: {b.distinct:,} states, depth {b.depth}; {growth:.2f} times as many as A"),
     ]
     facts += [(c.name, f"{str(c.a).lower()} in A, {str(c.b).lower()} in B") for c in data.constants]
     facts += [
@@ -203,10 +204,10 @@ def _print_one_way(console: Console, item: Comparison) -> None:
     if item.why:
         print_lines(console, f"Behaviours were not compared completely: {item.why}.", style="yellow")
     for only, words in (
-        (item.state, "the first state that looks like no state of the other side"),
+        (item.state, "the first state that no state of the other side matches"),
         (
             item.behaviour,
-            "the shortest behaviour that only this side has, although each of its states is visible on both",
+            "the shortest behaviour that only one side has, although both sides have each of its states",
         ),
     ):
         if only:

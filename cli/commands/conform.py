@@ -73,14 +73,14 @@ def conform(protocol: str, **given: Any) -> Exit:
 
     With `brokers` and --bootstrap-server, Fencepost creates a topic on a cluster and sends its brokers fetches, queries
     for epoch end offsets, and requests with other epochs; then it removes the topic. If the cluster is not on this
-    machine, you are asked first.
+    machine, you must confirm first.
 
     A controller and brokers of Kafka's classes, or nodes of its raft client, run in one Java process, without network
     or threads. By default, the executed walks together take every transition of a small state graph.
 
     Exit status: 0 Kafka agrees with the model, 1 they differ, 2 bad input (or no Java, no Maven, no such release), 3
-    the time limit was reached first. With --client: 0 the client keeps every rule, 1 it breaks a rule every time its
-    history is played, 3 it breaks one only sometimes, or could not be run.
+    the time limit was reached first. With --client: 0 the client keeps every rule, 1 it breaks a rule whenever the
+    history is played, 3 it breaks a rule only sometimes, or could not be run.
     """
     with Display(quiet=given["quiet"]) as display:
         found = _compare(protocol, given, display)
@@ -111,7 +111,7 @@ def print_conform(console: Console, found: ConformResult, *, verbose: bool) -> N
 
 
 def _untried(run: Any) -> list[str]:
-    """Return the fault budgets that are 0: the comparison does not test their steps."""
+    """Return the budgets of faults that are 0, so that the comparison does not test these faults."""
     if not hasattr(run, "constants") or not hasattr(run, "outcome"):
         return []
     from fencepost.explorers.evidence.faults import fault_kinds
@@ -132,7 +132,7 @@ def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformR
         if protocol not in PROTOCOLS_OF_CLIENTS:
             raise UsageError(
                 f"--client needs protocol {' or '.join(f'`{name}`' for name in PROTOCOLS_OF_CLIENTS)}, not "
-                f"{protocol!r}: real clients play their histories."
+                f"{protocol!r}: clients play no histories of other protocols."
             )
         others = ("kafka", "jars", "settings", "with_", "without", "ablate", "refusals", "changes", "lines")
         _refuse(
@@ -174,7 +174,7 @@ def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformR
 
 
 def _ask_brokers(protocol: str, given: dict[str, Any], display: Display) -> ConformResult:
-    """Query the brokers of a cluster. If they are not on this machine, the user must agree first."""
+    """Query the brokers of a cluster. If the cluster is not on this machine, the user must confirm first."""
     from fencepost.api.calls.conform import conform_brokers
     from fencepost.kafka.clients.outside import is_here
 

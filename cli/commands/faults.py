@@ -103,8 +103,8 @@ def print_faults(
     verbose: bool = True,
     quiet: bool = False,
 ) -> None:
-    """Print the faults that each setting tolerates, and the faults that violate the property. `properties` default to
-    the shipped ones.
+    """Print the faults that each setting tolerates, and the faults that violate the property. `properties` are by
+    default the built-in properties.
     """
     data = made.to_dict()
     if properties is None:
@@ -147,11 +147,11 @@ def _facts(data: Json, *, verbose: bool) -> Iterator[tuple[str, str]]:
     most: dict[str, int] = {}
     for name, count in (item for point in data["grid"] for item in point["most"].items()):
         most[name] = max(count, most.get(name, 0))
-    yield "tried", f"up to {words_of(most)}; other budgets as the constants set them, at no cost"
+    yield "tried", f"up to {words_of(most)}; faults of other kinds are limited by the constants, and have no cost"
     fewer = {name: why for point in data["grid"] for name, why in point.get("fewer", {}).items()}
     if fewer and verbose:
         apart = "; ".join(f"{name}: {why}" for name, why in fewer.items())
-        yield "each", f"smaller numbers were searched too, because larger ones may not cover them ({apart})"
+        yield "each", f"smaller numbers were searched too, because larger numbers may not cover them ({apart})"
     omission = sum(point["omission"] for point in data["grid"])
     searches, states = (sum(point[name] for point in data["grid"]) for name in ("searches", "states"))
     together = f"{counted(searches, 'search', 'searches')} of {counted(states, 'state')} in total"

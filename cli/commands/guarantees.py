@@ -41,7 +41,9 @@ def print_settled(console: Console) -> None:
     )
     console.print()
     print_lines(
-        console, "`fencepost check` runs some of these, and `--profile ci` all that are quick enough.", style="dim"
+        console,
+        "`fencepost check` executes some of these runs, and `--profile ci` executes all quick ones.",
+        style="dim",
     )
 
 
@@ -90,8 +92,8 @@ def _expected(case: Case) -> str:
 @option("--json", "as_json", is_flag=True, help="Print the whole catalogue as JSON.")
 @option("--table", metavar="NAME", help="Print one of the documentation's tables as Markdown.")
 def guarantees(names: tuple[str, ...], as_json: bool, table: str | None) -> Exit:
-    """Show the guarantees, bugs, hypotheses and questions that the catalogue's runs have settled. With IDs, show these
-    entries with all the runs that decide them, and all constants of these runs.
+    """Show the guarantees, bugs, hypotheses and questions that the catalogue's runs have settled. With IDs, show the
+    named entries with the runs that decide them, and all constants of the runs.
     """
     asked = {"IDs": bool(names), "--json": as_json, "--table": table is not None}
     given = [name for name, is_given in asked.items() if is_given]

@@ -41,7 +41,7 @@ def print_all(console: Console, chosen: list[Protocol]) -> None:
         if item.machine.versions:
             print_lines(console, f"versions: {', '.join(v.name for v in item.machine.versions)}", style="dim", indent=2)
     console.print()
-    print_lines(console, "`fencepost list PROTOCOL` explains them; `fencepost check PROTOCOL` checks the protocol.")
+    print_lines(console, "`fencepost list PROTOCOL` explains a protocol, and `fencepost check PROTOCOL` checks it.")
 
 
 def print_one(console: Console, item: Protocol) -> None:

@@ -9,7 +9,7 @@ def mcp() -> Exit:
     """Serve check, explain, why_not, compare, advise and audit as tools for agents (Model Context Protocol, stdio).
 
     Add `fencepost mcp` as a server to the settings of your client. Answers are short and cite their evidence; each
-    search ends after a few seconds. This needs `pip install "fencepost[mcp]"`.
+    search ends after a few seconds. The command needs `pip install "fencepost[mcp]"`.
 
     \b Exit status: 0 the client closed the streams, 2 the mcp library is not installed.
     """

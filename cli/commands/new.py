@@ -12,8 +12,8 @@ from fencepost.cli.views.console import print_text
 def new(name: str) -> Exit:
     """Write a small working model to NAME.py and its test to test_NAME.py, in the current folder.
 
-    The model has messages, a value that may be NONE, a fault budget, and properties of every kind. Edit it into your
-    own model.
+    The model has messages, a value that may be NONE, a fault budget, and properties of every kind. Edit the file into a
+    model of your own.
 
     Exit status: 0 written, 2 bad input, or a file with one of these names exists.
     """

@@ -1,7 +1,5 @@
-"""Options that several commands share, and the types of their values.
-
-The module also converts constants that the user typed (`--set NAME=VALUE`, `--with` and `--without` a switch) to
-values.
+"""Options that several commands share, with the types of their values, and conversions of constants that the user typed
+(`--set NAME=VALUE`, `--with` and `--without` a switch).
 """
 
 import re
@@ -48,10 +46,10 @@ def _parse_switch(machine: Machine, option: str, text: str) -> str:
     if mark and name in known:
         word = value.lower() if option == ON else OPPOSITE.get(value.lower(), "")
         instead = {"true": ON, "on": ON, "false": OFF, "off": OFF}.get(word, option)
-        raise UsageError(f"{option} {text}: a switch takes no value: write {instead} {name}.")
+        raise UsageError(f"{option} {text}: a switch takes no value, so write {instead} {name}.")
     if name in declared and name not in known:
         raise UsageError(
-            f"{option} {text}: constant {name!r} is not a switch but a number or a choice: "
+            f"{option} {text}: constant {name!r} is not a switch but a number or a choice, so "
             f"write --set {name}={value or 'VALUE'}."
         )
     if name not in known:
@@ -81,7 +79,7 @@ GROUPS = {
     ),
 }
 MANY = 12
-"""If a command has at least this many options, `--help` shows them in groups."""
+"""Minimum number of options that `--help` shows in groups."""
 
 
 class Grouped(click.Command):
@@ -145,7 +143,7 @@ def _verdict(text: str, _: click.Parameter | None) -> Verdict:
 TIME = Parsed("time", lambda text, param: parse_duration(text, _named(param)) if text else None)
 SIZE = Parsed("size", lambda text, param: parse_size(text, _named(param)) if text else None)
 SAMPLE, EXPECTED = Parsed("N|all", _sample), Parsed("verdict", _verdict)
-"""A duration in seconds, a memory size in bytes, a number of states (or all), and a verdict."""
+"""Types of options: a duration in seconds, a memory size in bytes, a number of states (or all), and a verdict."""
 
 
 OUTPUTS = "fencepost.outputs"
@@ -287,7 +285,7 @@ def limits_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refuse_beyond(own: Collection[str | None], given: Mapping[str, Any], why: str) -> None:
-    """Raise UsageError if the current command was given an option that is not in `own`."""
+    """Raise UsageError if the current command was given an option that `own` does not contain."""
     context = click.get_current_context()
     for param in context.command.params:
         if param.name not in own and given[str(param.name)] not in (None, (), param.get_default(context)):
@@ -328,7 +326,9 @@ class Target:
 
 
 def save(trace: Counterexample | None, file: Path, model: str) -> str:
-    """Write a trace, if there is one, and return a note on it. `model` is the option for a protocol in a file."""
+    """Save a trace, if there is one, and return a note on it. `model` is the option that names the file of a user's
+    protocol.
+    """
     if trace is None:
         return f"nothing is violated, so {file} was not written"
     trace.save(file)

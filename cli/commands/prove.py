@@ -157,7 +157,7 @@ def print_summary(made: TheoremsResult) -> None:
     rows = made.proofs
     good = sum(verdict_of(row) is Verdict.PROVED for row in rows)
     seconds = sum(row["seconds"] + row["twin"]["seconds"] for row in rows)
-    text = f"{good} of {len(rows)} proved, with twins that fail, in {show_seconds(seconds)}"
+    text = f"{good} of {len(rows)} proved, each with a twin that fails, in {show_seconds(seconds)}"
     results().print(styled(text, "bold green" if good == len(rows) else "bold red"))
     if made.why_stopped:
         left = f"{made.left} of {counted(made.left + len(rows), 'proof')} not made"
@@ -195,7 +195,7 @@ def print_report(
 ) -> None:
     """Print the verdicts and their limits, the step that breaks the induction, and possible next commands.
 
-    `command(option)` returns the same command with one more option; `strengthened` says whether lemmas were searched
+    `command(option)` returns the same command with one more option. `strengthened` says whether lemmas were searched
     for.
     """
     proof, style = report.proof, verdict_style(report.proof.verdict)
@@ -203,7 +203,7 @@ def print_report(
     if proof.why_stopped:
         print_lines(
             console,
-            f"Partial: {proof.why_stopped}. Everything that was not decided by then is undetermined.",
+            f"Partial: {proof.why_stopped}. Properties that were not decided are undetermined.",
             style="yellow",
         )
     if verbose:
@@ -250,7 +250,7 @@ def _facts(report: proof_report.ProveResult, *, verbose: bool) -> Iterator[tuple
 
 
 def _reachable(report: proof_report.ProveResult) -> str:
-    return report.reachable or "no search looked for it, so it may be unreachable"
+    return report.reachable or "no search looked for the state, so it may be unreachable"
 
 
 def _print_broken(console: Console, report: proof_report.ProveResult) -> None:
@@ -266,7 +266,7 @@ def _print_broken(console: Console, report: proof_report.ProveResult) -> None:
             print_lines(console, f"{report.reachable}.")
         return
     console.print()
-    console.print(heading(f"{report.summary}: from a state in which all of them hold"))
+    console.print(heading(f"{report.summary}: from a state in which all properties hold"))
     if proof_report.values_text(report):
         print_lines(console, f"Values of the unbounded constants in this step: {proof_report.values_text(report)}.")
     print_lines(console, f"This state: {_reachable(report)}.")
@@ -277,14 +277,14 @@ def _print_broken(console: Console, report: proof_report.ProveResult) -> None:
 
 
 def _print_next(console: Console, command: Callable[[str], str], *, strengthened: bool) -> None:
-    """Print commands to try if an induction breaks, because a violation need not be reachable."""
-    looks = "--strengthen found no lemmas that are enough: "
+    """Print commands to try after a failed induction, which is not a violation."""
+    looks = "--strengthen found no sufficient lemmas: "
     if not strengthened:
-        looks = f"`{command('--strengthen')}` searches for one; or "
+        looks = f"`{command('--strengthen')}` searches for a lemma; or "
     print_lines(
         console,
         "",
-        "A failed induction is not a violation. It may need a lemma that excludes the state before the step. "
+        "A failed induction is not a violation. A lemma may be needed that excludes the state before the step. "
         f"{looks}write the lemma as an @always property, and name both with --property. `--depth=10` instead checks "
         "every run of 10 steps from an initial state.",
     )

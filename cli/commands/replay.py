@@ -72,10 +72,10 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
 def show(file: str, form: str, output: Path | None, model: str | None, kafka: str | None) -> Exit:
     """Show the trace in FILE step by step, with the changes of each step.
 
-    --format writes it in another form: mermaid (a sequence diagram), html (a page to click through), itf (JSON for
-    Apalache's and Quint's viewers), pytest (a test to paste), or kafka-test (a JUnit test of a leader's `Partition` or
-    of the controller). For a variant of a protocol, a kafka-test passes on the release and fails with the change; for a
-    finding with a known fix, it fails on the release and passes with the fix.
+    --format writes the trace in another format: mermaid (a sequence diagram), html (a page to click through), itf (JSON
+    for Apalache's and Quint's viewers), pytest (a test to paste), or kafka-test (a JUnit test of a leader's `Partition`
+    or of the controller). For a variant of a protocol, a kafka-test passes on the release and fails with the change;
+    for a finding with a known fix, it fails on the release and passes with the fix.
     """
     known = (TEXT, *FORMATS, KAFKA_TEST)
     require_known((form,), known, "there is no format", "Formats are")

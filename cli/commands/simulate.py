@@ -62,9 +62,10 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
 def simulate(**given: Any) -> Exit:
     """Take random walks through PROTOCOL and check its properties along them.
 
-    Each step is chosen at random from the enabled ones: uniformly, or by action with --weight. A walk ends after
-    --depth steps, or when no action is enabled. The protocol, constants, weights, seed and number determine a walk. A
-    property that no walk violated is reported as not-found: walks never show that a property holds.
+    Each step is chosen at random from the enabled steps, uniformly or, with --weight, by action. A walk ends after
+    --depth steps, or when no action is enabled. A walk is determined by the protocol, the constants, the weights, the
+    seed and its number. A property that no walk violated is reported as not-found: walks never show that a property
+    holds.
 
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input, 3 nothing was found, 4 internal error.
     """

@@ -13,7 +13,9 @@ from fencepost.cli.status import Exit
     metavar="DIR",
     help="Build the site in this folder, which must be new, empty, or an older site.",
 )
-@option("--docs", default="docs", show_default=True, metavar="DIR", help="Folder with the pages; docs in a clone.")
+@option(
+    "--docs", default="docs", show_default=True, metavar="DIR", help="Folder with the pages, such as docs in a clone."
+)
 @option("--workers", type=Count(1), default=2, show_default=True, help="Number of processes that draw traces.")
 @option("--quiet", is_flag=True, help="Do not show progress.")
 def site(output: str, docs: str, workers: int, quiet: bool) -> Exit:

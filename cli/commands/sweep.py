@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 def sweep(**given: Any) -> Exit:
     """Take random walks through PROTOCOL with every combination of the grid's values, and report violations.
 
-    Each combination is a cell. Its walks are the same as those of `fencepost simulate` with these constants and this
-    seed. A cell without a violation is safe only as far as it was searched.
+    Each combination is a cell. The walks of a cell are those of `fencepost simulate` with the same constants and seed.
+    A cell without a violation is safe only as far as it was searched.
 
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input, 3 nothing was found, 4 internal error.
     """
@@ -140,7 +140,7 @@ def _table(data: Json) -> Table:
 
 
 def about(distinct: int) -> str:
-    """Return an estimate made from a sixteenth of the states seen, or an upper bound if there are few states."""
+    """Return an estimate made from a sixteenth of the visited states or, if there are few states, an upper bound."""
     return f"~{distinct:,}" if distinct >= FEW else f"< {FEW}"
 
 

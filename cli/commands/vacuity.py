@@ -32,7 +32,7 @@ def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json:
 
     The list contains properties that no run of the catalogue and no row of a measured matrix violates, witnesses that
     no run reaches, actions that are never taken, and guards that no property depends on. The command does not search.
-    For other constants, or for your own protocol, `fencepost ablate` reports the same for one matrix.
+    `fencepost ablate` measures a matrix for other constants, or for your own protocol.
 
     Exit status: 0 every guarantee that holds is violated in some variant, 1 some guarantee is not, 2 bad input, 3 a
     matrix is stale because the protocol has changed.
@@ -58,7 +58,7 @@ def _show_row(found: MeasuredRow, trace: str | None, *, as_json: bool) -> Exit:
         history = found.history
         if history is None:
             raise UsageError(
-                f"nothing was violated in {found.row!r} of {found.protocol}, so it has no history: leave --trace out."
+                f"nothing was violated in {found.row!r} of {found.protocol}, so there is no history: leave --trace out."
             )
         write_text(Path(trace), history.text)
     if as_json:

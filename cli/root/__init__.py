@@ -4,7 +4,7 @@
 
     f.check("kip320", replicas=2).distinct
 
-Every function and class of `fencepost.api` is an attribute of this package, imported on first use.
+Every function and class of `fencepost.api` is an attribute of this package, and is imported on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs the command `fencepost` for `python -m fencepost`."""
+"""The command `fencepost` for `python -m fencepost`."""
 
 from fencepost.cli.main import run
 

@@ -1,1 +1,1 @@
-"""Views: pages and tables for a terminal, and progress of a running command."""
+"""Pages and tables for a terminal, and the progress of a running command."""

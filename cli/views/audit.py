@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "dim"}
 EACH = 3
-"""Maximum number of findings shown per severity; the JSON and Parquet files contain all of them."""
+"""Maximum number of findings shown per severity. The JSON and Parquet files contain all findings."""
 LEGEND = (
     "Times are in UTC. ISR: in-sync replicas. ELR: eligible leader replicas, which are not in sync but can become "
     "leader without losing records. Min ISR: the number of replicas that must be in sync for acks=all. Epoch: the "
@@ -288,7 +288,7 @@ def describe_step(before: dict[str, Any] | None, step: dict[str, Any]) -> str:
 
 
 def _reason(left: list[int], why: str | None) -> str:
-    """Return, in parentheses, why brokers left; their names are omitted if all left for the same reason."""
+    """Return, in parentheses, why brokers left. The brokers are not named if all left for the same reason."""
     if not why:
         return ""
     mine = f"{listed(left)}: "
@@ -324,14 +324,14 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
     if trace["broken"]:
         print_lines(
             console,
-            "This is one of possibly many such histories: the controller's steps are recorded, but the steps of "
+            "The trace is one of possibly many histories:  the controller's steps are recorded, but the steps of "
             "brokers and clients between them are assumed. In this one:",
             indent=2,
         )
     for item in trace["broken"]:
         words = f"{item['sentence']} ({item['property']})"
         print_hanging(console, styled(f"  violated from step {item['step']} on: ", "bold"), words)
-    print_lines(console, f"To see it, run: fencepost show {trace['file']}", indent=2)
+    print_lines(console, f"To show the trace, run: fencepost show {trace['file']}", indent=2)
 
 
 def _rest(console: Console, data: dict[str, Any]) -> None:

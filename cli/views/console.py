@@ -33,7 +33,7 @@ GAP = 2
 """Number of spaces between two columns."""
 NARROWEST = 24
 GLUE = "\ue000"
-"""Printed as a space at which no line breaks."""
+"""A character that is printed as a space at which no line breaks."""
 COLOURS = {"red": "color(160)", "green": "color(28)", "yellow": "color(130)", "cyan": "color(31)"}
 """Colours that look alike on all terminals and are readable on both black and white."""
 _STYLES = {
@@ -48,8 +48,8 @@ SCREEN = 80
 def results(*, must_be_read: bool = False, narrow: bool = False) -> Console:
     """Return the console for results. If `narrow`, it is at most 80 columns wide. Rich reads NO_COLOR itself.
 
-    If the reader is gone, the remaining output is discarded and the exit status does not change; with `must_be_read`,
-    BrokenPipeError is raised instead.
+    If the reader closes the output, the remaining output is discarded and the exit status does not change. With
+    `must_be_read`, BrokenPipeError is raised instead.
     """
     from rich.console import Console
 

@@ -82,7 +82,7 @@ def print_page(
     for problem in result.problems:
         if problem.kind is ProblemKind.MODEL_ERROR:
             console.print()
-            print_lines(console, "Then the model raised an error, and the search ended", style="bold red")
+            print_lines(console, "The search ended, because the model raised an error", style="bold red")
             print_lines(results(), problem.text)
     if result.violated:
         console.print()
@@ -116,7 +116,7 @@ def print_traces(console: Console, result: CheckResult) -> None:
 
 
 def _ways(result: CheckResult) -> Iterator[tuple[Counterexample, str]]:
-    """Yield paths with titles: the most serious violation first, then the others in order, and then worst cases."""
+    """Yield paths with titles, in the order of the most serious violation, other violations, and worst cases."""
     violated = [item for item in result.properties if item in result.violated]
     for item in sorted(violated, key=lambda item: item is not gravest(result)):
         yield result.traces[item.name], f"{item.name} is violated"
@@ -155,7 +155,7 @@ def print_verdict(console: Console, result: CheckResult, expected: Verdict | Non
     if expected is not None and result.verdict is not expected:
         print_lines(console, f"Expected {expected}, found {result.verdict}.", style="bold red")
     if not result.complete:
-        rest = "States beyond this point were not visited, so no property is reported to hold."
+        rest = "Some reachable states may not have been visited, so no property is reported to hold."
         print_lines(console, f"Partial: {result.why_stopped}. {rest}", style="yellow")
 
 
@@ -233,8 +233,8 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
         return
     yield "states", f"{result.distinct:,} distinct, {result.generated:,} generated, depth {result.depth}"
     if result.symmetry:
-        shown = f"{result.symmetry} are interchangeable: the model declares it, and its source was checked"
-        yield "symmetry", f"{shown}: one canonical state represents all that differ only by swapping them"
+        shown = f"{result.symmetry} are interchangeable: the model declares this, and the declaration was verified"
+        yield "symmetry", f"{shown}: one canonical state represents all states that differ only by swapping them"
     if result.cross_check is not None:
         yield "cross-check", str(result.cross_check)
     workers = f" with {counted(result.workers, 'worker')}" if result.workers else ""
@@ -248,7 +248,7 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
     if result.deadlocks:
         hint = "" if result.deadlock else "; --deadlock shows the path to one"
         ends = f"{counted(result.deadlocks, 'state')} without a successor"
-        yield "ends", f"{ends}, normal when budgets are used up{hint}"
+        yield "ends", f"{ends}, which is normal when budgets are used up{hint}"
     yield from _bounds(result)
     dead = [name for name, fired in result.fired.items() if not fired]
     if dead:
@@ -269,7 +269,7 @@ def _bounds(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
     if reached:
         yield "bounds reached", styled("; ".join(Cuts(item).sentence for item in reached), "yellow")
     if off:
-        yield "switched off", f"{'; '.join(Cuts(item).sentence for item in off)}: steps beyond that were left out"
+        yield "switched off", f"{'; '.join(Cuts(item).sentence for item in off)}: steps beyond the bounds were left out"
     if beyond:
         words = f"{', '.join(beyond.values())}: so far"
         if result.complete:
@@ -283,7 +283,8 @@ def _memory(result: Result) -> str:
         each = ""
         if result.distinct >= MANY:
             parent = SPARK_PARENT if result.engine == "spark" else PARENT
-            each = f" ({result.store_bytes / result.distinct - parent:.1f} bytes each, and {parent} for its parent)"
+            each = f" ({result.store_bytes / result.distinct - parent:.1f} bytes each, plus {parent} for the link to "
+            "the parent)"
         spilled = f", {show_size(result.spilled_bytes)} of it in files" if result.spilled_bytes else ""
         parts.append(f"{show_size(result.store_bytes)} of states{each}{spilled}")
     return ", ".join([*parts, f"the whole process {show_size(result.peak_memory_bytes)} at most"])
@@ -317,7 +318,7 @@ def print_coverage(console: Console, result: Result) -> None:
 
 
 def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> None:
-    """Print the result of raising the bounds. Raising `unshared` bounds that were not reached adds no states."""
+    """Print the result of raising the bounds. Raising a bound in `unshared` that was not reached adds no states."""
     console.print()
     console.print(heading("bounds raised"), soft_wrap=True)
     raised = raised_in(growth)
@@ -355,7 +356,7 @@ def _lines(growth: Growth, unshared: Container[str]) -> Iterator[tuple[str, Text
 
 
 def beyond_bounds(shown: Mapping[str, str], unshared: Container[str]) -> str:
-    """Return a sentence on the effect of raising bounds that were not reached. `shown` maps names to their results."""
+    """Return a clause on the effect of raising bounds that were not reached. `shown` maps names of bounds to texts."""
     free = [text for name, text in shown.items() if name in unshared]
     read = [text for name, text in shown.items() if name not in unshared]
     words = [NeverMatters(free).sentence] if free else []

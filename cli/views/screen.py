@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 FEW = 8
 """If there are at most this many constants, all are shown; otherwise, only changed ones are shown."""
 ROWS = 4
-"""Maximum number of violations with a row each; if there are more, they share a paragraph."""
+"""Maximum number of violations with a row each. More violations share a paragraph."""
 NAMES = 20
 STEPS = 12
 
 
 def gravest(result: CheckResult) -> PropertyResult | None:
-    """Return the violation to show first: the one with the shortest trace, but losses of records come first."""
+    """Return the violation to show first. Losses of records precede others, and shorter traces precede longer ones."""
     by_name = {prop.name: prop for prop in result.question.properties}
     return min(result.violated, key=lambda item: gravity(by_name[item.name]), default=None)
 

@@ -1,1 +1,1 @@
-"""The explorer: any protocol, step by step in the browser, under the plain semantics."""
+"""The explorer, in which users step through any protocol in the browser, under the plain semantics."""

@@ -1,7 +1,7 @@
-"""Precomputed states near a path, for pages that run without an engine; equal states are stored once.
+"""Precomputed states near a path, for pages that run without an engine. Equal states are stored once.
 
-A trace's page contains the states within two steps of its path, so that a reader can explore them. A story explains an
-archived trace in an engineer's words, and shows the same steps with the fix; stories are files in `tours/`.
+The page of a trace contains the states within two steps of the trace's path, so that a reader can explore them. A
+story, which is a file in `tours/`, explains an archived trace in an engineer's words, and shows its steps with the fix.
 """
 
 import json
@@ -33,8 +33,8 @@ class Book:
     """Numbered states, each with the arrivals of its steps. An arrival is a successor with the changes of the step.
 
     Steps with different changes may lead to the same state, so changes are stored with the arrival. States on the path
-    come first, then states one step away, both with their steps; states two steps away are stored without theirs. When
-    the book is full, no more states are added, and the states with unknown successors are recorded.
+    and states one step away are stored with their steps; states two steps away are stored without steps. When the book
+    is full, no more states are added, and states with unknown successors are marked.
     """
 
     def __init__(self, setting: Setting, most: int = MOST) -> None:
@@ -116,7 +116,7 @@ class Book:
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = ("book.js", "past.js", "render.js", "embedded.js")
 MOST_STATES = 2_500_000
-"""Maximum number of characters for states; it keeps the whole page below 3 MB."""
+"""Maximum number of characters for states, which keeps the whole page below 3 MB."""
 MODULE = re.compile(r"^import .*;\n|^export ", re.MULTILINE)
 
 
@@ -133,7 +133,7 @@ def section(trace: Trace, path: History) -> str:
     style = (STATIC / "explore.css").read_text(encoding="utf-8")
     script = "\n".join(MODULE.sub("", (STATIC / name).read_text(encoding="utf-8")) for name in SCRIPTS)
     ends = sum(state["ends"] for state in book.states)
-    told = f"This file contains {len(book.states)} states. For {ends} of them, it cannot show the next steps."
+    told = f"This file contains {len(book.states)} states. For {ends} of these states, the next steps are not included."
     return f"""<style>
 {style}</style>
 <section id="explore" aria-labelledby="explore-heading">
@@ -171,7 +171,9 @@ FOLDER = Path(__file__).parent / "tours"
 
 @dataclass(frozen=True)
 class Story:
-    """A story file: `steps` has a table for each step of the trace, `order` lists the steps with the fix, from 1."""
+    """A story file. `steps` has a table for each step of the trace, and `order` lists the steps with the fix,
+    from 1.
+    """
 
     name: str
     data: Mapping[str, Any]
@@ -190,7 +192,9 @@ class Story:
 
     @cached_property
     def repaired(self) -> Setting:
-        """Return the setting with the fix, and its steps. If the story ends with a disabled step, that step is last."""
+        """Return the setting with the fix, and its steps. If the story ends with a disabled step, the last step is the
+        disabled one.
+        """
         repair, steps = self.data["repair"], self.broken.link.steps
         taken = tuple(steps[number - 1] for number in self.order)
         return set_up(replace(self.broken.link, constants={**self.broken.link.constants, **repair["set"]}, steps=taken))

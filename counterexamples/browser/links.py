@@ -1,4 +1,5 @@
-"""Permanent links into the explorer: a protocol, a version, constants, removed guards, and the steps of a trace.
+"""Permanent links into the explorer, which contain a protocol, a version, constants, removed guards, and the steps of a
+trace.
 
 `#replication?version=kafka-4.1&brokers=3&steps=broker-crashes+broker=1;controller-fences-broker+broker=1`
 """
@@ -17,13 +18,13 @@ TRACE, STORY = "trace", "story"
 KEYS = (VERSION, START, REMOVED, STEPS, TRACE)
 BETWEEN_STEPS, BETWEEN_GUARDS = ";", ","
 PLAIN = "=;,:{}[]"
-"""Characters left unescaped in a link's steps, because browsers do not change them after `#`."""
+"""Characters that are not escaped in a link's steps, because browsers do not change them after `#`."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """The content of a link. `constants` contains, as text, the constants that differ from the version; `start` selects
-    an initial state.
+    """The content of a link. `constants` contains the constants that differ from the version, as text, and `start`
+    selects an initial state.
     """
 
     protocol: str

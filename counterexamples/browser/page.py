@@ -1,5 +1,5 @@
-"""The files of the explorer: the page, Fencepost's sources as one archive, precomputed states, and Pyodide. Pyodide, a
-Python interpreter for browsers, comes from npm; it is verified and cached by version.
+"""The files of the explorer: the page, Fencepost's sources as one archive, precomputed states, and Pyodide. Pyodide is
+a Python interpreter for browsers. It is installed from npm, verified, and cached by version.
 """
 
 import hashlib
@@ -117,7 +117,7 @@ MODULES = {
 }
 """Modules that the browser loads, by package; None means all modules."""
 BEGINNING = (1980, 1, 1, 0, 0, 0)
-"""Modification time of every file in the archive, so that equal sources produce equal bytes."""
+"""Modification time of every file in the archive, which makes equal sources produce equal bytes."""
 
 
 def write(folder: Path, site: dict[str, Any] | None = None) -> None:

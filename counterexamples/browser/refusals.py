@@ -1,4 +1,6 @@
-"""The reasons why a step is disabled: the refusing guard, the deciding part of its condition, and the values there."""
+"""The reasons why a step is disabled: the guard that blocks it, the deciding part of the guard's condition, and the
+values that it reads.
+"""
 
 import ast
 import copy
@@ -23,8 +25,8 @@ NO_ROOM, WRONG = "a value would leave its domain", "the model raises an error"
 
 
 class Refusal(NamedTuple):
-    """A guard by its number in the action (-1 for none), its condition, the deciding part, and the values read there.
-    If the guard only limits the run and is not a rule of the protocol, `bound` is its constant.
+    """A guard by its number in the action (-1 for none), with its condition, the deciding part, and the values that
+    this part reads. If the guard only limits the run and is not a rule of the protocol, `bound` is its constant.
     """
 
     number: int
@@ -35,8 +37,8 @@ class Refusal(NamedTuple):
 
 
 def refusal(setting: Setting, step: Step, error: FencepostError, *, explained: bool = True) -> Refusal:
-    """Return why a step was refused, from the error that refused it. Unless `explained`, return only the guard. Call
-    this before the next step, which reuses the state with these values.
+    """Return why a step was refused, given the error that refused it. Unless `explained`, return only the guard. Call
+    this function before the next step, which overwrites the state.
     """
     number = number_of(setting, step.action, error)
     if number < 0:
@@ -96,9 +98,7 @@ class Place(NamedTuple):
 
 
 def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
-    """Yield the values that a condition reads as `name=value`: fields with their domain's names, and plain numbers.
-    Values that were not evaluated are omitted.
-    """
+    """Yield the values that a condition reads, as `name=value`. Values that were not evaluated are omitted."""
     for place in _places(condition):
         shown = None
         with suppress(FencepostError, *ARITHMETIC):
@@ -109,7 +109,7 @@ def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
 
 @cache
 def _places(condition: str) -> tuple[Place, ...]:
-    """Return the places that a condition reads, without their parts, loop variables and a module's constants."""
+    """Return the parts of a condition that name a value, without loop variables and a module's constants."""
     tree = expression_of(condition)
     loops = {item.id for item in ast.walk(tree) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
     inner: set[ast.AST] = set()
@@ -130,7 +130,7 @@ def _places(condition: str) -> tuple[Place, ...]:
 
 
 def _shown(place: Place, names: dict[str, Any]) -> str | None:
-    """Return the value of a place as text, or None unless it is a number or a flag."""
+    """Return the value of such a part as text, or None unless it is a number or a flag."""
     value = eval(place.code, names)  # noqa: S307 (the model's own text)
     if not isinstance(value, int) or isinstance(value, IntEnum):
         return None

@@ -1,4 +1,4 @@
-"""Server for the explorer on this machine: it answers only local requests, and caches the page."""
+"""Server for the explorer on this machine, which answers only local requests and caches the page."""
 
 import hashlib
 import re
@@ -42,8 +42,8 @@ class Handler(SimpleHTTPRequestHandler):
         """Suppress the log of requests."""
 
     def send_head(self) -> Any:
-        """Start the response. Invalid file names are reported as not found. A request that names another host is
-        rejected, because a foreign site may make its name resolve to this machine (DNS rebinding).
+        """Start the response. Invalid file names are reported as not found. A request to another host name is rejected,
+        because a foreign site may make its name resolve to this machine (DNS rebinding).
         """
         if not all(LOCAL.fullmatch(asked) for asked in self.headers.get_all("Host", [])):
             self.send_error(HTTPStatus.FORBIDDEN, explain=f"The explorer only answers requests to {HOST} and localhost")
@@ -107,8 +107,8 @@ def address(what: str | None) -> str:
 
 @contextmanager
 def prepared() -> Iterator[Path]:
-    """Yield the folder with the page, rebuilt if its sources have changed. No other process removes it before the block
-    ends.
+    """Yield the folder with the page, rebuilt if its sources have changed. No other process removes the folder before
+    the block ends.
     """
     kept = cache_folder()
     folder = kept / f"{PREFIX}{_digest()}"
@@ -119,7 +119,9 @@ def prepared() -> Iterator[Path]:
 
 
 def _make(folder: Path) -> None:
-    """Write the page to a temporary folder and, unless the target exists, rename it. Remove unused older folders."""
+    """Write the page to a temporary folder and, unless the target exists, rename that folder. Remove unused older
+    folders.
+    """
     aside = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
         page.write(aside)

@@ -1,4 +1,6 @@
-"""Requests from the page to the engine, as JSON: open a link, take a step, explain a refusal, read or write a trace."""
+"""Requests from the page to the engine, as JSON: to open a link, take a step, explain a refusal, or read or write a
+trace.
+"""
 
 import json
 from collections.abc import Callable, Iterable
@@ -18,7 +20,7 @@ from fencepost.model.language.records import Key
 
 
 class Opened:
-    """An open setting. The number of a state stays valid while the setting is open."""
+    """An open setting, with numbers for its states. The number of a state stays valid while the setting is open."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -35,7 +37,7 @@ class Opened:
     def _key(self, state: int) -> Key:
         if not 0 <= state < len(self.keys):
             raise UsageError(
-                f"state {state} is not one of the {len(self.keys)} that were opened here: reload the page, whose "
+                f"state {state} is not one of the {len(self.keys)} states of this page: reload the page, whose "
                 "address contains the history."
             )
         return self.keys[state]
@@ -62,8 +64,8 @@ class Opened:
         name = next((name for wanted in (VIOLATED, REACHED) for name, status in told.items() if status == wanted), None)
         if name is None and any(item["can"] for item in shown["actions"]):
             raise UsageError(
-                "a trace must end in a violated property, a reached witness or a deadlock, but this state shows none "
-                "of them: continue, or copy the link, which can hold any history."
+                "a trace must end in a violated property, a reached witness or a deadlock, but the last state shows "
+                "none of these: continue, or copy the link, which can hold any history."
             )
         if len(setting.removed) > 1:
             raise UsageError(
@@ -94,7 +96,9 @@ class Opened:
         return Path(keys[0], tuple(steps), tuple(keys)), shown
 
     def _measure(self, trace: Trace) -> None:
-        """Record each state's number of steps to the violation on a trace; archived traces are shortest traces."""
+        """Record, for each state of a trace, the number of steps to the violation. Archived traces are shortest
+        traces.
+        """
         setting, prop = self.setting, trace.prop
         if (
             prop is None
@@ -121,7 +125,9 @@ MOST = 30
 
 
 class Session:
-    """The state of one page. Requests about a state name the setting by its link, so they may come in any order."""
+    """The server side of one page. Requests may come in any order, because a request about a state names the setting by
+    its link.
+    """
 
     def __init__(self) -> None:
         self.opened: dict[str, Opened] = {}

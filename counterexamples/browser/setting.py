@@ -41,11 +41,11 @@ class Setting:
 
     @cached_property
     def taken_out(self) -> tuple[Guard, ...]:
-        """Return the removed guards. A guard all of whose parts are removed is listed as one."""
+        """Return the removed guards. If all parts of a guard are removed, the whole guard is listed instead."""
         return _taken_out(self.protocol.machine, self.removed)
 
     def guard_name(self, item: Action, number: int) -> str:
-        """Return the name of a guard, given its index among the remaining ones, or an empty string."""
+        """Return the name of a guard, given its index among the guards that were not removed, or an empty string."""
         if number < 0:
             return ""
         out = {guard.number for guard in self.taken_out if guard.action == item.label and not guard.part}
@@ -97,7 +97,7 @@ def of_trace(trace: Trace) -> Setting:
 
 
 def _taken_out(machine: Machine, removed: tuple[Guard, ...]) -> tuple[Guard, ...]:
-    """Return the removed guards. A guard replaces its parts if it is named itself, or if all of its parts are named."""
+    """Return the removed guards, with a whole guard instead of its parts if all of these are removed."""
     found: list[Guard] = []
     every = guards(machine) if removed else ()
     for whole in (item for item in every if not item.part):
@@ -116,7 +116,7 @@ def link_of(trace: Trace) -> Link:
 
 
 def fault_of(item: Action) -> str:
-    """Return `fault` or `operator` for an action that spends a budget, otherwise an empty string."""
+    """Return `fault` or `operator` for an action that spends a budget, and otherwise an empty string."""
     if not SPENDS.search("".join(source_lines(item.function)[0])):
         return ""
     return "operator" if "operator" in item.name.split("_") else "fault"

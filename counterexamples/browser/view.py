@@ -20,17 +20,17 @@ from fencepost.model.language.records import Key
 View = dict[str, Any]
 VIOLATED, HOLDS, REACHED, NOT_HERE = "violated", "holds", "reached", "not here"
 NO_STEP, WHOLE, WRONG = "no step yet", "whole behaviours", "raises an error"
-"""Verdicts on a property in one state. A single state does not decide a property of behaviours."""
+"""Verdicts on a property that one state does not decide."""
 
 PARAMETERS = {
-    "kept": "how many records remain in its log afterwards",
-    "checkpoint": "the high watermark that it had written to disk",
-    "index": "up to which image of the controller's log",
-    "electors": "who votes for it",
-    "loses": "whether it loses what was not flushed",
+    "kept": "the number of records that the log keeps",
+    "checkpoint": "the high watermark that was written to disk",
+    "index": "the last applied image of the controller's log",
+    "electors": "the voters of the candidate",
+    "loses": "whether unflushed records are lost",
     "arrives": "whether the response arrives",
     "target": "the intended replicas",
-    "members": "the replicas that it asks to remove from the ISR",
+    "members": "the replicas to be removed from the ISR",
 }
 
 
@@ -43,8 +43,8 @@ def view(
     explained: bool = False,
     acts: bool = True,
 ) -> View:
-    """Return a state; `came` is the step from `before` that led to it, whose changes are highlighted. If `explained`,
-    each guard that fails is shown with its values. Unless `acts`, actions are omitted.
+    """Return a state for the page. The step `came` from `before` led to the state, and its changes are highlighted. If
+    `explained`, each guard that fails is shown with its values. Unless `acts`, actions are omitted.
     """
     found = itself(setting, key, explained=explained, acts=acts) | arrival(setting, key, before, came)
     return found | {"properties": found["properties"] + found.pop("of_step")}
@@ -103,7 +103,7 @@ def _refused(setting: Setting, item: Action, why: Refusal) -> View:
 
 
 def refusals(setting: Setting, key: Key, label: str) -> list[View]:
-    """Return why each step of an action is disabled, starting with the steps that pass the most guards."""
+    """Return why each step of an action is disabled, starting with the steps for which the most guards hold."""
     item = setting.plain.machine.action(label)
     found = [
         (step, refusal(setting, step, error))
@@ -174,5 +174,5 @@ def about(setting: Setting) -> View:
 
 
 def mark_of(constants: Constants) -> str:
-    """Return a short digest of constants, so that traces with equal constants can be found."""
+    """Return a short digest of constants, which identifies traces with equal constants."""
     return hashlib.sha256(json.dumps(dict(constants.values)).encode()).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""Traces in the formats of other programs. Each format is one module, imported when the format is requested."""
+"""Traces in the formats of other programs. Each format is a module, which is imported when the format is requested."""
 
 from __future__ import annotations
 

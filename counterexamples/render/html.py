@@ -1,7 +1,8 @@
 """A trace as one self-contained page: a space-time diagram to click or step through, with each state as pictures.
 
-The page contains its style and script, and loads nothing else. If scripts are disabled, it shows every step at once. In
-the diagram, time runs downwards, with a lane for each party and messages as slanted arrows; coordinates are in pixels.
+The page contains its style and script, and loads nothing else. If scripts are disabled, the page shows every step at
+once. In the diagram, time runs downwards, each party has a lane, and messages are slanted arrows. Coordinates are in
+pixels.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 LABELS, LANE, ROW, TOP = 290, 140, 40, 46
-"""Width of the action column, distances between lanes and between steps, and height of the lanes' names."""
+"""Width of the action column, distance between lanes, distance between steps, and height of the lanes' names."""
 GAP = 13
 """Distance of an arrow from the centre of a step's disc."""
 
@@ -47,7 +48,7 @@ class Disc(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """A message or a signal from step `start` to step `end`, at which its arrival is drawn."""
+    """A message or a signal from step `start` to step `end`, where the arrow ends."""
 
     kind: str
     start: int
@@ -99,7 +100,7 @@ class _Drawing:
         return LABELS + LANE * (place + 0.5)
 
     def x(self, lane: Lane | None) -> float:
-        """Return the x coordinate of a party's lane; the last lane is for everything without a party."""
+        """Return the x coordinate of a party's lane. The last lane is for everything that belongs to no party."""
         return self.at(self.count - 1 if lane is None else lane.place)
 
     def y(self, step: int) -> int:
@@ -130,7 +131,7 @@ class _Drawing:
             end_y -= ROW // 2
         where = {
             story.RECEIVED: f"received in step {last}",
-            story.FORGOTTEN: f"dropped in step {last}: it can no longer be observed",
+            story.FORGOTTEN: f"dropped in step {last}, because it can no longer be observed",
         }
         title = f"{flight.name} {flight.text}: sent in step {flight.sent}, {where.get(flight.fate, flight.fate)}"
         kind = flight.fate.replace(" ", "-")
@@ -151,7 +152,7 @@ TEMPLATE, FIGURE = "page.html.jinja", "figure.html.jinja"
 
 
 class Scene(NamedTuple):
-    """A state with the step that led to it; `number` 0 is the initial state."""
+    """A state with the step that led to it. Number 0 is the initial state."""
 
     number: int
     label: str

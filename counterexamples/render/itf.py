@@ -1,8 +1,8 @@
 """A trace in the Informal Trace Format (Apalache's ADR-015), which Apalache, Quint and their viewers read.
 
-Numbers are big integers, as Apalache writes them; NONE is -1. Enum members are strings, flags are booleans, and sets
-are sets. Arrays are lists indexed from 0, and logs are cut off at their ends. A bag maps each message to the number of
-its copies in flight.
+Numbers are big integers, as Apalache writes them, and NONE is -1. Enum members are strings, flags are booleans, and
+sets are sets. Arrays are lists indexed from 0, and logs end at their log end offset. A bag maps each message to the
+number of its copies in flight.
 """
 
 import json
@@ -22,7 +22,7 @@ from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nes
 ACTION = "mbt::actionTaken"
 """The variable in which Quint and tools that replay traces expect the action that led to a state."""
 CONSTANT = "c::"
-"""Prefix of the names of constants, because fields may have the same names."""
+"""Prefix of the names of constants, because a field may have the same name as a constant."""
 DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 
 

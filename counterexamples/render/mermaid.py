@@ -1,5 +1,5 @@
 """A trace as a Mermaid sequence diagram, with a participant for every party and an arrow for each received message.
-Mermaid has no slanted arrows, so a message is drawn at its arrival, and a note marks where it was sent.
+Mermaid has no slanted arrows, so a message is drawn in the step that receives it, with a note in the step that sent it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from fencepost.counterexamples.states import Change
 from fencepost.counterexamples.violating_binding import violated_for
 
 NOTE = 56
-"""Width at which a line in the diagram is folded."""
+"""Width in characters at which a line in the diagram is folded."""
 SPECIAL = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "%": "#37;", "\n": " "}
 
 
@@ -38,7 +38,7 @@ def _lines(made: Replay, history: Story) -> Iterator[str]:
         yield from _event(event)
         for flight in history.flights:
             if flight.fate == FORGOTTEN and flight.ended == event.number:
-                dropped = _text(f"{flight.name} is dropped: it can no longer be observed")
+                dropped = _text(f"{flight.name} is dropped, because it can no longer be observed")
                 yield f"Note over {_id(flight.sender)}: {dropped}"
     if loop is not None:
         yield from () if loop == len(history.events) else ("end",)

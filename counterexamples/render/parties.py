@@ -1,8 +1,8 @@
 """The parties of a protocol: brokers, the controller, clients. Each party has a lane in a diagram.
 
 The code is generic over the schema. An array of records (or of values) that is indexed by the acting party has a lane
-for each element. A record of the state has a lane too, unless the cast names an owner for everything that has no other
-owner.
+for each element. A record of the state has a lane too, unless the protocol's cast names an owner for all records
+without an owner.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import ArrayOf, Channel, Key, Nested, Record, Scalar, fields
 
 ELSEWHERE = "environment"
-"""Lane for steps that no party takes, such as those of the network or of an operator."""
+"""Lane for steps that no party takes, such as steps of the network or of an operator."""
 
 
 class Lane(NamedTuple):
@@ -35,7 +35,7 @@ class Parties:
     """Lanes by field of the state."""
     owner: Lane | None
     counts: dict[str, dict[int, Lane]]
-    """Lanes by the text of the domain that indexes them."""
+    """Lanes by the domain that indexes them, as text."""
 
     def indexed(self, domain: Domain | InFlight, value: Any) -> Lane | None:
         if not isinstance(domain, Index) or value == NONE:
@@ -60,7 +60,9 @@ class Parties:
         return found
 
     def of_field(self, label: str, name: str) -> Lane | None:
-        """Return the owner of a field; `label` is the element of an array (`replica[1].follower[0]`) or empty."""
+        """Return the owner of a field. `label` is the element of an array, such as `replica[1].follower[0]`, or
+        empty.
+        """
         if label:
             array, _, rest = label.partition("[")
             index = int(rest.partition("]")[0])
@@ -99,7 +101,9 @@ class Parties:
         return None if domain is None else self.indexed(domain, value)
 
     def actor(self, step: Step, touched: list[Lane], before: Key) -> Lane | None:
-        """Return the party that takes a step: the one in the cast or the action's name, otherwise one that changes."""
+        """Return the party that takes a step: the party in the cast or in the action's name, or else a party that
+        changes.
+        """
         declared = self.plain.machine.cast.actors.get(step.action.name)
         if declared is not None:
             return self.meant(declared, step, before)

@@ -1,4 +1,6 @@
-"""A trace as a test to paste into another suite. For a user's protocol, the test needs only the protocol's file."""
+"""A trace as a test to paste into another test suite. For a user's protocol, the test needs only the protocol's
+file.
+"""
 
 import re
 import textwrap
@@ -11,7 +13,7 @@ WIDTH = 100
 
 
 def render(made: Replay, model: str = "") -> str:
-    """Return a Python module with one test; `model` is the user's protocol file, relative to the test."""
+    """Return a Python module with one test. `model` is the path of the user's protocol file, relative to the test."""
     trace = made.trace
     subject = f"{trace.protocol.name} {trace.prop.name if trace.prop else 'deadlock'}"
     name = re.sub(r"\W+", "_", subject).strip("_").lower()

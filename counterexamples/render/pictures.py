@@ -1,5 +1,5 @@
-"""A state as pictures: a card for each party, with its log as cells and the fields that show its progress. The step's
-changes are highlighted: appended or dropped records, and fields with their old values.
+"""A state as pictures: a card for each party, with its log as cells and the fields that show its progress. Appended
+records, dropped records, and fields that the step changed are highlighted.
 """
 
 import re
@@ -14,7 +14,7 @@ from fencepost.counterexamples.states import Cell, Part, parts
 from fencepost.model.language.records import Key
 
 MANY = 10
-"""If a state has at most this many fields, a card shows all of them. Otherwise, it shows those about a replica's
+"""Maximum number of fields of a state of which a card shows all. Of more fields, a card shows those about a replica's
 progress and those that changed.
 """
 VITAL = (
@@ -23,12 +23,14 @@ VITAL = (
 )
 KNOWN = ("leader", "leader_epoch")
 ELEMENT = re.compile(r"\{[^}]*\}|[^,]+")
-"""Matches an element in the text of an array. An element that is a set contains commas."""
+"""Matches an element in the text of an array. The text of a set contains commas."""
 SAME, ADDED, DROPPED, STRAY = "same", "added", "dropped", "stray"
 
 
 class Entry(NamedTuple):
-    """A record in a log: its offset, epoch (may be empty), other fields, and whether the step added or dropped it."""
+    """A record in a log, with its offset, its epoch (which may be empty), other fields, and whether the step added or
+    dropped it.
+    """
 
     offset: str
     epoch: str
@@ -44,7 +46,7 @@ class Value(NamedTuple):
 
 @dataclass
 class Log:
-    """The log of a party; `mark` is its high watermark as an offset, or None if it does not have one."""
+    """The log of a party. `mark` is its high watermark as an offset, or None if the party has none."""
 
     name: str
     legend: str
@@ -54,7 +56,7 @@ class Log:
 
 @dataclass
 class Card:
-    """The state of one party; `lane` is empty for ghost variables, budgets and fields without an owner."""
+    """The state of one party. `lane` is empty for ghost variables, budgets and fields without an owner."""
 
     lane: Lane | None
     values: list[Value] = field(default_factory=list)

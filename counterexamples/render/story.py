@@ -1,7 +1,8 @@
-"""A path for diagrams: who takes each step, what changes in which lane, and which messages are exchanged.
+"""A path for diagrams: the party that takes each step, the changes in each lane, and the messages.
 
 A message is followed from the step that adds it to a bag or channel to the step that removes it, even if `normalize`
-renumbers it. If a party reads another party's state without a message, a signal connects the two within one step.
+renumbers it. If a party reads another party's state without a message, a signal within one step connects the two
+parties.
 """
 
 from collections import Counter
@@ -19,7 +20,7 @@ from fencepost.model.language.printing import show_message
 from fencepost.model.language.records import ArrayOf, BagOf, Channel, FieldType, Key, Nested, Record, Scalar, fields
 
 RECEIVED, FORGOTTEN, LOST, IN_FLIGHT, GONE = "received", "forgotten", "lost", "in flight", "taken out"
-"""What became of a message: an action received it as its parameter (`lost` if the action loses it), `normalize` dropped
+"""The fates of a message: an action received it as its parameter (`lost` if the action loses it), `normalize` dropped
 it, it is still in flight at the end, or an unrelated step removed it.
 """
 
@@ -27,7 +28,7 @@ it, it is still in flight at the end, or an unrelated step removed it.
 @dataclass
 class Flight:
     """A message. Steps are numbered from 1. `sent` is 0 for a message in the initial state, and `ended` is 0 for a
-    message still in flight.
+    message that is still in flight.
     """
 
     number: int
@@ -51,7 +52,7 @@ class Flight:
 
 
 class Signal(NamedTuple):
-    """A step that informs another party, or reads another party's state, without a message in a bag."""
+    """A step that informs another party or reads another party's state, without a message in a bag or channel."""
 
     sender: Lane
     receiver: Lane
@@ -60,7 +61,9 @@ class Signal(NamedTuple):
 
 @dataclass
 class Event:
-    """A step: its text, actor, changes by party (None: ghost variables, budgets), and the changes by `normalize`."""
+    """A step with its text, its actor, its changes by party (None for ghost variables and budgets), and the changes by
+    `normalize`.
+    """
 
     number: int
     step: Step
@@ -69,7 +72,7 @@ class Event:
     changed: dict[Lane | None, list[Change]]
     folded: str
     brief: str = ""
-    """Parameters; messages appear by name, as in `m=AlterPartition 1`."""
+    """Parameters of the action, with messages by name, as in `m=AlterPartition 1`."""
     signals: list[Signal] = field(default_factory=list)
     sends: list[Flight] = field(default_factory=list)
     takes: list[Flight] = field(default_factory=list)
@@ -162,7 +165,9 @@ class Way(NamedTuple):
 
 
 def _ways(name: str, kind: FieldType, at: tuple[int, ...], start: Key) -> Iterator[Way]:
-    """Yield the bag or the channels of a field, also inside arrays, whose lengths come from the state `start`."""
+    """Yield the path of each bag or channel in a field, including those inside arrays. The state `start` gives the
+    lengths of arrays.
+    """
     if isinstance(kind, BagOf):
         yield Way(name, kind.record, at, in_order=False)
     elif isinstance(kind, Nested) and issubclass(kind.record, Channel):
@@ -229,7 +234,9 @@ class Mail:
             yield f"{name}={text}"
 
     def normalize(self, bag: str, raw: Iterable[Key], after: Iterable[Key], number: int) -> None:
-        """Match each message that `normalize` renumbers with the most similar one, and end those that it drops."""
+        """Match each message that `normalize` renumbers with the most similar message, and end the messages that it
+        drops.
+        """
         gone, come = _difference(raw, after)
         for key in come:
             old = max(gone, key=lambda item: sum(a == b for a, b in zip(item, key, strict=True)))

@@ -1,4 +1,4 @@
-"""The site builder: it collects pages in a folder, renders and links them, and adds traces and the explorer."""
+"""The site builder, which collects pages in a folder, renders and links them, and adds traces and the explorer."""
 
 import importlib.util
 import logging
@@ -24,7 +24,7 @@ STATIC = ("site.css", "settings.js")
 STAGES = 5
 BUTTONS = "[Explore](explore/index.html){ .md-button .md-button--primary } [Settings](settings.md){ .md-button }"
 ABOUT_ENTRIES = ("guarantees/", "kafka/findings")
-"""Path prefixes of the catalogue entries' pages, which link to stories."""
+"""Path prefixes of the pages of catalogue entries, which link to stories."""
 OURS = ("settings.html", "protocols/kip320.html", "explore/index.html")
 
 
@@ -52,7 +52,7 @@ def build_site(
         write(explorer, around_explorer())  # first, as a requirement may be missing
         tell(f"2 of {STAGES}: generating pages of models, runs, guarantees and settings")
         gather(pages, docs)
-        tell(f"3 of {STAGES}: MkDocs renders {sum(1 for _ in pages.rglob('*.md')):,} pages, which takes longest")
+        tell(f"3 of {STAGES}: MkDocs renders {sum(1 for _ in pages.rglob('*.md')):,} pages; this takes longest")
         generate(pages, output, navigation(pages))
         shutil.move(explorer, output / Path(EXPLORER).parent)
     for line in stale():
@@ -67,7 +67,7 @@ def build_site(
 
 
 def _require_ours(output: Path) -> None:
-    """Raise UsageError for a folder with files that are not ours, because the site replaces the folder's content."""
+    """Raise UsageError if a folder contains files of others, because the site replaces the folder's content."""
     if output.is_dir() and any(output.iterdir()) and not all((output / name).is_file() for name in OURS):
         raise UsageError(
             f"{output} contains other files, which the site would overwrite: choose a new or empty folder."

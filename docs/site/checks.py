@@ -1,4 +1,6 @@
-"""Pages on checks: the purpose of each guard and switch, the checks of each KIP, and the crashes a record survives."""
+"""Pages on checks: the purpose of each guard and switch, the checks that each KIP added, and the crashes that a record
+survives.
+"""
 
 import re
 from collections import Counter
@@ -80,11 +82,13 @@ def page(name: str, data: dict[str, Any]) -> Iterator[str]:
 
 
 def without_it(found: Found) -> str:
-    """Return the first violation, with its steps and constants; otherwise the reason, or where steps left a domain."""
+    """Return the first violation without a guard, with its steps and constants; otherwise the reason, or where steps
+    left a domain.
+    """
     data, base = found
     if not data["broken"]:
         left = re.search(r"\w+\.\w[^:]*(?=: )", data.get("departure", ""))
-        return data["why"] or (f"`{left[0]}` leaves its domain, which ends these paths" if left else "")
+        return data["why"] or (f"`{left[0]}` leaves its domain, where the paths end" if left else "")
     first, length = next(iter(data["broken"].items()))
     others = len(data["broken"]) - 1
     more = f", {others} more" if others else ""
@@ -105,7 +109,7 @@ def _settings(machine: Machine, found: list[Found]) -> Iterator[str]:
 
 def _bases(data: dict[str, Any]) -> Iterator[str]:
     yield from (
-        "## Constants", "", "Guards were removed with the constants of these runs. The table shows numbers of guards.",
+        "## Constants", "", "The table shows how many guards have each purpose with the constants of these runs.",
         "",
     )  # fmt: skip
     rows = []
@@ -140,7 +144,7 @@ SHORTEST = 3
 # -- the checks of each KIP: the evidence that they are needed, or the reason why there is no evidence
 
 Best = dict[str, dict[str, tuple[dict[str, Any], dict[str, Any]]]]
-"""For each protocol and row, the entry with the most findings, and its base."""
+"""For each protocol and row, the best measurement, and the matrix to which it belongs."""
 
 ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "KIP-320": {
@@ -148,7 +152,7 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
             "become-follower-and-truncate 1": "the next check passes only if that replica leads in the epoch",
             "become-follower-and-truncate 3": "", "leader-expand-isr 3": "", "leader-expand-isr 4": "",
             "leader-expand-isr 5": "", "leader-increase-high-watermark 2a": "",
-            "leader-shrink-isr 4": "it keeps members that are caught up; too small an ISR violates no guarantee"},
+            "leader-shrink-isr 4": "it keeps members that are caught up; an ISR that is too small breaks no guarantee"},
         "replication": {"fetch_leader_epoch_check=off": "", "leader-handles-fetch 1": "",
             "leader-reports-divergence 1": "", "leader-tells-epoch-end 1": "",
             "leader-handles-late-fetch 2": "`normalize` has already dropped fetches of older epochs"},
@@ -157,10 +161,12 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         "replication": {
             "alter_partition_version=1": "",
             "controller-applies-alter-partition 7": "",
-            "leader_eligibility_check=off": "the controller refuses the request anyway; the check saves sending it",
-            "controller-begins-shutdown 4": "a broker that is fenced or shutting down is in no ISR and leads nothing",
+            "leader_eligibility_check=off": "the controller refuses the request anyway, and the check avoids sending "
+            "it",
+            "controller-begins-shutdown 4": "a broker that is fenced or shutting down is in no ISR and leads no "
+            "partition",
             "controller-unfences-broker 4": "a broker that is shutting down stays ineligible, even if it is unfenced",
-            "broker-stops 5": "it only spares clients errors; it protects no record",
+            "broker-stops 5": "the check only prevents errors in clients, and protects no record",
         }
     },
     "KIP-903": {
@@ -169,7 +175,7 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
             "controller-applies-alter-partition 7": "",
             "fetch_carries_broker_epoch=off": "",
             "leader_broker_epoch_check=off": "",
-            "controller-finds-replica-ineligible 3": "without it, requests that could be granted may be refused",
+            "controller-finds-replica-ineligible 3": "without the check, requests that could be granted may be refused",
         }
     },
     "KIP-966": {
@@ -182,7 +188,7 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         }
     },
 }  # fmt: skip
-"""Guards and switches of each KIP, by protocol. If no matrix shows that one is needed, the model gives a reason."""
+"""Guards and switches of each KIP, by protocol, with a reason if no matrix shows that one is needed."""
 
 
 def kips_page(best: Best) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Pages of entries: guarantees, bugs, hypotheses, questions and claims, with their evidence and stories."""
+"""Pages of entries, which are guarantees, bugs, hypotheses, questions and claims, with their evidence and stories."""
 
 import re
 from collections import Counter
@@ -89,7 +89,7 @@ def _guards(entry: Entry) -> list[tuple[str, str]]:
 # -- stories: on the first page, on the page of a KIP or a finding, and below the entries that they are about
 
 FIRST = "kip-903"
-"""The story to show first: a bug in a release, which every operator can follow."""
+"""The story to show first, about a bug in a release, which every operator can follow."""
 
 
 @cache
@@ -99,7 +99,9 @@ def all_stories() -> tuple[Story, ...]:
 
 @cache
 def by_entry() -> dict[str, tuple[Story, ...]]:
-    """Return each entry's stories: those named after the entry, and those whose trace is evidence for it."""
+    """Return the stories of each entry: those named after the entry, and those whose trace is evidence for the
+    entry.
+    """
     found: dict[str, dict[str, Story]] = {}
     for story in all_stories():
         about = [story.name.upper()] if story.name.upper() in entries() else []
@@ -160,10 +162,10 @@ AGAINST_TLC = (
     "lengths of shortest traces, breadth first, without symmetry or view. Fencepost must compute the same numbers."
 )
 _SWITCHES = 2
-"""Maximum number of constants in which a bug and its twin may differ."""
+"""Maximum number of constants in which a bug and its twin differ."""
 COVERAGE = (
     "This page lists all guarantees, bugs, hypotheses, questions, and claims of the KIPs, by verdict. Open entries "
-    "have no verdict yet; entries that are *not built* describe rules that no release contains. Each id links to its "
+    "have no verdict yet. Entries that are *not built* describe rules that no release contains. Each id links to its "
     "sentence, its source and its evidence: runs, or Kafka's classes "
     "([conformance](kafka/conformance.md#claims-that-no-state-machine-can-decide))."
 )

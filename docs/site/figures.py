@@ -1,5 +1,5 @@
 """Tables of measurements: speed and size, searches on Spark, proofs, and the lost records of each model version. Each
-table reads a file in `invariants/figures/` that a program in `benchmarks/` has written.
+table reads a file in `invariants/figures/`, which a program in `benchmarks/` has written.
 """
 
 import re
@@ -75,7 +75,7 @@ MEASURED: dict[str, tuple[str, str, dict[str, Column]]] = {
         },
     ),
 }  # fmt: skip
-"""Tables whose rows come from a single figure: the figure's file, the key of the rows, and the columns."""
+"""Tables whose rows come from a single figure, each with the figure's file, the key of the rows, and the columns."""
 
 
 def measured(name: str) -> Table:
@@ -144,10 +144,10 @@ EXECUTORS = (10, 100, 1000)
 STATES = (10**9, 10**10, 10**11, 10**12)
 LEVELS = 60
 BANDWIDTH = 125e6
-"""Bytes per second that an executor can send: ten executors on one host share a 10 Gbit/s link."""
+"""Bytes per second that an executor can send, if ten executors on one host share a 10 Gbit/s link."""
 PARTITIONS_EACH = 2
 DRIVER_TASKS = 500.0
-"""Tasks that a driver starts per second; a level has two tasks per partition."""
+"""Tasks that a driver starts per second. A level has two tasks per partition."""
 MEASURED_CORES = 2
 
 
@@ -195,9 +195,9 @@ def spark_levels() -> Table:
 def unit() -> dict[str, float]:
     """Return the figures for predicting the time on larger clusters.
 
-    `core` is the CPU time per state in seconds. `shuffle`, `kept` and `table` are bytes per state: in the shuffle, in
+    `core` is the CPU time per state in seconds. `shuffle`, `kept` and `table` are bytes per state in the shuffle, in
     the blocks of the levels, and in the executors' tables. `level` is the time per level in seconds, and `partition` is
-    the CPU time for one partition of a level in seconds; neither depends on the number of states.
+    the CPU time for one partition of a level in seconds. Neither depends on the number of states.
     """
     found = load("spark")
     one = found["executors"]["one"]
@@ -330,7 +330,7 @@ def loops() -> Table:
 
 
 def cuts(name: str) -> Table:
-    """Return the bounds that steps may exceed. Such steps are errors, which the proof does not cover."""
+    """Return the bounds that steps may exceed. A step that exceeds one is an error, which the proof does not cover."""
     found = measured_proofs().get(name, {"cuts": {}})
     return ["action", "bound"], ([f"`{action}`", "; ".join(bounds)] for action, bounds in found["cuts"].items())
 

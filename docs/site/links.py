@@ -1,4 +1,4 @@
-"""Links of the site: links between pages of docs/ stay on the site, and names of entries and actions become links."""
+"""Links of the site. Links between pages of docs/ stay on the site, and names of entries and actions become links."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ FRONT = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
 READ = (".py", ".java", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)\s#]*)(#[^)\s]*)?", re.MULTILINE)
 _LIST = re.compile(r"^(?![-*|#>\s]|\d+\. )(.+)\n(?=[-*] |\d+\. )", re.MULTILINE)
-"""A line directly before a list. MkDocs requires a blank line between them; GitHub does not."""
+"""A line directly before a list. MkDocs requires a blank line between them, and GitHub does not."""
 _FENCED = re.compile(r"^(```.*?^```\n?)", re.MULTILINE | re.DOTALL)
 
 
@@ -80,7 +80,7 @@ def _source_place(file: Path, root: Path) -> str:
 
 _TAG = re.compile(r"(<[^>]*>)")
 _ISSUE = re.compile(r"\bKAFKA-\d+")
-"""Issues in Kafka's Jira, whose URLs follow from their keys (the URLs of KIPs do not follow from their numbers)."""
+"""Issues in Kafka's Jira, whose URLs follow from their keys. The URLs of KIPs do not follow from their numbers."""
 _TRACKER = r'<a class="known" href="https://issues.apache.org/jira/browse/\g<0>">\g<0></a>'
 _ARTICLE = re.compile(r"(<article[^>]*>)(.*?)(</article>)", re.DOTALL)
 CLOSED = ("a", "pre", "script", "style", "summary", "svg", "h1", "h2", "h3", "h4", "select", "label", "button")

@@ -1,7 +1,7 @@
-"""Paths on the site: one for each protocol, guard, run, entry, trace and source file.
+"""Paths on the site, one for each protocol, guard, run, entry, trace and source file.
 
-A place is a path from the root of the site, before rendering: `protocols/kip320.md#follower-fetch-1`. Pages are written
-as Markdown, with the tables that `table` returns.
+A place is a path from the root of the site, before rendering, such as `protocols/kip320.md#follower-fetch-1`. Pages are
+written as Markdown, with the tables that `table` returns.
 """
 
 import posixpath
@@ -70,7 +70,9 @@ PAGES = {
 
 @cache
 def page_of() -> dict[str, str]:
-    """Return the page of each entry, by id. Other headings are on the replication page."""
+    """Return the page of each entry, by the entry's id. Entries without a page of their own are on the replication
+    page.
+    """
     found: dict[str, str] = {}
     for title, ids in sections().items():
         page = next((name for name, (_, words) in PAGES.items() if any(word in title for word in words)), "replication")
@@ -79,7 +81,7 @@ def page_of() -> dict[str, str]:
 
 
 def slug(text: str) -> str:
-    """Return the anchor that GitHub generates for a heading, for links between pages of docs/."""
+    """Return the anchor that GitHub generates for a heading, which links between pages of docs/ need."""
     return re.sub(r"[^\w\- ]", "", text.lower()).strip().replace(" ", "-")
 
 

@@ -1,4 +1,4 @@
-"""Tables of model histories executed on real Kafka: classes of releases, clients, and clusters."""
+"""Tables of the model's histories executed on real Kafka: on classes of releases, by clients, and on clusters."""
 
 import re
 from collections import Counter
@@ -24,7 +24,7 @@ CONFORMANCE = {
     "quorum": "release|faults and changes|transitions executed|steps|set aside|differences",
     "seen": "release|protocol|checks noticed|only with others removed|refusals tried|accepted by Kafka",
 }
-"""Column titles for each part of the conformance figures, in the order in which they are stored."""
+"""Column titles for each part of the conformance figures, in the order in which the columns are stored."""
 
 
 def conformance(part: str) -> Table:
@@ -144,7 +144,7 @@ REPORT = re.compile(r"([\w-]+/[\w.-]+)#(\d+)")
 
 
 def _rule(name: str) -> str:
-    """Return the displayed name of a rule. A process that died is not a rule, so it is not shown as code."""
+    """Return the displayed name of a rule. The death of a process is not a rule, so it is not shown as code."""
     return name if " " in name else f"`{name}`"
 
 

@@ -1,4 +1,4 @@
-"""A protocol's pages: its actions with their guards, its properties, constants and versions, and its runs."""
+"""A protocol's pages, with its actions and their guards, its properties, constants and versions, and its runs."""
 
 from collections.abc import Iterator
 from html import escape

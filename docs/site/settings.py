@@ -1,4 +1,4 @@
-"""The page on settings: every answer of `fencepost advise`, and a form that selects one."""
+"""The page on settings, which contains every answer of `fencepost advise`, and a form that selects one."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from fencepost.site.places import EXPLORER, of_entry, rendered
 
 PLACE = "settings.md"
 MOST_REPLICAS = 5
-"""The largest number of replicas offered: more than were searched, so that the limit is visible."""
+"""The largest number of replicas offered, which is more than were searched, so that the limit is visible."""
 RELEASES = tuple(item.removeprefix("kafka-") for item in versions())
 NUMBERS = tuple(str(number) for number in range(1, MOST_REPLICAS + 1))
 CHOICES = (
@@ -27,7 +27,7 @@ CHOICES = (
     ("kafka", "Kafka", RELEASES, RELEASES[-1]),
 )
 INTRODUCTION = (
-    "Choose the settings of a topic. The answer is what `fencepost advise` prints, taken from the measured [fault "
+    "Choose the settings of a topic. The answer is that of `fencepost advise`, and comes from the measured [fault "
     "tables](checks/crashes.md); settings that were not searched are marked. [Will I lose "
     "data?](kafka/losing-data.md) explains the terms."
 )

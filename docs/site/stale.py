@@ -1,5 +1,6 @@
-"""Stale figures: the measured questions, and whether their model has changed since. Programs in `benchmarks/figures/`
-take the questions from this module, and store each question's digest with its answer.
+"""Stale figures: the measured questions, and whether their model has changed since the measurement.
+
+Programs in `benchmarks/figures/` take the questions from this module, and store each question's digest with its answer.
 """
 
 from collections.abc import Iterator
@@ -25,15 +26,17 @@ CLAIM = (
     "max_records=1 shrinks=0 loss=any equal_partition_epoch_overwrites=off "
     "reset_followers_on_reelection=on fenced_before_registration=on fenced_epoch_check=on"
 )
-"""Constants for KIP-966's claim: any crash may lose everything, and the known bugs are fixed."""
+"""Constants for KIP-966's claim, in which any crash may lose the whole log, and the known bugs are fixed."""
 SIZES = {
     "2": "brokers=2 initial_isr=2 fences=2 crashes=2 max_leader_epoch=4",
     "3": "brokers=3 initial_isr=3 fences=3 crashes=3 max_leader_epoch=8",
 }
-"""Additional constants, by number of replicas: as many fences as replicas, because only fenced brokers register."""
+"""Further constants, by number of replicas. There are as many fences as replicas, because only fenced brokers
+register.
+"""
 GRID = ("elr=off,on", "unclean_election=off,on")
 MOST_STATES = 20_000_000
-"""State limit of a search. Stored as fingerprints, the states take less than 4 GiB."""
+"""State limit of a search. Stored as fingerprints, this many states take less than 4 GiB."""
 
 
 def grid_of(replicas: str) -> tuple[str, ...]:
@@ -59,7 +62,9 @@ def crashes_measured() -> dict[str, Any]:
 
 
 def stale_crashes() -> list[str]:
-    """Return the numbers of replicas whose tables were measured with another model; unmeasured tables do not count."""
+    """Return the numbers of replicas whose tables were measured with another model. Tables that were not measured do
+    not count.
+    """
     known = crashes_measured()
     return [name for name in SIZES if name in known and known[name].get("mark") != crashes_mark(name)]
 
@@ -145,7 +150,7 @@ def operations_mark() -> str:
 # -- findings by version
 
 DISK_STAYS = {"brokers": 2, "crashes": 2, "fences": 2, "max_leader_epoch": 4, "max_records": 1, "loss": "none"}
-"""Constants for finding losses in releases: the disk survives a crash, and the process restarts."""
+"""Constants for finding losses in releases, if the disk survives a crash and the process restarts."""
 
 
 def versions_mark() -> str:

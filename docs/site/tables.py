@@ -5,8 +5,8 @@ A table is placed between `<!-- cases NAME ... -->` and `<!-- end -->`. A name i
 rates and memory.
 
 Each row of the table of delays has two runs, which differ in the number of ticks that a message takes. The two worst
-cases determine how many messages are on the worst path, and how many maximum waits of a fetch or idle intervals; a
-round trip is two messages.
+cases determine the number of messages, and of maximum waits of a fetch or idle intervals, on the worst path. A round
+trip is two messages.
 """
 
 import re
@@ -127,11 +127,11 @@ def _outcomes(cell: Cell, *, marked: bool) -> str:
 # -- how long a new high watermark of the metadata log may be unknown
 
 MAX_WAIT_MS = 500
-"""Maximum time for which a fetch is parked: MAX_FETCH_WAIT_MS in KafkaRaftClient, and the default of
+"""Maximum time for which a broker holds a fetch, which is MAX_FETCH_WAIT_MS in KafkaRaftClient and the default of
 metadata.max.idle.interval.ms.
 """
 ROUND_TRIP_MS = 10
-"""A round trip within a data centre, with a margin; a message then takes a hundredth of the maximum wait."""
+"""A round trip within a data centre, with a margin. A message then takes a hundredth of the maximum wait."""
 
 DELAY = "commit-is-known-in-time"
 SLOW = ", two ticks"
@@ -168,7 +168,9 @@ def _differing(run: Run) -> str:
 
 
 def shares(fast: Run, slow: Run) -> tuple[int, int]:
-    """Return the numbers of maximum waits and messages on the worst path; raise ValueError if they are undetermined."""
+    """Return the numbers of maximum waits and of messages on the worst path; raise ValueError if they are
+    undetermined.
+    """
     one, other = fast.worst[DELAY], slow.worst[DELAY]
     if isinstance(one, str) or isinstance(other, str):
         if one != other:
@@ -226,7 +228,7 @@ def _cases(ids: Sequence[str]) -> Table:
 
 
 def _cases_of(entry: Entry) -> Iterable[Row]:
-    """Yield a row for each property, verdict and archived trace: the run with the shortest trace, or with the most
+    """Yield a row for each property, verdict and archived trace, with the run that has the shortest trace or the most
     states. A violation without an archived trace is omitted if an archived trace is at least as short.
     """
     cases = cases_of(entry)

@@ -1,4 +1,6 @@
-"""Pages of archived traces, drawn by the HTML renderer, with links to the explorer and the catalogue, and a list."""
+"""Pages of archived traces, drawn by the HTML renderer, with links to the explorer and the catalogue, and a list of
+traces.
+"""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -21,7 +23,7 @@ INTRODUCTION = (
 EVERY = 40
 END_OF_HEAD, END_OF_META = "</header>", "</head>"
 ICON = '<link rel="icon" href="../assets/images/favicon.png">'
-"""An empty icon. Without it, browsers request one from the server's root."""
+"""An empty icon, without which browsers request an icon from the server's root."""
 WAYS = (
     '<style>.ways a {{ color: var(--accent); margin-right: 1em; }}</style><nav class="ways" aria-label="Fencepost"><p>'
     '<a href="{explore}">Open in the explorer</a>{others}</p></nav>'

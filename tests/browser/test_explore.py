@@ -192,7 +192,7 @@ def test_without_a_guard_the_history_goes_on(opened: Opened) -> None:
     name = guard.get_attribute("data-guard")
     guard.click()
     page.wait_for_selector("#removed button.back")
-    opened.until(f"{name} is taken out", "#notice")
+    opened.until(f"{name} is removed", "#notice")
     assert name in opened.text("#removed")
     assert page.locator("#enabled button.step").count() >= before
     assert f"removed={name.replace(' ', '+')}" in page.evaluate("location.hash")

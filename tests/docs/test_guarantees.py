@@ -127,7 +127,7 @@ def test_without_options_what_is_settled_is_shown_and_what_is_open_is_counted() 
     page = guarantees().stdout
     assert page.startswith("LIN-1  holds  A replica that believes that it leads")
     assert "  kip320-first-try 3/2/2/2  weak-isr  violated: shortest trace 12 states\n" in page
-    assert "`fencepost check` runs some of these" in page
+    assert "`fencepost check` executes some of these" in page
 
 
 @pytest.mark.parametrize(

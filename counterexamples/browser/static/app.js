@@ -58,7 +58,7 @@ function begin(protocol, link, about, book, starts, told) {
   by("settings").innerHTML = form(protocol, about, link, starts);
 }
 
-// What the engine found becomes the history; `at` is where the page stands in it.
+// Show the states that the engine found as the history; `at` is the current state.
 function settle(protocol, link, found, told, at = null) {
   begin(protocol, link, found.about, null, found.starts, told);
   const root = new Node(found.views[0]);
@@ -66,11 +66,11 @@ function settle(protocol, link, found, told, at = null) {
   let node = root;
   for (const view of found.views.slice(1)) node = node.add(view, view.step);
   land(at === null ? node : node.way()[Math.min(at, node.way().length - 1)]);
-  if (found.stopped) complain(new Error(`The history goes as far as it can be taken: ${found.stopped.why}`));
+  if (found.stopped) complain(new Error(`The history stops before a step that is not possible: ${found.stopped.why}`));
   measure().catch(complain);
 }
 
-// The engine takes over from the states that were computed beforehand.
+// The engine takes over from the precomputed states.
 function attach() {
   const turn = page.turn, root = page.at.root();
   const isHere = () => turn === page.turn && page.at.root() === root;
@@ -164,7 +164,7 @@ async function take(step) {
 // Give a state that came from a book its number in the engine.
 async function known(node) {
   if (node.id === null && !node.parent) await node.attached;
-  if (node.id === null && !node.parent) throw new Error("The engine is not there, so only what was computed beforehand can be seen.");
+  if (node.id === null && !node.parent) throw new Error("The engine is not available, so only precomputed states can be shown.");
   node.id ??= (await taken(node)).id;
   return node.id;
 }
@@ -243,16 +243,16 @@ async function again(changes, keeps = by("keep").checked) {
   try { await open(link, ++page.turn); } catch (error) { complain(error); }
 }
 
-// Take a guard out, and say what becomes of the first step that it refused.
+// Remove a guard, and report what happens to the first step that it refused.
 async function without(guard, step) {
   await again({ removed: [...page.link.removed, guard] }, true);
   const node = page.at, action = node.view.actions.find(item => item.label === step.split(" ")[0]);
   if (!page.link.removed.includes(guard) || !action) return;
-  if (action.can.includes(step)) return notice(`${guard} is taken out: ${step} can happen now.`);
+  if (action.can.includes(step)) return notice(`${guard} is removed, so ${step} can happen now.`);
   try {
     const { refusals } = await engine.ask("refusals", { base: node.root().base, state: await known(node), action: action.label });
     const next = refusals.find(why => why.step === step);
-    if (next && node === page.at) notice(`${guard} is taken out; the step is now refused by ${next.guard}.`);
+    if (next && node === page.at) notice(`${guard} is removed. The step is now refused by ${next.guard}.`);
   } catch (error) { complain(error); }
 }
 
@@ -321,7 +321,7 @@ by("trace").onchange = ({ target }) => { location.hash = target.value ? `#trace=
 by("story").onchange = ({ target }) => { location.hash = target.value ? `#story=${target.value}` : `#${page.protocol.name}`; };
 by("copy").onclick = async () => {
   try { await navigator.clipboard.writeText(location.href); by("where").textContent = "The link is copied."; }
-  catch { complain(new Error("The browser did not let the link be copied: copy it from the address bar.")); }
+  catch { complain(new Error("The browser did not allow copying the link: copy it from the address bar.")); }
 };
 by("save").onclick = async () => {
   try {

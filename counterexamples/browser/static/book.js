@@ -1,4 +1,4 @@
-// States computed beforehand, by the number of an arrival: each item of a view is a number among the texts.
+// Precomputed states, by the number of an arrival. Each item of a view is the number of a text.
 export class Book {
   constructor(data) {
     this.data = data;

@@ -14,8 +14,8 @@ export function form(protocol, about, link, starts) {
   const begins = starts.length
     ? `<div class="constant"><label for="start-of">start</label><select id="start-of" name="start">${starts.map(item =>
       `<option${item === link.start ? " selected" : ""}>${text(item)}</option>`).join("")}</select><small>the initial state</small></div>` : "";
-  return `<details><summary>${protocol.constants.length} constants</summary>${begins}${rows.join("")}</details><button type="submit">Begin with these</button>`
-    + ` <label class="inline"><input type="checkbox" id="keep" checked> keep the history as far as it goes</label>`;
+  return `<details><summary>${protocol.constants.length} constants</summary>${begins}${rows.join("")}</details><button type="submit">Start with these constants</button>`
+    + ` <label class="inline"><input type="checkbox" id="keep" checked> keep the history as far as possible</label>`;
 }
 
 export function chosen(element, protocol, link) {

@@ -14,7 +14,7 @@ export function show(story, box, at, { book }) {
     box.innerHTML = `<h2>${text(story.title)}</h2>`
       + `<p class="sentence" aria-live="polite">${number ? `<b>${which === "repaired" ? "With the fix, s" : "S"}tep ${number} of ${last}.</b> ${text(item.says)}` : text(which === "repaired" ? story.repair : story.begins)}</p>`
       + (beliefs.length ? `<ul class="beliefs">${beliefs.map(([who, what]) => `<li><b>${text(who)}</b> believes: ${text(what)}</li>`).join("")}</ul>` : "")
-      + (number && item.wrong ? `<p class="wrong">Here it goes wrong.</p>` : "")
+      + (number && item.wrong ? `<p class="wrong">This step is wrong.</p>` : "")
       + (ended ? `<p><span class="verdict${which === "repaired" ? " reached" : ""}">${text(which === "repaired" ? story.repaired_ending : story.finding)}</span></p>` : "")
       + (ended && which === "repaired" && story.refusal ? refusal(story.refusal) : "")
       + `<p class="controls"><button type="button" id="tell-back"${number ? "" : " disabled"}>Back</button>`

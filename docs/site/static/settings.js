@@ -1,4 +1,4 @@
-// Shows the pieces of the answer to the settings that are chosen, in their order. All answers are worked out beforehand.
+// Shows the parts of the answer to the chosen settings, in order. All answers are precomputed.
 (() => {
   const form = document.getElementById("choose");
   const answers = document.getElementById("answers");
@@ -11,9 +11,9 @@
   function show() {
     const { kafka } = Object.fromEntries(choices.map(choice => [choice.name, choice.value]));
     elr.value = "on";
-    elr.disabled = !(key() in index); // a release before ELR has no answer with it
+    elr.disabled = !(key() in index); // releases before ELR have no answer with ELR
     elr.value = elr.disabled ? "off" : wished;
-    document.getElementById("impossible").textContent = elr.disabled ? `Kafka ${kafka} has no eligible leader replicas: they came with 4.0.` : "";
+    document.getElementById("impossible").textContent = elr.disabled ? `Kafka ${kafka} has no eligible leader replicas, which were added in 4.0.` : "";
     answers.replaceChildren(...index[key()].map(number => pieces[number]));
     for (const piece of answers.children) piece.hidden = false;
     document.getElementById("told").textContent = answers.querySelector(".outcome").textContent; // for screen readers: what has changed below

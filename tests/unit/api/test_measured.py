@@ -128,7 +128,7 @@ def test_a_model_that_is_edited_in_a_copy_has_no_evidence_and_a_clone_that_does_
     assert "This model is edited, not the model that was compared with Kafka's" in " ".join(made.stdout.split())
     assert "own classes" not in made.stdout
     assert CRASHES not in made.stdout
-    assert "cluster/controller.py differs from the installed one in " in made.stderr
+    assert "cluster/controller.py differs from the installed file in " in made.stderr
     assert f"Run `pip install -e {ROOT}` to use the edited models." in made.stderr
 
 

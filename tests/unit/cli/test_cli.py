@@ -100,7 +100,7 @@ def test_a_page_tells_verdict_properties_reach_and_every_violation() -> None:
             "always: must hold in every reachable state; sometimes: a "
             "witness, which some reachable state or step\nmust satisfy.\n"
         ),
-        "ends            444 states without a successor, normal when budgets are used up; --deadlock shows\n",
+        "ends            444 states without a successor, which is normal when budgets are used up;",
         "constants       replicas=2 log_size=2 max_records=2 max_leader_epoch=2\n",
         "search          complete: every reachable state was visited\n",
         "states          9,045 distinct, 21,447 generated, depth 18\n",
@@ -210,7 +210,7 @@ def test_the_page_tells_fairness_loop_and_costs() -> None:
     assert "Nothing more happens" in fencepost("check", ROOMS, "--quiet").stdout
     page = fencepost("check", ROOMS, "--quiet", "-v").stdout
     assert "fairness: weak darken" in page
-    assert "From here on, for ever" in page
+    assert "From here on, forever" in page
     assert (
         "worst 3 attempts (bound 3), at least 1 attempts: a trace of "
         in fencepost("check", COSTS, "--quiet", "-v").stdout

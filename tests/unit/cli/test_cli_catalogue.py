@@ -43,7 +43,7 @@ def test_runs_that_find_what_they_must_end_with_status_0() -> None:
     assert kip101.split()[:7] == ["kip101", "2/2/2/2", "violated", "->", "violated", "9,045", "18"]
     assert traces.split(maxsplit=0) == ["weak-isr: shortest trace 12 states; strong-isr: shortest trace 12 states"]
     assert kip320.split()[:7] == ["kip320", "2/2/2/2", "holds", "->", "holds", "5,973", "18"]
-    assert " ".join(rest[1:3]).startswith("2 runs, all as expected: 1 holds, 1 shows the violation it is there to show")
+    assert " ".join(rest[1:3]).startswith("2 runs, all as expected: 1 holds, 1 shows the expected violation")
 
 
 def test_runs_are_counted_by_what_they_had_to_find() -> None:
@@ -57,8 +57,8 @@ def test_runs_are_counted_by_what_they_had_to_find() -> None:
         (),
     )
     assert headline(found) == (
-        "54 runs, all as expected: 11 hold, 34 show the violation they are there to show (published bugs, drafts, "
-        "releases of Kafka), 9 have a witness that is rightly not reached."
+        "54 runs, all as expected: 11 hold, 34 show the expected violation (published bugs, drafts, "
+        "releases of Kafka), 9 have a witness that is not reached, as expected."
     )
 
 

@@ -58,13 +58,13 @@ $ check replication --set brokers=2 --property follower-rejoins --compact
 property 'follower-rejoins' is about whole behaviours, which are judged on the graph of all states, but `--compact`
 stores no states: omit that option, or name other properties in `--property`.
 $ check kip320 --with replicas
---with replicas: constant 'replicas' is not a switch but a number or a choice: write --set replicas=VALUE.
+--with replicas: constant 'replicas' is not a switch but a number or a choice, so write --set replicas=VALUE.
 $ check kip320 --with elr
 --with elr: protocol 'kip320' has no switch 'elr'. Switches are: none.
 $ check replication --with elr=true
---with elr=true: a switch takes no value: write --with elr.
+--with elr=true: a switch takes no value, so write --with elr.
 $ check replication --with elr=false
---with elr=false: a switch takes no value: write --without elr.
+--with elr=false: a switch takes no value, so write --without elr.
 $ check replication --set truncation=kip101
 constant 'truncation' was given 'kip101'. Did you mean 'kip-101'? Write one of: high-watermark, kip-101, kip-279,
 fetch.
@@ -375,7 +375,7 @@ def test_a_violation_that_was_found_before_a_domain_was_left_is_reported_first(
     page = CliRunner(env={"COLUMNS": "500"}).invoke(run, ["check", file, *options, "--quiet"]).stdout
     assert (
         page.index("small is violated: the shortest")
-        < page.index("Then the model raised an error")
+        < page.index("The search ended, because the model raised an error")
         < page.index(f"{file}:")
     )
 

@@ -67,7 +67,7 @@ def test_where_everything_may_stop_each_promise_names_the_guard_or_the_message_t
 
 
 def test_a_step_that_would_change_nothing_is_not_promised() -> None:
-    assert lines_of("replication-b18-kafka-13858")[0].endswith("never enabled: it would change nothing after step 2")
+    assert lines_of("replication-b18-kafka-13858")[0].endswith("never enabled: the step changes nothing after step 2")
 
 
 def test_a_weak_promise_is_explained_for_each_of_its_values_and_only_where_the_loop_is_fair() -> None:
@@ -206,12 +206,13 @@ PROPERTIES = (is_served,)
 @pytest.mark.parametrize("engine", ["plain", "native"])
 def test_a_violation_that_hangs_on_a_bound_of_the_run_says_so_first(engine: str) -> None:
     found = f.check(*RATIONED, engine=engine)
-    hangs = "depends on the guard of the bound tokens=2, which is not a rule of the protocol: without it, serve could"
+    hangs = "depends on the guard of the bound tokens=2, which is not a rule of the protocol. Without the guard, "
+    "serve could"
     assert found.notes[0].startswith("is-served: its trace ")
     assert hangs in found.notes[0]
     made = found.traces["is-served"]
     assert kept(made.trace, made.path)[0].startswith(
-        "only within the bounds of the run: its trace depends on the guard of the bound tokens=2"
+        "only within the bounds of the run: the trace depends on the guard of the bound tokens=2"
     )
 
 

@@ -99,15 +99,15 @@ def test_replay_names_the_step_and_the_guard_that_refuses_it_and_what_is_enabled
     head = lamps_trace(lamps.some_lamp_is_dark, (0b010, 0), (0b001, 0), constants=lamps.C(lamps=2, stuck=1)).head()
     assert message(here, head) == (
         "x.trace:12: step 2, `switch-to lamps={0} noise=no`, is not possible: the guard `not c.stuck or s.lit & ~lamps "
-        f"== 0` (lamps.py:{line_of(lamps.switch_to, 'require(') + 1}) refuses. Write a step that is enabled there: "
-        "`switch-to lamps={1} noise=no`, `switch-to lamps={1} noise=yes`, `switch-to lamps={0,1} noise=no`, `switch-to "
-        "lamps={0,1} noise=yes`."
+        f"== 0` (lamps.py:{line_of(lamps.switch_to, 'require(') + 1}) refuses. Write a step that is enabled in that "
+        "state: `switch-to lamps={1} noise=no`, `switch-to lamps={1} noise=yes`, `switch-to lamps={0,1} noise=no`, "
+        "`switch-to lamps={0,1} noise=yes`."
     )
 
 
 def test_replay_says_that_nothing_is_enabled(here: Path) -> None:
     assert message(here, lamps_trace(lamps.some_lamp_is_dark, *[(0b001, 0)] * 5).head()).endswith(
-        " refuses. No step is enabled there: remove this step and all later ones."
+        " refuses. No step is enabled in that state: remove this step and all later steps."
     )
 
 
@@ -115,7 +115,7 @@ def test_replay_says_that_a_message_is_not_in_flight(here: Path) -> None:
     text = mailbox_trace("everyone-is-done", clients=1).head().replace("send client=0\n", "", 1)
     assert message(here, text) == (
         "x.trace:9: step 1, `serve request={client=0,number=1,again=no}`, is not possible: no such message is in "
-        "flight. Write a step that is enabled there: `send client=0`."
+        "flight. Write a step that is enabled in that state: `send client=0`."
     )
 
 
@@ -156,12 +156,13 @@ def test_replay_counts_the_other_steps_that_are_enabled(here: Path) -> None:
     [
         (switch_quietly, ("x.trace:11: step 1, `switch-to lamps={0,2} noise=yes`, is not possible: "
             "the guard `noise == 0` (test_trace_refusals.py:LINE) refuses. "
-            "Write a step that is enabled there: `switch-to lamps={} noise=no`, `switch-to lamps={0} noise=no`, "
-            "`switch-to lamps={1} noise=no`, `switch-to lamps={0,1} noise=no` or one of 4 others. "
-            "This is as recorded, so the header or the model has changed, or the step was edited in both places.")),
+            "Write a step that is enabled in that state: `switch-to lamps={} noise=no`, `switch-to lamps={0} "
+            "noise=no`, `switch-to lamps={1} noise=no`, `switch-to lamps={0,1} noise=no` or one of 4 others. "
+            "The states are as recorded, so the header or the model has changed, or the step was edited in both "
+            "places.")),
         (switch_one,
             ("x.trace:12: step 2, `switch-to lamps={0,1,2} noise=yes`, is not possible: the guard `lamps & lamps - "
-            "1 == 0 or s.lit == 0` (test_trace_refusals.py:LINE) refuses. Write a step that is enabled there: "
+            "1 == 0 or s.lit == 0` (test_trace_refusals.py:LINE) refuses. Write a step that is enabled in that state: "
             "`switch-to lamps={} noise=no`, `switch-to lamps={} noise=yes`, `switch-to lamps={0} noise=no`, "
             "`switch-to lamps={0} noise=yes` or one of 4 others. The header was edited, or the model has changed, "
             "since the states were written: x.trace:18: the states say 'lit {} -> {0,2}, history [] -> [0:{0,2}], "
@@ -235,7 +236,7 @@ def test_an_edited_step_that_can_happen_is_one_that_differs_from_what_is_recorde
     write(here, lamps_trace(lamps.some_lamp_is_dark, (0b001, 0), (0b111, 0)))
     assert message(here, here.read_text().replace("lamps={0} noise=no", "lamps={1} noise=no", 1)) == (
         "x.trace:18: the steps differ from the recorded ones at step "
-        "1: recorded is '1 switch-to lamps={0} noise=no', but now it is "
+        "1: the file has '1 switch-to lamps={0} noise=no', but the model has "
         "'1 switch-to lamps={1} noise=no'. The file was edited since "
         "the states were written. Check the steps, then update the "
         f'states with `fencepost.replay("x.trace", model="{lamps.__file__}", rewrite=True)`.'
@@ -264,7 +265,7 @@ def test_states_that_are_cut_off_are_no_change_of_the_model(here: Path) -> None:
 def test_replay_refuses_a_trace_that_goes_on_after_the_violation(here: Path) -> None:
     assert message(here, lamps_trace(lamps.some_lamp_is_dark, (0b001, 0), (0b111, 0), (0b001, 0)).head()) == (
         "x.trace:8: property 'some-lamp-is-dark' is not violated at the end of the 3 steps, but after step 2 it is. "
-        "Remove the steps after that."
+        "Remove all later steps."
     )
 
 

@@ -395,7 +395,7 @@ def test_settings_are_compared_and_the_first_difference_is_shown() -> None:
     assert found.exit_code == 1
     lines = [" ".join(line.split()) for line in found.stdout.splitlines()]
     assert "strict true in A, false in B" in lines
-    assert "Only in B: the first state that looks like no state of the other side, 8 states" in lines
+    assert "Only in B: the first state that no state of the other side matches, 8 states" in lines
     assert "7 enter guest=3" in lines
 
 

@@ -139,7 +139,7 @@ def test_what_breaks_an_induction_is_shown_as_two_states_that_the_plain_semantic
     file = tmp_path / "pair.trace"
     done = fencepost(*KIP320, "--property", "leader-in-isr-or-none", "--trace", str(file), "-v")
     assert done.exit_code == 3
-    assert "breaks the induction: from a state in which all of them hold" in done.stdout
+    assert "breaks the induction: from a state in which all properties hold" in done.stdout
     text = file.read_text()
     assert text.startswith("format: induction 1\n")
     assert "breaks: leader-in-isr-or-none\nreachable: not checked\n" in text
@@ -333,7 +333,7 @@ def test_an_interrupted_proof_has_the_status_of_undetermined_and_is_not_kept(
         interrupt_after(1, patch)
         found = fencepost(*asked, "--expect", "undetermined", "--strengthen")
     assert found.exit_code == 3
-    assert "Partial: SIGINT was received. Everything that was not decided" in found.stdout
+    assert "Partial: SIGINT was received. Properties that were not decided" in found.stdout
     assert fencepost(*asked).exit_code == 0
 
 
