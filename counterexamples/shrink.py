@@ -145,8 +145,9 @@ class _Shrinking:
             lowered={name: (int(old[name]), int(new[name])) for name in old if old[name] != new[name]},
             checked=min(self.checked(result), made.path.length - 1) if result else 0,
             searched=result.distinct if result else 0,
-            why_stopped=result.why_stopped if result else "the model raises an error under these constants: "
-            f"{self.wrong}",
+            why_stopped=result.why_stopped
+            if result
+            else f"the model raises an error under these constants: {self.wrong}",
             seconds=time.perf_counter() - self.began,
             before_lowering=self.certain_before,
         )
