@@ -43,9 +43,7 @@ def make_sure_writable(path: Path) -> None:
 
 
 def make_sure_folder(path: Path) -> None:
-    """Raise UsageError if a user's folder is not writable. The folder is created if only the last part of its path is
-    missing.
-    """
+    """Raise UsageError if a user's folder is not writable. A missing folder is created in an existing one."""
     try:
         path.mkdir(exist_ok=True)
     except OSError as error:
@@ -181,9 +179,7 @@ class Kept:
         return found
 
     def keep(self, name: str, found: Mapping[str, object], own: str = "") -> None:
-        """Save a finished row. `own` contains everything that only this row depends on. Raises UnkeptError on
-        failure.
-        """
+        """Save a finished row, which depends on the question and on `own`; raise UnkeptError on failure."""
         if not self.folder:
             return
         file = self._file(name)
@@ -209,7 +205,6 @@ def slug(name: str) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """Return a text as bytes, even if it contains file names that are not valid Unicode."""
     return text.encode("utf-8", "surrogateescape")
 
 

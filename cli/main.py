@@ -213,9 +213,7 @@ class _Notes(io.TextIOWrapper):
 
 
 def settle_streams() -> None:
-    """Open closed standard streams, so that no file gets their descriptors, and discard notes that cannot be
-    written.
-    """
+    """Open closed standard streams, so that no file gets their descriptors, and make notes ignore errors."""
     for number in range(3):
         try:
             os.fstat(number)

@@ -4,14 +4,12 @@ from itertools import pairwise
 
 OPENING, CLOSING = "{[(", "}])"
 CHANGE, WORD, FIELD, ITEM = range(4)
-"""Places to fold a line, the best first: after a change, after a word, after a message's field, or after any inner
-item.
-"""
+"""Places to fold a line, the best first: after a change, a word, a field of a message, or an inner item."""
 
 
 def fold(text: str, width: int, indent: str = "", more: str = "  ") -> list[str]:
-    """Return a text as indented lines of at most `width` characters, if possible. The indentation of later lines
-    includes `more`.
+    """Return a text as indented lines of at most `width` characters, if possible. `more` indents later lines
+    further.
     """
     first = width - len(indent)
     spans = cut(text, first, first - len(more))

@@ -1,6 +1,4 @@
-"""The text of a trace's path, which is the last part of a trace file: each step, with the changes by its action and by
-`normalize`.
-"""
+"""The text of a trace's path: each step, with the changes by its action and by `normalize`."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,9 +25,7 @@ def transitions(trace: Trace, path: Path) -> Iterator[Transition]:
 
 
 def folded(record: type[Record], raw: Key, after: Key) -> str:
-    """Return the changes by `normalize` as a clause, or an empty string. If many fields change, only some are
-    listed.
-    """
+    """Return the changes by `normalize` as a clause, or an empty string. Of many fields, only some are listed."""
     found = changes(record, raw, after)
     scalars = [item for item in found if not item.is_message]
     nth = Counter[str]()

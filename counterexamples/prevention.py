@@ -29,9 +29,7 @@ from fencepost.model.language.records import Key
 from fencepost.model.language.trees import definition_of
 
 FEW = 4
-"""Maximum number of values of a constant that are all tried. A constant with more values is a budget rather than a
-choice.
-"""
+"""Maximum number of values of a constant of which all are tried. A constant with more values is a budget."""
 
 
 class Line(NamedTuple):
@@ -67,9 +65,7 @@ class Prevention:
 
 
 def preventions(trace: Trace, path: Path) -> list[Prevention]:
-    """Return the settings that prevent a path: settings of its known bug first, then usual settings, then all
-    others.
-    """
+    """Return the settings that prevent a path: those of its known bug first, then usual settings, then others."""
     if trace.prop is None or trace.prop.kind is Kind.AT_MOST or not path.steps:
         return []
     guards, reads = _checked(trace.protocol.machine)

@@ -258,9 +258,7 @@ class _Reader:
         return line.text == "on"
 
     def removed(self, found: Protocol, header: Mapping[str, Line]) -> Guard | None:
-        """Return the guard that the trace omits; raise UsageError if the guard's condition is not the one in
-        the trace.
-        """
+        """Return the guard that the trace omits; raise UsageError if its condition has changed."""
         if "removed" not in header:
             return None
         line = header["removed"]

@@ -152,9 +152,7 @@ def _first(attempts: Attempts, steps: Steps, candidates: Iterator[Steps]) -> Ste
 
 
 def _pieces(steps: Steps, size: int) -> Iterator[Steps]:
-    """Yield the steps without each chunk of this size, the last chunk first, because early steps are needed
-    most often.
-    """
+    """Yield the steps without each chunk of this size, the last chunk first, because early steps are often needed."""
     for end in range(len(steps), 0, -size):
         yield steps[: max(0, end - size)] + steps[end:]
 

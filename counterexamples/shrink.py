@@ -1,6 +1,4 @@
-"""Shrinking of a trace to the shortest trace with the same finding, by removing steps, lowering constants, and
-searching.
-"""
+"""Shrinking of a trace to the shortest trace with the same finding, by fewer steps, lower constants, and searches."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -21,9 +19,7 @@ from fencepost.model.language.interpreter import Path
 
 WALKS = 20_000
 ROUNDS = 8
-"""Maximum number of rounds, each of which shortens the trace and then searches. Few traces need more than three
-rounds.
-"""
+"""Maximum number of rounds, each of which shortens the trace and searches. Few traces need more than three."""
 
 
 @dataclass(frozen=True)
@@ -115,9 +111,7 @@ class _Shrinking:
         self.spent = 0.0
         """Seconds spent on compilation, which do not count towards the limit."""
         self.wide = trace
-        """The question with the given constants and a smaller shape, because lower constants may exclude the shortest
-        trace.
-        """
+        """The question with the given constants and a smaller shape. Lower constants may exclude the shortest trace."""
         self.last: tuple[Constants, Result] | None = None
         self.wrong = ""
         self.interrupted = self.certain_before = False

@@ -46,8 +46,7 @@ PILOTS, FEW = 500, 0.02
 
 @dataclass(frozen=True)
 class Profile:
-    """The size of a test: `examples` examples of `schedules` schedules each, of at most `depth` steps. With `fixed`,
-    the test is reproducible.
+    """The size of a test: `examples` of `schedules` schedules, of at most `depth` steps; reproducible if `fixed`.
 
     Schedules are long enough for nearly all random walks of the machine. Bytes beyond the end of a walk are not read.
     """
@@ -263,9 +262,7 @@ def rule_machine(machine: Machine, constants: Constants, properties: tuple[Prope
 
 
 def _strategy(plain: Interpreter, domain: Domain | InFlight) -> Any:
-    """Return the strategy for a parameter, or None if the parameter has no values. A message is chosen by its number
-    among the messages in flight.
-    """
+    """Return the strategy for a parameter, or None if the parameter has no values."""
     strategies = hypothesis().strategies
     if isinstance(domain, InFlight):
         return strategies.integers(0, MOST_MESSAGES - 1)

@@ -98,9 +98,7 @@ def changes(record: type[Record], before: Key, after: Key) -> list[Change]:
 
 
 def merged(rows: Iterable[Part]) -> list[tuple[str, tuple[Cell, ...]]]:
-    """Return the rows of a table with their index as text. Equal neighbours share a row with an index such as
-    `0..2`.
-    """
+    """Return the rows of a table with their index as text. Equal neighbours share an index such as `0..2`."""
     found = []
     for (prefix, cells), same in groupby(rows, key=lambda part: (part.place[:-1], part.cells)):
         last = [part.place[-1] for part in same]
@@ -208,9 +206,7 @@ def _flatten(
 
 
 def _log(field: ArrayOf, value: Key, end: int) -> str:
-    """Return a log such as `[0:2/0 1:2/1]`. Slots beyond the end should be clear; if they are not, they follow after
-    `|`.
-    """
+    """Return a log such as `[0:2/0 1:2/1]`. Slots beyond the end are appended after `|` unless they are clear."""
     shown = [f"{offset}:{_entry(field, item)}" for offset, item in enumerate(value)]
     stray = [shown[offset] for offset in range(end, len(value)) if is_set(value[offset])]
     return "[" + " ".join([*shown[:end], *(["|", *stray] if stray else [])]) + "]"

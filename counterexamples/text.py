@@ -160,7 +160,6 @@ def _own(cells: Sequence[Cell]) -> Iterator[RenderableType]:
 
 
 def _step(trace: Trace, before: Key, happened: Transition) -> Iterator[RenderableType]:
-    """Yield the action's sentence, its changes line by line, the changed logs, and the changes by `normalize`."""
     yield _indented(Text(happened.step.action.sentence, f"italic {QUIET}"))
     record, after = trace.protocol.machine.state, happened.raw
     was, now = parts(record, before), parts(record, after)

@@ -74,9 +74,7 @@ class Trace:
 
     @property
     def judged_by_its_end(self) -> bool:
-        """Return whether the end must show a finding. It need not if Kafka deviates from the model, or for a cluster's
-        history.
-        """
+        """Return whether the end must show a finding, unlike in a deviation of Kafka or a cluster's history."""
         return not self.kafka and not self.recorded
 
     @property

@@ -300,9 +300,7 @@ def _operands(node: ast.expr, scope: Scope) -> str:
 
 
 def _asked(node: ast.Compare, scope: Scope) -> Iterator[tuple[ast.expr, Any]]:
-    """Yield the evaluated operands of a chain of comparisons with their values, up to the first comparison that is
-    false.
-    """
+    """Yield the evaluated operands of a chain of comparisons with their values, up to the first false comparison."""
     last = _value(node.left, scope)
     yield node.left, last
     for operator, operand in zip(node.ops, node.comparators, strict=True):

@@ -51,9 +51,7 @@ class Raise:
 
 @dataclass(frozen=True)
 class Change:
-    """A bound that changes a property's verdict, and the new verdict. `cell` gives all bounds of the search that found
-    it.
-    """
+    """A bound that changes a property's verdict, and the new verdict. `cell` contains all bounds of the search."""
 
     constant: str
     value: int
@@ -196,9 +194,7 @@ class Growing:
         return self.question.protocol.machine.set_constants({**self.question.constants.values, **cell})
 
     def next_value(self, name: str) -> tuple[int, Constants | None]:
-        """Return the next larger value of a bound that the machine accepts, with its constants, or None for the
-        constants.
-        """
+        """Return the next larger value of a bound that the machine accepts, with its constants."""
         value = self.bounds()[name] + 1
         passed = []
         for larger in range(value, int(self.question.constants.declared()[name].high) + 1):

@@ -55,9 +55,7 @@ class ProveResult(Printed):
 
     @cached_property
     def text(self) -> str:
-        """The counterexample as a file, which contains a trace or the step that breaks the induction. Empty without
-        one.
-        """
+        """The counterexample as a file with a trace or with the step that breaks the induction, or an empty string."""
         from fencepost.counterexamples.history import states_text
 
         if self.proof.history is not None:

@@ -158,7 +158,6 @@ def axes_of(machine: Machine, grid: Iterable[str]) -> dict[str, list[int]]:
 
 
 def _range(text: str) -> Iterable[str]:
-    """Return the numbers in a range such as `2..4`; a word that is not a range is returned unchanged."""
     low, _, high = text.partition("..")
     return map(str, range(int(low), int(high) + 1)) if f"{low}{high}".isdecimal() and high else [text]
 

@@ -20,7 +20,7 @@ def is_file(name: str) -> bool:
 
 
 def load_protocol(path: Path) -> Protocol:
-    """Return the protocol that a file defines as MACHINE and PROPERTIES, or the machine NAME if the path is
+    """Return the protocol that a file defines as MACHINE and PROPERTIES, or as NAME and PROPERTIES in
     `FILE.py:NAME`.
     """
     file, colon, name = str(path).partition(".py:")

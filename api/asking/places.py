@@ -62,9 +62,7 @@ _POINTED = "\n  "
 
 
 def pointed_at_line(path: Path, pattern: str, said: str) -> str:
-    """Return a message with the first line of a file that matches a pattern; without such a line, the file's name is
-    added.
-    """
+    """Return a message with the first line of a file that matches a pattern, or with the file's name only."""
     return at_line(str(path.resolve()), [pattern], said) or f"{near(path)}: {said}"
 
 

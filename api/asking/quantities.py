@@ -12,9 +12,7 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|min|m|h|d)")
 
 
 def parse_size(text: str, option: str) -> int:
-    """Return the number of bytes in a size such as `8G`, `512M` or `1.5GiB`. The units K, M, G and T are powers of
-    1024.
-    """
+    """Return the number of bytes in a size such as `8G`, `512M` or `1.5GiB`, whose units are powers of 1024."""
     found = _SIZE.fullmatch(text.strip())
     size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
     if size <= 0:
@@ -25,9 +23,7 @@ def parse_size(text: str, option: str) -> int:
 
 
 def parse_duration(text: str, option: str) -> float:
-    """Return a duration in seconds, given as text such as `10m`, `90s`, `1h30m` or `500ms`. A number without a unit is
-    in seconds.
-    """
+    """Return the seconds in a duration such as `10m`, `90s`, `1h30m` or `500ms`. The default unit is seconds."""
     word = text.strip().lower().replace(" ", "")
     if re.fullmatch(r"\d+(\.\d+)?", word):
         word += "s"

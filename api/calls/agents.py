@@ -163,9 +163,7 @@ def why_not(
 
 
 def compare(a: str, b: str, constants: dict[str, Any] | None = None, seconds: float = SECONDS) -> dict[str, Any]:
-    """Compare two models, such as `kip320` and `kip279`, or `replication version=kafka-4.1` and `replication
-    min_isr=2`.
-    """
+    """Compare two models, such as `kip320` and `kip279`, or `replication version=kafka-4.1` and `kip320`."""
     ends = time.monotonic() + min(max(seconds, 1.0), MOST_SECONDS)
     try:
         made = compared(a, b, constants=constants or {}, max_states=MOST_STATES, cancel=lambda: time.monotonic() > ends)
@@ -200,9 +198,7 @@ def advise(
     brokers: int | None = None,
     operation: str = "",
 ) -> dict[str, Any]:
-    """Explain what operations do to a topic's records. For one operation, such as `replace-a-disk` or `restart`, also
-    advise what to do.
-    """
+    """Explain what operations do to a topic's records. For one operation, such as `restart`, also advise what to do."""
     made = advised(
         replicas, min_isr, kafka=kafka, acks=acks, elr=elr, unclean_election=unclean_election, brokers=brokers
     )
@@ -225,8 +221,8 @@ def advise(
 
 
 def audit(paths: list[str], kafka: str = "", min_isr: int = 1, seconds: float = MOST_SECONDS) -> dict[str, Any]:
-    """Report whether records were lost, given folders __cluster_metadata-0, copies of disks, or output of
-    kafka-dump-log.
+    """Report whether records were lost, given folders __cluster_metadata-0, copies of disks, or kafka-dump-log
+    output.
     """
     ends = time.monotonic() + min(max(seconds, 1.0), MOST_SECONDS)
     try:
@@ -300,9 +296,7 @@ def mcp() -> None:
     from mcp.types import CallToolResult, TextContent
 
     class Served(MCPServer):  # type: ignore[misc]
-        """The MCP server, which validates arguments itself, because the library reports each mistake in several
-        lines.
-        """
+        """The MCP server, which validates arguments because the library reports each mistake in several lines."""
 
         async def call_tool(
             self,

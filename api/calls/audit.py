@@ -52,9 +52,7 @@ VERDICTS = {
 
 @dataclass(frozen=True)
 class _Led:
-    """A request for the trace of a partition's history: the partition, the trace's file, and the history's last
-    offset.
-    """
+    """The partition whose history is written as a trace, the trace's file, and the history's last offset."""
 
     partition: str
     file: Path

@@ -76,9 +76,7 @@ class Runs:
         return found
 
     def check(self, run: Run) -> tuple[dict[str, Any], CheckResult]:
-        """Search a run, compare it with its expected result, and save it if it finished; return its JSON and its
-        result.
-        """
+        """Search a run, compare it with its expected result, and save it if it finished; return JSON and result."""
         from fencepost.explorers.native.checkpoint import discard
         from fencepost.explorers.search import judge
 

@@ -72,9 +72,7 @@ class OnlyOneSide:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The comparison of two models by some fields: whether they look the same (None if unknown), and what only one
-    shows.
-    """
+    """The comparison of two models by some fields: whether they differ, and what only one model shows."""
 
     title: str
     looked_at: tuple[str, ...]

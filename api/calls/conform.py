@@ -1,6 +1,4 @@
-"""Comparisons of Kafka with the model: histories on Kafka's classes, removed checks, single changes, clients and
-clusters.
-"""
+"""Comparisons of Kafka with the model: histories on Kafka's classes, checks, changes, clients and clusters."""
 
 from __future__ import annotations
 
@@ -332,9 +330,7 @@ def reproduce(
 
 
 def list_findings() -> list[dict[str, str]]:
-    """Return the findings that can be reproduced, each with its name, its title, and the trigger that its control
-    omits.
-    """
+    """Return the findings that can be reproduced, each with its name, its title, and its trigger."""
     from fencepost.kafka.clusters.reproduce import SCENARIOS
 
     return [{"name": found.name, "title": found.title, "control": found.control} for found in SCENARIOS]

@@ -153,8 +153,6 @@ def faults(
 
 @dataclass(frozen=True)
 class _Request:
-    """A question about every point of a grid."""
-
     question: Question
     prop: Property
     kinds: tuple[str, ...]

@@ -180,8 +180,6 @@ class _Pieces:
 
 
 class _Found:
-    """Violations found in a run, each with the known finding that explains it, if any."""
-
     def __init__(self, release: Release, profile: str, seed: int, folder: Path | None, watch: Watch) -> None:
         self.release, self.profile, self.seed, self.folder, self.watch = release, profile, seed, folder, watch
         self.stopped = self.is_replay = False

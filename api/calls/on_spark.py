@@ -127,9 +127,7 @@ HISTORIES_PER_TASK, TASKS_PER_ROUND = 100, 16
 
 
 class Drawn(NamedTuple):
-    """Random histories to run: the release, the profile, the first seed, the number, and a time limit in seconds (0 for
-    none).
-    """
+    """Random histories to run: the release, the profile, the first seed, the number, and a time limit in seconds."""
 
     kafka: str | None
     jars: Path | None
@@ -141,7 +139,6 @@ class Drawn(NamedTuple):
 
 @cache
 def _fuzzer(kafka: str | None, jars: Path | None) -> Fuzzer:
-    """Return the Java process of this Python worker, which ends with the worker."""
     from fencepost.kafka.fuzz.histories import Fuzzer, fuzz_release
 
     return Fuzzer(fuzz_release(kafka, jars, is_long=True))
@@ -153,9 +150,7 @@ def histories_there(drawn: Drawn, block: tuple[int, int]) -> list[Alarm | Progre
 
 
 def draw_on(cluster: Cluster, drawn: Drawn, take: Callable[[list[Alarm | Progress]], None], watch: Watch) -> str:
-    """Run random histories on Spark and process them in the order of their seeds. Return why the run ended early, or an
-    empty string.
-    """
+    """Run random histories on Spark and process them in the order of their seeds; return why the run ended early."""
     from fencepost.explorers.spark.session import run_tasks
     from fencepost.kafka.fuzz.histories import Alarm, Progress
 

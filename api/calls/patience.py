@@ -21,9 +21,7 @@ LATER = " while leads-to properties were judged"
 
 
 def eventual_properties(question: Question) -> tuple[Property, ...]:
-    """Return the requested leads-to properties, or all of them if none is requested; raise UsageError if there are
-    none.
-    """
+    """Return the requested leads-to properties, by default all of them; raise UsageError if none exist."""
     named, every = (
         tuple(item for item in items if item.kind is Kind.LEADS_TO)
         for items in (question.properties, question.protocol.every_property)

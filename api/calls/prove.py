@@ -222,9 +222,7 @@ def beside_error(report: ProveResult, error: DomainError, result: Result | None)
 
 
 def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, str]:
-    """Return the properties that are violated on the path to an error, each with the number of steps before the
-    violation.
-    """
+    """Return the properties that are violated on the path to an error, each with the step of the violation."""
     plain = Interpreter(report.found.machine, report.constants)
     found: dict[str, str] = {}
     for number in range(len(error.states)):
@@ -259,9 +257,7 @@ def why_unconfirmed(report: ProveResult, error: Exception) -> str:
 
 
 def confirm(report: ProveResult, pair: Pair) -> Key:
-    """Take the step under the plain semantics and return its successor; raise MismatchError if the step violates
-    nothing.
-    """
+    """Take a step under the plain semantics and return its successor; raise MismatchError if it violates nothing."""
     machine = report.found.machine
     from fencepost.explorers.symbolic.replays import require_tried_arguments
 

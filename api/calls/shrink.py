@@ -88,9 +88,7 @@ def replay(file: str | Path, *, model: str | Path | None = None, rewrite: bool =
 
 @call
 def replay_text(text: str, *, model: str | Path | None = None) -> ReplayResult:
-    """Replay a trace that is given as text, for example in a pasted test. Arguments and errors are those of
-    `replay`.
-    """
+    """Replay a trace given as text, such as in a pasted test. Arguments and errors are those of `replay`."""
     made = replaying.replay_text(text, lookup_in(str(model) if model else None))
     return ReplayResult(made.trace, made.path, made.verdict)
 

@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SweptCell:
-    """The result of the walks with one combination of the grid's values. `violated` is the number of walks with a
-    violation.
-    """
+    """The result of the walks with one combination of the grid's values. `violated` counts violating walks."""
 
     constants: Mapping[str, Any]
     verdict: Verdict
@@ -118,8 +116,6 @@ class _Request:
 
 @dataclass(frozen=True)
 class _Shown:
-    """A violation with its trace, which is shortened if requested."""
-
     violation: Violation
     made: Counterexample
     shortest: bool
@@ -248,9 +244,7 @@ def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainErr
 
 
 def _plan(request: _Request, watch: Watch) -> Sweep:
-    """Return the plan of the walks. All shapes of the grid are compiled first, so that local executors find them in the
-    cache.
-    """
+    """Return the plan of the walks. All shapes of the grid are compiled and cached first."""
     from fencepost.explorers.spark.sweep import Sweep
     from fencepost.explorers.spark.work import Origin
 

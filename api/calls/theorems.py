@@ -58,9 +58,7 @@ def prove_catalogue(
     progress: Watch | Callable[[Event], None] | None = None,
     each: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> TheoremsResult:
-    """Attempt every proof of the catalogue, and check that every broken twin fails. `each` is called with every
-    result.
-    """
+    """Attempt every proof of the catalogue, and check that the twins fail. `each` is called with every result."""
     rows: list[dict[str, Any]] = []
     watch = watched(progress)
     for item in THEOREMS:

@@ -22,16 +22,12 @@ from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.lineage import base
 
 UNBREAKABLE: dict[str, str] = {}
-"""Guarantees that no variant violates, each with the reason. Any other guarantee without evidence fails the check of
-the pages.
-"""
+"""Guarantees that no variant violates, each with the reason. Any other such guarantee fails the check of the pages."""
 
 
 @dataclass(frozen=True)
 class VacuityResult:
-    """Signs of vacuous results for each protocol, by the keys of `report`. `stale` lists protocols whose matrix is
-    outdated.
-    """
+    """Signs of vacuous results, by the keys of `report`. `stale` lists protocols whose matrix is outdated."""
 
     protocols: tuple[dict[str, Any], ...]
     stale: tuple[str, ...]
@@ -72,9 +68,7 @@ def vacuity(*names: str) -> VacuityResult:
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """A row of a protocol's matrices, for a removed guard or a changed setting. `found` lists the measurements of the
-    row.
-    """
+    """A row of a protocol's matrices, for a removed guard or a changed setting, with all its measurements."""
 
     protocol: str
     row: str
@@ -136,9 +130,7 @@ def family_of(name: str) -> str:
 
 
 def decided_by() -> dict[tuple[str, str], list[str]]:
-    """Return the guarantees that each property decides. A property is identified by its family of protocols and its
-    name.
-    """
+    """Return the guarantees that each property decides, by family of protocols and property name."""
     found: dict[tuple[str, str], list[str]] = {}
     for entry in entries().values():
         if entry.kind in ("always", "step"):

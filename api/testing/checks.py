@@ -82,9 +82,7 @@ def replay(file: str | Path, model: str | Path | None = None) -> ReplayResult:
 
 
 def describe(result: Result, *, as_expected: bool = False) -> str:
-    """Return a result on one line: constants, verdict, number of states, depth, and the reason if the search did not
-    finish.
-    """
+    """Return a result on one line: constants, verdict, states, depth, and the reason if it did not finish."""
     values = " ".join(f"{name}={str(value).lower()}" for name, value in result.constants.items())
     reach = "" if result.complete else f"; {result.why_stopped}"
     expected = ", as expected" if as_expected and result.verdict not in ("holds", "proved") else ""
@@ -118,9 +116,6 @@ def judge(result: CheckResult, expected: Callable[[str], tuple[str, int | None]]
 def _expected(
     question: Question, violated: Iterable[str] | Mapping[str, int], unreached: Iterable[str]
 ) -> Callable[[str], tuple[str, int | None]]:
-    """Return a function that gives the expected verdict on a property, and the length of its trace if that is expected
-    too.
-    """
     known = violated if isinstance(violated, Mapping) else {}
     lengths: dict[str, int | None] = {name: known.get(name) for name in violated}
     others = tuple(unreached)

@@ -159,9 +159,7 @@ def row_of(item: Json) -> tuple[str, str, str]:
 
 
 def _in_short(seen: Json, *, measured: bool = True) -> str:
-    """Return an observation in at most 22 characters. Unless it was measured with these settings, a known finding
-    suffices.
-    """
+    """Return an observation in at most 22 characters, or only its finding if the settings differ."""
     name = f"{seen['findings'][0]} " if seen["findings"] else ""
     if name and not measured:
         return name.rstrip()
@@ -197,7 +195,6 @@ def proofs_of(item: Json) -> list[str]:
 
 
 def _nearest(others: Iterable[Json]) -> list[Json]:
-    """Return, for each finding, the observation whose settings differ least."""
     found: dict[tuple[str, ...], Json] = {}
     for item in others:
         key = tuple(item["findings"])

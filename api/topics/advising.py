@@ -133,9 +133,7 @@ def may_have_elr(version: str) -> bool:
 
 
 def _version(kafka: str) -> str:
-    """Return the version of the model for a release such as `4.1`, `4.1.2` or `kafka-4.1`; by default, for the newest
-    one.
-    """
+    """Return the model's version for a release such as `4.1`, `4.1.2` or `kafka-4.1`, by default the newest."""
     if not kafka:
         return versions()[-1]
     found = re.fullmatch(r"(?:kafka-)?(\d+\.\d+)(?:\.\d+)?", kafka.strip().lower())
@@ -238,9 +236,7 @@ def _changes(settings: Settings, point: Json | None) -> list[Json]:
 
 
 def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, Json]]:
-    """Yield each change of one setting that lets records survive more crashes, after the crashes that then lose a
-    record.
-    """
+    """Yield each change of one setting that survives more crashes, after the crashes that lose a record then."""
     others: list[tuple[str, Any]] = [("acks", "all"), ("unclean_election", False)]
     others += [("elr", True)] if may_have_elr(settings.version) else []
     others += [("min_isr", number) for number in range(1, settings.replicas + 1)]
@@ -262,9 +258,7 @@ def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, J
 
 
 def _rank(point: Json) -> int:
-    """Return how many crashes lose a record in a cell. If no tried number does, return the next number; if undecided,
-    0.
-    """
+    """Return how many crashes lose a record in a cell: more than tried if none do, 0 if undecided."""
     if point["undetermined"]:
         return 0
     return int(sum(point["most"].values()) + 1 if point["least"] is None else point["least"])

@@ -54,7 +54,6 @@ def unrepaired(version: str, *, elr: bool) -> list[str]:
 
 
 def _is_on_kafka(entry: Entry, version: str, *, elr: bool) -> bool:
-    """Return whether a release has a finding that was observed on Kafka itself."""
     found = evidence().get(entry.id)
     released = found is not None and version.removeprefix("kafka-") in found.releases
     return released and (elr or "elr" not in entry.depends)
@@ -122,7 +121,6 @@ def _crashes_in(file: str) -> int:
 
 @cache
 def _loss(entry: Entry) -> Json | None:
-    """Return an entry's shortest path that loses a record. Archived paths are preferred."""
     lost = [case for case in cases_of(entry) if case.run.protocol == PROTOCOL and case.prop in LOSING and case.length]
     if not lost:
         return None

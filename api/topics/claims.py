@@ -68,9 +68,7 @@ class Tolerates:
 
     @classmethod
     def of(cls, point: Json) -> Tolerates | None:
-        """Return the claim about a setting; None if a search did not finish, or if the property is violated without
-        faults.
-        """
+        """Return the claim about a setting; None if a search did not finish or no faults are needed."""
         if point["undetermined"]:
             return None
         if not point["front"]:
@@ -167,9 +165,7 @@ class Cuts:
 
 @dataclass(frozen=True)
 class Prevents:
-    """The claim that a setting prevents a path, because a step is blocked or the property is not violated at
-    the end.
-    """
+    """The claim that a setting prevents a path: a step is blocked, or the property is not violated at the end."""
 
     setting: str
     history: str
@@ -290,9 +286,7 @@ def _broken(item: Json, kinds: list[str], *, weighted: bool) -> str:
 
 
 def words_of(used: dict[str, int], kinds: list[str] | tuple[str, ...] = ()) -> str:
-    """Return faults in words, such as `crashes 2, fences 1`. Without any fault, the text is `no crash or fence` if
-    `kinds` are counted.
-    """
+    """Return faults in words, such as `crashes 2, fences 1`, or `no crash or fence` if `kinds` are counted."""
     return faults_in_words(used) if any(used.values()) or not kinds else f"no {either(kinds)}"
 
 

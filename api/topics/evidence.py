@@ -40,9 +40,7 @@ def constants_of(run: Run) -> dict[str, Any]:
 
 
 def trace_of_case(case: Case) -> str:
-    """Return the path of the archived trace of a case, or an empty string if the case is not expected to be
-    violated.
-    """
+    """Return the path of the archived trace of a case, or an empty string if no violation is expected."""
     return archived(case.run, case.prop) if case.expect == "violated" else ""
 
 
@@ -173,9 +171,7 @@ def _broken(entry: Entry) -> list[Case]:
 
 
 def seen_on_kafka(entry: Entry) -> str:
-    """Return a sentence on a finding that was observed on Kafka itself, with its fix and its workaround; otherwise, an
-    empty string.
-    """
+    """Return a sentence on a finding that was observed on Kafka itself; empty for other entries."""
     known = evidence().get(entry.id)
     if known is None or not known.releases:
         return ""

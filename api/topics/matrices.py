@@ -1,6 +1,4 @@
-"""Measured matrices, in which guards are removed one by one and switches are flipped, with the constants of
-small runs.
-"""
+"""Measured matrices, in which guards are removed and switches flipped, with the constants of small runs."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -44,9 +42,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "controller-failover": ("one decision", "one decision, no records", "two decisions, no records", "three epochs"),
     "watermark-propagation": ("kip-392 one follower", "data-only one follower", "reported one follower"),
 }  # fmt: skip
-"""Runs of each protocol with whose constants guards are removed. Together, the runs exercise every part of the
-protocol.
-"""
+"""Runs of each protocol with whose constants guards are removed. The runs exercise every part of the protocol."""
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
 """Constants that are varied in addition to the switches."""
 LEAST_STATES, TIMES = 300_000, 3
@@ -57,9 +53,7 @@ ORDER = (
     "needed", "nothing-broke", "same-states", "bound", "implied", "not-exercised", "never-fires", "refused",
     "undetermined",
 )  # fmt: skip
-"""Purposes by rank. If a row's purpose depends on the constants, the first of its purposes in this order is
-reported.
-"""
+"""Purposes by rank. If a row's purpose depends on the constants, the first purpose in this order is reported."""
 Found = tuple[dict[str, Any], dict[str, Any]]
 """A row of a matrix, and the matrix to which it belongs."""
 
@@ -82,9 +76,7 @@ def texts_of(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 
 
 def mark_of(found: Protocol) -> str:
-    """Return a digest of everything on which a protocol's matrices depend: functions, schema, properties, and
-    constants.
-    """
+    """Return a digest of everything that the matrices depend on: functions, schema, properties, and constants."""
     asked = [(item.name, str(item.kind)) for item in found.properties]
     bases = [(title, *_question(found, title)) for title in BASES[found.name]]
     return digest([*texts_of(found.machine, found.properties), repr(asked), repr(bases), repr((LEAST_STATES, TIMES))])
@@ -151,9 +143,7 @@ def _rank(row: dict[str, Any]) -> tuple[int, int]:
 
 
 def history(name: str, found: Found) -> Replay:
-    """Replay the path of a row; raise UsageError if the model does not allow the path or nothing is violated at its
-    end.
-    """
+    """Replay the path of a row; raise UsageError if the model does not allow the path or nothing is violated."""
     row, base = found
     prop = next(iter(row["broken"]))
     more, constants = {}, base["constants"]

@@ -117,7 +117,6 @@ def repairs(values: Mapping[str, int], findings: Sequence[str]) -> dict[str, int
 
 
 def _own(operation: Operation, replicas: int, min_isr: int) -> Mapping[str, int]:
-    """Return the constants that an operation's searches have in every release."""
     sizes = {"replicas": replicas, "fewer": replicas - 1, "more": replicas + 1}
     constants = f"{operation.constants} {operation.three if replicas > 2 else ''}".format(**sizes)
     return dict(_read(f"{COMMON} {constants} min_isr={min_isr}"))
@@ -148,7 +147,6 @@ def operations(asked: Settings) -> list[Json]:
 
 
 def _rank(row: Json) -> tuple[int, int, int]:
-    """Return the sort key of a row, by its outcome and then by the directness of its observation."""
     shown = row["evidence"] or row["elsewhere"]
     unknown = row["outcome"] == "not-measured" and row["elsewhere"]
     here = OUTCOMES.index(row["elsewhere"][0]["outcome"] if unknown else row["outcome"])
@@ -206,9 +204,7 @@ def _row(operation: Operation, asked: Settings) -> Json:
 
 
 def _without_bystanders(item: Json) -> Json:
-    """Return an observation that may apply to clusters with more brokers, because further brokers do not restore a
-    record.
-    """
+    """Return an observation of harm for any number of brokers, because further brokers restore no record."""
     few = item["outcome"] in HARMFUL and item["brokers"] == item["replicas"]
     return {**item, "differs": [name for name in item["differs"] if name != "brokers"]} if few else item
 
@@ -231,9 +227,6 @@ def _unmodelled(operation: Operation, asked: Settings) -> str | None:
 
 
 def _worse(item: Json, asked: Settings) -> tuple[int, bool, bool, int, int]:
-    """Return the sort key of an observation, by outcome (worst first), matching release and settings, and then
-    source.
-    """
     line, differs = _number(item["release"]) != _number(asked.version), item["differs"]
     return OUTCOMES.index(item["outcome"]), line, differs != ["release"], PLACES.index(item["seen"]), len(differs)
 
@@ -250,9 +243,7 @@ def _seen(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _on_clusters(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield the observations of scenarios on clusters, by release. Other releases count only if the requested release
-    has the same finding.
-    """
+    """Yield the observations of scenarios on clusters by release, if the requested release has the same finding."""
     number, known = _number(asked.version), _known(asked)
     for scenario in scenarios():
         if scenario.name not in operation.scenarios or (scenario.elr is not None and scenario.elr != asked.elr):

@@ -14,7 +14,7 @@ MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 
 class TopicSettings(NamedTuple):
-    """Settings of a topic: its fewest replicas in any partition, min ISR, unclean elections, and the cluster's
+    """Settings of a topic: its fewest replicas in any partition, min ISR, unclean elections, and the number of
     brokers.
     """
 
@@ -75,9 +75,7 @@ def settings_in(file: Path) -> dict[str, TopicSettings]:
 def settings_of_topics(
     server: str, topic: str | None = None, more: Mapping[str, str] | None = None
 ) -> dict[str, TopicSettings]:
-    """Return the settings of a topic, or of all user topics, of a cluster; raise UsageError if the cluster does not
-    respond.
-    """
+    """Return the settings of a topic, or of all user topics, of a cluster; raise UsageError without a response."""
     look_for_client()
     from confluent_kafka import KafkaException
 

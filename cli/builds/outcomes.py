@@ -1,7 +1,6 @@
-"""Outcomes for CI builds, in which each property passed, failed or is undecided. All formats report the same outcomes.
+"""Outcomes for CI builds: each property passed, failed or is undecided. All formats report the same outcomes.
 
-A property that is expected to be violated passes if it is. Undetermined properties and unreached witnesses are errors,
-neither passed nor skipped.
+An expected violation passes. Undetermined properties and unreached witnesses are errors, neither passed nor skipped.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -26,9 +25,7 @@ class End(StrEnum):
 
 @dataclass(frozen=True)
 class CheckedRun:
-    """One run as JSON data, with its protocol. `diagram(property)` returns the diagram of a violation, or an empty
-    string.
-    """
+    """One run as JSON data, with its protocol. `diagram(property)` returns the diagram of a violation."""
 
     found: Protocol
     data: Mapping[str, Any]

@@ -112,9 +112,6 @@ def _named_traces(data: Json, folder: Path) -> dict[Path, str]:
 
 
 def exit_of_matrix(data: Json) -> Exit:
-    """Return the exit status, which depends first on a signal, then on violations by the unmodified protocol, then on
-    undecided rows.
-    """
     if ended_by_signal(data["why_stopped"]):
         return Exit.UNDETERMINED
     eventual = eventual_of(data)

@@ -138,9 +138,7 @@ def _data(made: AdviceResult, operation: str) -> Json:
 
 
 def print_groups(console: Console, groups: list[tuple[list[str], Json]]) -> None:
-    """Print one sentence for each group of topics with equal settings, starting with the groups that most operations
-    harm.
-    """
+    """Print one sentence for each group of topics with equal settings, the groups at the most risk first."""
 
     def harmed(data: Json) -> int:
         return sum(item["outcome"] == "lost" for item in data["operations"]) or len(data["operations"])

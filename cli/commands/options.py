@@ -326,9 +326,7 @@ class Target:
 
 
 def save(trace: Counterexample | None, file: Path, model: str) -> str:
-    """Save a trace, if there is one, and return a note on it. `model` is the option that names the file of a user's
-    protocol.
-    """
+    """Save a trace, if there is one, and return a note. `model` is the option that names the user's model."""
     if trace is None:
         return f"nothing is violated, so {file} was not written"
     trace.save(file)

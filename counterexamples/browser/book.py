@@ -171,9 +171,7 @@ FOLDER = Path(__file__).parent / "tours"
 
 @dataclass(frozen=True)
 class Story:
-    """A story file. `steps` has a table for each step of the trace, and `order` lists the steps with the fix,
-    from 1.
-    """
+    """A story file. `steps` has a table for each step, and `order` lists the steps with the fix, from 1."""
 
     name: str
     data: Mapping[str, Any]
@@ -192,9 +190,7 @@ class Story:
 
     @cached_property
     def repaired(self) -> Setting:
-        """Return the setting with the fix, and its steps. If the story ends with a disabled step, the last step is the
-        disabled one.
-        """
+        """Return the setting with the fix, and its steps, of which the last may be disabled."""
         repair, steps = self.data["repair"], self.broken.link.steps
         taken = tuple(steps[number - 1] for number in self.order)
         return set_up(replace(self.broken.link, constants={**self.broken.link.constants, **repair["set"]}, steps=taken))

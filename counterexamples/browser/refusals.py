@@ -1,6 +1,4 @@
-"""The reasons why a step is disabled: the guard that blocks it, the deciding part of the guard's condition, and the
-values that it reads.
-"""
+"""The reasons why a step is disabled: a guard, the deciding part of its condition, and the values that it reads."""
 
 import ast
 import copy

@@ -119,9 +119,7 @@ def prepared() -> Iterator[Path]:
 
 
 def _make(folder: Path) -> None:
-    """Write the page to a temporary folder and, unless the target exists, rename that folder. Remove unused older
-    folders.
-    """
+    """Write the page to a temporary folder, and rename that folder unless the target exists. Remove old folders."""
     aside = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
         page.write(aside)

@@ -1,6 +1,4 @@
-"""Requests from the page to the engine, as JSON: to open a link, take a step, explain a refusal, or read or write a
-trace.
-"""
+"""Requests from the page to the engine, as JSON: open a link, take a step, explain a refusal, read or write a trace."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -96,9 +94,7 @@ class Opened:
         return Path(keys[0], tuple(steps), tuple(keys)), shown
 
     def _measure(self, trace: Trace) -> None:
-        """Record, for each state of a trace, the number of steps to the violation. Archived traces are shortest
-        traces.
-        """
+        """Record the number of steps from each state of a trace to its violation."""
         setting, prop = self.setting, trace.prop
         if (
             prop is None
@@ -125,9 +121,7 @@ MOST = 30
 
 
 class Session:
-    """The server side of one page. Requests may come in any order, because a request about a state names the setting by
-    its link.
-    """
+    """The server side of one page. Requests may come in any order, because they name the setting by its link."""
 
     def __init__(self) -> None:
         self.opened: dict[str, Opened] = {}

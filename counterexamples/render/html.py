@@ -100,7 +100,6 @@ class _Drawing:
         return LABELS + LANE * (place + 0.5)
 
     def x(self, lane: Lane | None) -> float:
-        """Return the x coordinate of a party's lane. The last lane is for everything that belongs to no party."""
         return self.at(self.count - 1 if lane is None else lane.place)
 
     def y(self, step: int) -> int:

@@ -60,9 +60,7 @@ class Parties:
         return found
 
     def of_field(self, label: str, name: str) -> Lane | None:
-        """Return the owner of a field. `label` is the element of an array, such as `replica[1].follower[0]`, or
-        empty.
-        """
+        """Return the owner of a field. `label` is the array's element, such as `replica[1].follower[0]`, or empty."""
         if label:
             array, _, rest = label.partition("[")
             index = int(rest.partition("]")[0])
@@ -101,9 +99,7 @@ class Parties:
         return None if domain is None else self.indexed(domain, value)
 
     def actor(self, step: Step, touched: list[Lane], before: Key) -> Lane | None:
-        """Return the party that takes a step: the party in the cast or in the action's name, or else a party that
-        changes.
-        """
+        """Return the party that takes a step: the party in the cast or in the action's name, or one that changes."""
         declared = self.plain.machine.cast.actors.get(step.action.name)
         if declared is not None:
             return self.meant(declared, step, before)

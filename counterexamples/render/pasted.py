@@ -1,6 +1,4 @@
-"""A trace as a test to paste into another test suite. For a user's protocol, the test needs only the protocol's
-file.
-"""
+"""A trace as a test to paste into another test suite, which needs only the file of the user's protocol."""
 
 import re
 import textwrap

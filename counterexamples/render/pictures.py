@@ -28,9 +28,7 @@ SAME, ADDED, DROPPED, STRAY = "same", "added", "dropped", "stray"
 
 
 class Entry(NamedTuple):
-    """A record in a log, with its offset, its epoch (which may be empty), other fields, and whether the step added or
-    dropped it.
-    """
+    """A record in a log: its offset, its epoch (if any), other fields, and whether the step added or dropped it."""
 
     offset: str
     epoch: str

@@ -61,9 +61,7 @@ class Signal(NamedTuple):
 
 @dataclass
 class Event:
-    """A step with its text, its actor, its changes by party (None for ghost variables and budgets), and the changes by
-    `normalize`.
-    """
+    """A step: its text, its actor, its changes by party (or None for ghosts and budgets), and those by `normalize`."""
 
     number: int
     step: Step
@@ -165,9 +163,7 @@ class Way(NamedTuple):
 
 
 def _ways(name: str, kind: FieldType, at: tuple[int, ...], start: Key) -> Iterator[Way]:
-    """Yield the path of each bag or channel in a field, including those inside arrays. The state `start` gives the
-    lengths of arrays.
-    """
+    """Yield the path of each bag or channel in a field, including those inside arrays."""
     if isinstance(kind, BagOf):
         yield Way(name, kind.record, at, in_order=False)
     elif isinstance(kind, Nested) and issubclass(kind.record, Channel):
@@ -234,9 +230,7 @@ class Mail:
             yield f"{name}={text}"
 
     def normalize(self, bag: str, raw: Iterable[Key], after: Iterable[Key], number: int) -> None:
-        """Match each message that `normalize` renumbers with the most similar message, and end the messages that it
-        drops.
-        """
+        """Match each message that `normalize` renumbers with the most similar message, and end dropped messages."""
         gone, come = _difference(raw, after)
         for key in come:
             old = max(gone, key=lambda item: sum(a == b for a, b in zip(item, key, strict=True)))

@@ -1,3 +1,1 @@
-"""The static site, made of prose from docs/ and pages generated from the models, the catalogue and the committed
-figures.
-"""
+"""The static site: prose from docs/, and pages generated from models, the catalogue and committed figures."""

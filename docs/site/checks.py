@@ -1,6 +1,4 @@
-"""Pages on checks: the purpose of each guard and switch, the checks that each KIP added, and the crashes that a record
-survives.
-"""
+"""Pages on checks: the purpose of each guard and switch, the checks of each KIP, and the crashes a record survives."""
 
 import re
 from collections import Counter
@@ -82,9 +80,7 @@ def page(name: str, data: dict[str, Any]) -> Iterator[str]:
 
 
 def without_it(found: Found) -> str:
-    """Return the first violation without a guard, with its steps and constants; otherwise the reason, or where steps
-    left a domain.
-    """
+    """Return the first violation without a guard, with its steps and constants; otherwise the reason for none."""
     data, base = found
     if not data["broken"]:
         left = re.search(r"\w+\.\w[^:]*(?=: )", data.get("departure", ""))

@@ -99,9 +99,7 @@ def all_stories() -> tuple[Story, ...]:
 
 @cache
 def by_entry() -> dict[str, tuple[Story, ...]]:
-    """Return the stories of each entry: those named after the entry, and those whose trace is evidence for the
-    entry.
-    """
+    """Return the stories of each entry, which are named after it or have a trace that is evidence for it."""
     found: dict[str, dict[str, Story]] = {}
     for story in all_stories():
         about = [story.name.upper()] if story.name.upper() in entries() else []

@@ -70,9 +70,7 @@ PAGES = {
 
 @cache
 def page_of() -> dict[str, str]:
-    """Return the page of each entry, by the entry's id. Entries without a page of their own are on the replication
-    page.
-    """
+    """Return the page of each entry, by id. Entries without a page of their own are on the replication page."""
     found: dict[str, str] = {}
     for title, ids in sections().items():
         page = next((name for name, (_, words) in PAGES.items() if any(word in title for word in words)), "replication")

@@ -31,9 +31,7 @@ SIZES = {
     "2": "brokers=2 initial_isr=2 fences=2 crashes=2 max_leader_epoch=4",
     "3": "brokers=3 initial_isr=3 fences=3 crashes=3 max_leader_epoch=8",
 }
-"""Further constants, by number of replicas. There are as many fences as replicas, because only fenced brokers
-register.
-"""
+"""Further constants, by number of replicas. Fences equal replicas, because only fenced brokers register."""
 GRID = ("elr=off,on", "unclean_election=off,on")
 MOST_STATES = 20_000_000
 """State limit of a search. Stored as fingerprints, this many states take less than 4 GiB."""
@@ -62,9 +60,7 @@ def crashes_measured() -> dict[str, Any]:
 
 
 def stale_crashes() -> list[str]:
-    """Return the numbers of replicas whose tables were measured with another model. Tables that were not measured do
-    not count.
-    """
+    """Return the numbers of replicas whose tables were measured with another model."""
     known = crashes_measured()
     return [name for name in SIZES if name in known and known[name].get("mark") != crashes_mark(name)]
 

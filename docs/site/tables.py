@@ -168,9 +168,7 @@ def _differing(run: Run) -> str:
 
 
 def shares(fast: Run, slow: Run) -> tuple[int, int]:
-    """Return the numbers of maximum waits and of messages on the worst path; raise ValueError if they are
-    undetermined.
-    """
+    """Return the numbers of maximum waits and messages on the worst path; raise ValueError if undetermined."""
     one, other = fast.worst[DELAY], slow.worst[DELAY]
     if isinstance(one, str) or isinstance(other, str):
         if one != other:

@@ -1,5 +1,5 @@
-"""Pages of archived traces, drawn by the HTML renderer, with links to the explorer and the catalogue, and a list of
-traces.
+"""Pages of archived traces, drawn by the HTML renderer, with links to the explorer and the catalogue, and their
+list.
 """
 
 from collections.abc import Callable, Iterator
