@@ -32,7 +32,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def make_sure_writable(path: Path) -> None:
-    """Raise UsageError if a user's file cannot be written. This is checked before the work starts."""
+    """Raise UsageError if a user's file cannot be written. The check is made before the work starts."""
     try:
         existed = path.exists()
         path.open("a").close()
@@ -43,7 +43,7 @@ def make_sure_writable(path: Path) -> None:
 
 
 def make_sure_folder(path: Path) -> None:
-    """Raise UsageError if a user's folder is not writable. A missing folder is created in an existing one."""
+    """Raise UsageError if a user's folder is not writable. The folder is created if its parent exists."""
     try:
         path.mkdir(exist_ok=True)
     except OSError as error:

@@ -50,7 +50,9 @@ _PLACES = {name: place for group in LISTED.values() for name, (place, _) in grou
 
 
 class _GoneError(Exception):
-    """Error for output whose reader has closed it. Otherwise, click would exit with the status of a violation."""
+    """Error raised if the reader of the output has closed it, because click would exit with the status of a
+    violation.
+    """
 
 
 @contextmanager
@@ -213,7 +215,7 @@ class _Notes(io.TextIOWrapper):
 
 
 def settle_streams() -> None:
-    """Open closed standard streams, so that no file gets their descriptors, and make notes ignore errors."""
+    """Open closed standard streams, so that no file gets their descriptors, and ignore errors of stderr."""
     for number in range(3):
         try:
             os.fstat(number)

@@ -29,7 +29,7 @@ from fencepost.model.language.records import Key
 from fencepost.model.language.trees import definition_of
 
 FEW = 4
-"""Maximum number of values of a constant of which all are tried. A constant with more values is a budget."""
+"""Maximum number of values of a constant for which every value is tried. A constant with more values is a budget."""
 
 
 class Line(NamedTuple):
@@ -41,8 +41,8 @@ class Ending(NamedTuple):
     """A different ending of the steps: the number of the first step that differs, from 1, and the sentence of its
     action.
 
-    If a guard refuses that step, `guard` is the guard's line; otherwise, `differs` describes how the step differs. If
-    only the verdict differs, the step is 0, and the sentence explains why an infinite behaviour is not a violation.
+    `guard` is the line of the guard that refuses the step, if any. `differs` describes how the step differs. If only
+    the verdict differs, the step is 0, and the sentence explains why an infinite behaviour is not a violation.
     """
 
     step: int

@@ -47,7 +47,7 @@ class TraceFile:
 def read(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> TraceFile:
     """Return the trace in a file; raise UsageError with the line of anything that cannot be interpreted.
 
-    `lookup` finds a protocol by name. The states are not checked here, because replay compares them.
+    `lookup` finds a protocol by name. The reader does not check the states, because replay compares them.
     """
     return read_lines(load(path), lookup)
 
@@ -136,7 +136,7 @@ class _Reader:
                 self.refuse(
                     header["property"].number,
                     f"property {prop.name!r} is about each {', '.join(name for name, _ in params)}, but the header "
-                    f"does not say which one. Write a line such as `for: {example}`.",
+                    f"names no value. Write a line such as `for: {example}`.",
                 )
             return ()
         line = header["for"]
@@ -146,8 +146,8 @@ class _Reader:
         if line.text not in known:
             self.refuse(
                 line.number,
-                f"{quoted(line.text)} is not one of the property's values.{nearest(line.text, list(known))} Write one "
-                f"such as `for: {next(iter(known))}`.",
+                f"{quoted(line.text)} is not a value of the property's parameters.{nearest(line.text, list(known))} "
+                f"Write one such as `for: {next(iter(known))}`.",
             )
         return known[line.text]
 

@@ -43,7 +43,7 @@ class Difference(NamedTuple):
         if self.was is None:
             return f"{self.place}: the states end, but the model continues with {(self.now or '').strip()!r}."
         if self.step:
-            at = f"{self.place}: the steps differ from the recorded ones at step {self.step}"
+            at = f"{self.place}: the steps differ from the recorded steps at step {self.step}"
             return f"{at}: the file has {self.was.strip()!r}, but the model has {(self.now or '').strip()!r}."
         there = f"say {self.was.strip()!r}" if self.was.strip() else "have an empty line"
         here = f"gives {self.now.strip()!r}" if self.now else "gives an empty line"
@@ -86,7 +86,7 @@ def changes_since(file: TraceFile | None, text: str, *, whole: bool) -> str:
         "places."
     if found.step:
         was = (found.was or "").strip()
-        return f" The steps differ from the recorded ones at step {found.step}: {found.place} has {was!r}."
+        return f" The steps differ from the recorded steps at step {found.step}: {found.place} has {was!r}."
     if found.was is None:
         return f" The file has been truncated or edited since the states were written: {found}"
     return f" The header was edited, or the model has changed, since the states were written: {found}"
@@ -122,7 +122,8 @@ def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol)
     made = follow(file.trace, file)
     if not any(file.recorded):
         raise UsageError(
-            f"{path}:{file.states - 1}: the file contains no states. Write them with `{_rewriting(path, file.trace)}`."
+            f"{path}:{file.states - 1}: the file contains no states. Write states with "
+            f"`{_rewriting(path, file.trace)}`."
         )
     difference = first_difference(file, made.states)
     if difference:  # the model may have gained constants, each with fields of its own

@@ -38,7 +38,7 @@ class Attempts:
         return time.perf_counter() > self.deadline
 
     def take(self, steps: Steps) -> Steps | None:
-        """Take the enabled steps until they show the trace's claim, and return them; None if they do not show it. A
+        """Take the enabled steps until they show the trace's claim, and return the steps, or None if they never do. A
         step whose message is not in flight takes the most similar message. A step that a guard refuses is skipped.
         """
         if self.start is None:
@@ -99,7 +99,7 @@ def _alike(one: Any, other: Any) -> int:
 
 
 def without(attempts: Attempts, steps: Steps) -> Steps:
-    """Return the steps without unneeded ones. Large chunks are removed first, then single steps and pairs."""
+    """Return the steps without unneeded steps. Large chunks are removed first, then single steps and pairs."""
     shortest = attempts.take(steps)
     if shortest is None:
         return steps

@@ -258,7 +258,7 @@ class _Shrinking:
 
     def walk(self) -> bool:
         """Search for a shorter trace by random walks under the lower constants; return whether a trace was found.
-        Random walks cannot omit a guard, so no walks are taken for a trace that omits one.
+        Random walks cannot omit a guard, so no walks are taken for a trace that omits a guard.
         """
         prop, length = self.trace.prop, len(self.trace.steps)
         if prop is None or self.trace.removed or self.left <= 0 or self.interrupted:

@@ -62,7 +62,7 @@ class Change(NamedTuple):
 
     @property
     def is_aside(self) -> bool:
-        """Return whether the field is a ghost variable or a budget. Such fields follow the protocol's own fields."""
+        """Return whether the field is a ghost variable or a budget, which follow the protocol's own fields."""
         return not self.label and is_aside(self.name)
 
 
@@ -114,7 +114,7 @@ def tables(state: list[Part]) -> Iterator[tuple[str, list[Part]]]:
 
 
 def log_ends(record: type[Record]) -> dict[str, str]:
-    """Return, for each array field that is a log, the sibling field with the log's end. That field is called
+    """Return, for each array field that is a log, the sibling field with the log's end. The sibling field is called
     `<array>_end`, or `end` or `log_end_offset` for an array of records, and ranges from 0 to the array's length.
     """
     scalars = {name: field.domain for name, field in fields(record) if isinstance(field, Scalar)}

@@ -1,8 +1,8 @@
 """A trace as text for readers: its finding, then each step with its sentence and its changes.
 
 Replicas, and other records with logs, are shown as a table after each step that changes one of them, with leader and
-followers side by side. Every other change is on a line of its own. Lines and tables fit any terminal, without breaks
-inside names or values.
+followers side by side. Every other change has a separate line. Lines and tables fit any terminal, without breaks inside
+names or values.
 """
 
 import inspect
@@ -29,7 +29,7 @@ HANG = 2
 
 @dataclass(frozen=True)
 class Folded:
-    """A line that folds between changes, words or fields of a message, but not inside these."""
+    """A line that folds between changes, words or fields of a message, but not inside a change, a word or a field."""
 
     text: Text
 
@@ -204,7 +204,7 @@ def _message(change: Change) -> Text:
 
 def _compared(name: str, pairs: list[tuple[Part, Part]]) -> Sheet:
     """Return a table of the state after a step, with unchanged rows dimmed and changes in other rows highlighted. Of
-    many columns, only changed columns and those that show a replica's progress are shown.
+    many columns, only changed columns and columns about a replica's progress are shown.
     """
     cells = pairs[0][1].cells
     kept = [

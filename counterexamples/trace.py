@@ -1,4 +1,5 @@
-"""A trace, which is a question with the steps that answer it. This module writes a trace's text, and `reader` reads it.
+"""A trace, which is a question with the steps that answer it. This module writes the text of traces, and `reader` reads
+the text.
 
 The file has a header, the actions, and the states, separated by lines `----`. Header and actions may be edited by hand.
 The states are regenerated (see `states`).

@@ -30,8 +30,8 @@ Scope = dict[str, Any]
 class ViolatingBinding(NamedTuple):
     """Values by name, and the innermost deciding condition, with its operands as numbers.
 
-    `is_so` means that the condition is true but must be false; otherwise, it is false. `is_hidden` means that an inner
-    variable in the condition shadows an outer variable.
+    `is_so` means that the condition is true but must be false. Otherwise, the condition is false. `is_hidden` means
+    that an inner variable in the condition shadows an outer variable.
     """
 
     values: tuple[tuple[str, str], ...]
@@ -46,7 +46,7 @@ class ViolatingBinding(NamedTuple):
 
 
 def violating_binding(trace: Trace, path: Path) -> ViolatingBinding | None:
-    """Return the values that violate a trace's property at its end; None unless a predicate is false there. If the
+    """Return the values that violate a trace's property at its end; None unless the end violates a predicate. If the
     explanation itself fails, it contains only the values found so far.
     """
     prop = trace.prop
@@ -135,7 +135,9 @@ class _Frame:
         self.loops: dict[str, str] = {}
         self.result: ast.expr | None = None
         self.test: tuple[ast.expr, Scope] | None = None
-        """Condition of the last `if` that returns, with its scope. It decides a function that returns a constant."""
+        """Condition of the last `if` that returns, with its scope. The condition decides a function that returns a
+        constant.
+        """
         self.left = ""
 
     def block(self, body: list[ast.stmt]) -> None:
@@ -313,7 +315,7 @@ def _asked(node: ast.Compare, scope: Scope) -> Iterator[tuple[ast.expr, Any]]:
 
 
 def _reached(node: ast.expr, scope: Scope) -> Iterator[ast.AST]:
-    """Yield an expression and those of its parts that its evaluation reaches, each part before its own parts."""
+    """Yield an expression and those of its parts that are evaluated, starting with the outermost part."""
     waiting: deque[ast.AST] = deque([node])
     while waiting:
         item = waiting.popleft()

@@ -79,7 +79,7 @@ class Counterexample:
 
     @property
     def length(self) -> int:
-        """The number of states, including the initial one."""
+        """The number of states of the path, including the initial state."""
         return self.path.length
 
     @property
@@ -131,7 +131,7 @@ class Counterexample:
 
     @cached_property
     def states(self) -> tuple[State, ...]:
-        """The states, the initial one first."""
+        """The states of the path, starting with the initial state."""
         record = self.trace.protocol.machine.state
         shown = (MappingProxyType(fields_of(record, key)) for key in self.path.states)
         return tuple(State(number, fields) for number, fields in enumerate(shown))
@@ -144,7 +144,7 @@ class Counterexample:
         return follow(self.trace)
 
     def titled(self, title: str) -> Trace:
-        """Return the trace with another title and without source and reason, for a page that shows them elsewhere."""
+        """Return the trace with another title, and without source and reason, for a page that shows these elsewhere."""
         return replace(self.trace, title=title or self.trace.title, source="", why="")
 
     def render(self, form: str, model: str = "") -> str:

@@ -4,9 +4,9 @@ Each round raises one reached bound by one and repeats the search. If the search
 rounds end when no reached bound can be raised, or when time runs out. A bound of 0 is not raised, because it
 deliberately excludes a kind of step. Values that the machine rejects are skipped.
 
-A combination of bounds is called a cell. The box contains all cells between the first cell and the last. After the
-rounds, a few more cells of the box are searched, unless their verdicts follow from those of other cells. A verdict is
-stable in the whole box if it is known to be the same in every cell.
+A combination of bounds is called a cell. A box is the set of all cells between the first searched cell and the last.
+After the rounds, a few more cells of the box are searched, unless the verdicts there follow from other cells. A verdict
+is stable in the box if it is known to be the same in every cell.
 """
 
 import math
@@ -77,9 +77,9 @@ class StableVerdict:
 class Growth:
     """The results of raising the bounds of a check.
 
-    `bounds` are the largest bounds for which a search finished. That search did not reach `settled` bounds; it reached
-    `open` bounds and `switched_off` bounds, which are 0. `why_stopped` is empty if no bound is left to raise. After an
-    unfinished check, `settled` and `properties` are empty.
+    `bounds` are the largest bounds for which a search finished. The last of these searches reached the `open` bounds,
+    and the `switched_off` bounds, which are 0, but not the `settled` bounds. `why_stopped` is empty if no bound remains
+    to be raised. After an unfinished check, `settled` and `properties` are empty.
     """
 
     complete: bool
@@ -123,7 +123,7 @@ class Growing:
         return {item.constant: item.value for item in self.newest.bounds}
 
     def run(self, began: float, seconds: float) -> Growth:
-        """Raise bounds until none is left to raise, or time runs out."""
+        """Raise bounds until no bound remains to be raised or time runs out."""
         why = "" if self.newest.complete else f"the check did not finish: {self.newest.why_stopped}"
         while not why and (waiting := self.waiting()):
             for place, name in enumerate(waiting):

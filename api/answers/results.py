@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 MANY = 1_000
-"""Maximum number of states, besides the initial ones, in which the plain semantics looks for a witness."""
+"""Maximum number of non-initial states in which the plain semantics looks for a witness."""
 
 
 def warnings_of(question: Question, result: Result, *, normalize: bool) -> tuple[ModelWarning, ...]:
@@ -83,8 +83,8 @@ def _without_witness(found: Protocol) -> Iterator[ModelWarning]:
         yield ModelWarning(
             "no-witness",
             found.name,
-            "there is no witness, so the properties might hold only because nothing ever happens: write one under "
-            "@sometimes that says what the protocol is for.",
+            "there is no witness, so the properties might hold only because nothing ever happens: write a witness "
+            "under @sometimes, which shows the purpose of the protocol.",
         )
 
 
@@ -128,7 +128,7 @@ def _of_answer(
 
 def _only_initially(question: Question, prop: Property, *, normalize: bool) -> Iterator[ModelWarning]:
     """Yield a warning if initial states satisfy a witness but none of the nearest other states does. The plain
-    semantics searches again, because some of these states may be missing from the search.
+    semantics visits these states again, because the search may not have stored all of them.
     """
     plain = Interpreter(question.protocol.machine, question.constants, normalize=normalize, bounded=True)
     seen = dict.fromkeys(plain.initial_states())
@@ -228,13 +228,15 @@ class CheckResult(Printed, Result):
 
     @cached_property
     def bounds_unshared(self) -> frozenset[str]:
-        """Bounds that only their own guards depend on. Raising such a bound adds no states unless it was reached."""
+        """Bounds that only their own guards depend on. Raising such a bound adds no states unless a search reached the
+        bound.
+        """
         found = self.question.protocol
         return unshared_bounds(translate(found.machine, found.every_property)) if self.bounds else frozenset()
 
     @cached_property
     def violated(self) -> tuple[PropertyResult, ...]:
-        """The violated properties, the one with the shortest path first."""
+        """The violated properties, starting with the property that has the shortest path."""
         found = [item for item in self.properties if item.verdict is Verdict.VIOLATED and item.path is not None]
         return tuple(sorted(found, key=lambda item: item.path.length if item.path else 0))
 
@@ -253,7 +255,7 @@ class CheckResult(Printed, Result):
 
     @cached_property
     def end(self) -> Counterexample | None:
-        """The path to a deadlock, if one was requested and found."""
+        """The path to a deadlock, if a deadlock was requested and found."""
         return None if self.deadlock is None else self._history(None, self.deadlock, source="")
 
     def _trace(self, item: PropertyResult) -> Counterexample:

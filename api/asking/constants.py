@@ -27,7 +27,7 @@ SETTINGS = {
 
 
 def read_value(machine: Machine, name: str, value: Any) -> tuple[str, int]:
-    """Return the name of a constant and its value as a number; raise UsageError if one is invalid."""
+    """Return the name of a constant and its value as a number; raise UsageError if the name or the value is invalid."""
     constant = machine.constants.declared()[_find_name(machine, name)]
     fits = constant.kind is bool or not isinstance(value, bool)
     if fits and isinstance(value, Integral):
@@ -145,7 +145,7 @@ class Setting:
 
 
 def axes_of(machine: Machine, grid: Iterable[str]) -> dict[str, list[int]]:
-    """Return the values of each axis, written as `NAME=2,3` or `NAME=2..4`. Errors are those of `axes_from`."""
+    """Return the values of each axis, written as `NAME=2,3` or `NAME=2..4`. Raises the errors of `axes_from`."""
     axes: dict[str, Iterable[str]] = {}
     for text in grid:
         name, mark, values = text.partition("=")

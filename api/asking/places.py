@@ -19,7 +19,7 @@ _OURS = (
     "fencepost.model.language", "fencepost.explorers", "fencepost.counterexamples", "fencepost.api",
     "fencepost.testing", "fencepost.cli", "fencepost_native_",
 )  # fmt: skip
-"""Modules that run models without being part of one."""
+"""Modules that run models but do not belong to any model."""
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def _traces(trace: TracebackType | None) -> Iterator[TracebackType]:
 
 def _text_at(trace: TracebackType, said: str) -> tuple[int, str, str]:
     """Return the number of the failing line, its text, and carets below the failing part. If a statement spans several
-    lines, the line is the one with the word quoted in the message.
+    lines, the result is the line with the word that the message quotes.
     """
     code, first = trace.tb_frame.f_code, trace.tb_lineno
     linecache.checkcache(code.co_filename)

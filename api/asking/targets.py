@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Question:
-    """The question whether a protocol satisfies these properties with these constants."""
+    """The question whether a protocol with given constants satisfies given properties."""
 
     protocol: Protocol
     constants: Constants
@@ -84,9 +84,9 @@ def ask(
 
     A question is returned unchanged.
 
-    `what` and `properties` are those of `find_subject`. Constants are given by name in `constants` or `more`, as
-    numbers, booleans or words. `only` limits the properties by name. With `walks`, properties of behaviours are omitted
-    unless named, because walks are finite.
+    `find_subject` explains `what` and `properties`. Constants are given by name in `constants` or `more`, as numbers,
+    booleans or words. `only` limits the properties by name. With `walks`, properties of behaviours are omitted unless
+    named, because walks are finite.
     """
     if isinstance(what, Question):
         return what
@@ -150,7 +150,9 @@ def _protocol(what: Machine | Protocol | str | Path, properties: Iterable[Proper
 
 
 def find_protocol(name: str) -> Protocol:
-    """Return the protocol with this name, or the one that a file defines; raise UsageError if it does not exist."""
+    """Return the protocol with this name, or the protocol that a file defines; raise UsageError if it does not
+    exist.
+    """
     if "\n" in name:
         raise UsageError(
             f"expected the name or the file of a protocol, not {len(name.splitlines())} lines of text: write them to "

@@ -86,7 +86,7 @@ class Listener(Watch):
         self.listen = listen
 
     def note(self, text: str) -> None:
-        """Pass a line or the current activity to the function."""
+        """Pass a line of information, or the current activity, to the function."""
         self.listen(Event(text))
 
     spin = note
@@ -101,7 +101,7 @@ class Listener(Watch):
 
 
 def watched(progress: Watch | Callable[[Event], None] | None) -> Watch:
-    """Return the given watch, or a watch that calls the given function, or one that ignores all events."""
+    """Return the given watch, a watch that calls the given function, or a watch that ignores all events."""
     if progress is None:
         return Watch()
     return progress if isinstance(progress, Watch) else Listener(progress)

@@ -86,7 +86,7 @@ class AblateResult(Answer):
 
     @property
     def needed(self) -> tuple[Needed, ...]:
-        """Guards that are needed, with the properties that are violated without them."""
+        """Guards that are needed, each with the properties that are violated without the guard."""
         return tuple(claim for row in self.data["rows"] if (claim := Needed.of(row)) is not None)
 
     @property
@@ -194,7 +194,7 @@ def _look_at_properties(question: Question) -> None:
 
 
 def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, Iterable[Any]]) -> tuple[Row, ...]:
-    """Return the rows of the named guards and settings, or of all of them."""
+    """Return the rows of the named guards and settings or, without names, all rows."""
     from fencepost.explorers.evidence.ablation import rows_of, settings
 
     machine = question.protocol.machine
@@ -236,8 +236,8 @@ class _Matrix:
     ) -> tuple[Json, Result | None, tuple[Problem, ...]]:
         """Search the unmodified machine, then every unfinished row, here or on a cluster, and return the matrix.
 
-        If leads-to properties are judged on the unmodified machine, they are judged first, and their result is returned
-        too. If a row cannot be saved, the search stops and the matrix contains the reason.
+        Leads-to properties of the unmodified machine are judged before the rows, and their result is returned too. If a
+        row cannot be saved, the search stops and the matrix contains the reason.
         """
         from fencepost.explorers.evidence.ablation import Ablation
 

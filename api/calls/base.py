@@ -3,8 +3,8 @@
 If a variant's change never takes effect, the variant has the verdicts of its base, which say nothing about the change.
 Two complete searches with the same constants are considered equal if they have as many states in each level, as many
 steps of each action, and the same hash sums of all states and of all steps of replaced actions, including arguments.
-The layouts of states are equal, because the schema and the constants are. Each action is matched with the one that it
-replaces.
+The layouts of states are equal, because the schema and the constants are. Each action is matched with the action that
+it replaces.
 """
 
 import ast
@@ -118,9 +118,9 @@ def _changed_in(base: Machine) -> str:
 
 
 def summed(question: Question, options: Options) -> Summed | None:
-    """Return the variant's actions whose steps its digest includes, or None if the machine is not a variant.
+    """Return the replaced actions whose steps a variant's digest includes, or None if the machine is not a variant.
 
-    These are the actions that replace others, or all actions if `normalize` was replaced.
+    If `normalize` was replaced, the digest includes the steps of all actions.
     """
     base = base_of(question)
     if base is None or options.compact or options.symmetry:
@@ -222,10 +222,10 @@ def searched_the_same(variant: "Search", base: "Search", results: tuple[Result, 
 
 
 def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, normalize: bool) -> Iterator[str]:
-    """Yield the reasons why replaced parts make no difference, if the models' text and the counts show them."""
+    """Yield the reasons why replaced parts make no difference, if the models' text and the counts show the reasons."""
     program, before = read(machine), read(base)
     if machine.normalize is not base.normalize and normalize:
-        yield f"`normalize`, which {machine.name} replaces, leads to the same states as the one in {base.name}."
+        yield f"`normalize`, which {machine.name} replaces, leads to the same states as that of {base.name}."
     for old, new in replaced_in(machine, base):
         ahead = _ahead(program, before, old, new) if normalize else []
         times = other.fired[old.label] if new is None else found.fired[new.label]
@@ -259,7 +259,7 @@ def _ahead(program: Program, before: Program, old: Action, new: Action | None) -
     """Return helpers of `normalize` with a condition that the replaced action tests and the new action does not.
 
     Either the replaced action calls the helper, or a guard that the new action lacks makes the same comparison. If
-    helpers call each other, only the outermost one that the base calls too is returned.
+    helpers call each other, only the outermost helper that the base calls too is returned.
     """
     normalize = program.machine.normalize
     if normalize is None or new is None:

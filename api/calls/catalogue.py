@@ -52,8 +52,8 @@ def question_of(run: Run) -> Question:
 
 
 class Runs:
-    """Runs of a catalogue, executed one after the other with a shared budget and checkpoint. `limits` are those of a
-    check, but memory is limited to a fraction of the available memory by default.
+    """Runs of a catalogue, executed one after the other with a shared budget and checkpoint. `limits` are the limits of
+    each check. By default, memory is limited to a fraction of the available memory.
     """
 
     def __init__(
@@ -210,8 +210,8 @@ def catalogue(
 ) -> CatalogueResult:
     """Execute the runs of a profile and of smaller profiles, and compare each run with its expected result.
 
-    The limits are those of a check, but `budget` is the total for all runs, in seconds. `each` is called after each
-    run; if it returns False, no further run starts. Raises a FencepostError if there is no result at all.
+    The limits are the same as for a check, but `budget` is the total for all runs, in seconds. `each` is called after
+    each run; if it returns False, no further run starts. Raises a FencepostError if there is no result at all.
     """
     asked = profile_named(profile)
     chosen = choose_runs(asked, protocols)

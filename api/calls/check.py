@@ -86,18 +86,19 @@ def check(
     """Explore every reachable state and return the result.
 
     `what` is the name of a protocol, a machine with its `properties`, or the path of a file that defines both.
-    Constants are given by name, as `constants` or as further arguments: numbers, booleans or words; `only` limits the
-    properties by name.
+    Constants are given by name, as `constants` or as further arguments, and are numbers, booleans or words. `only`
+    limits the properties by name.
 
-    `budget` is in seconds, `memory` in bytes (by default 80 % of the available memory); `workers` 0 stands for all
-    processors. `spill` is a folder for data that a search accesses sequentially: parents and unfinished levels. With
-    `symmetry`, states that differ only by swapping interchangeable values count as one state. The model declares which
-    values are interchangeable, and the declaration is verified. After the search, reached bounds are raised one at a
-    time for `grow` seconds in total. The result's `growth` lists the bounds up to which each verdict is stable.
+    `budget` is in seconds, and `memory` is in bytes, by default 80 % of the available memory. `workers` 0 stands for
+    all processors. `spill` is a folder for data that a search accesses sequentially: parents and unfinished levels.
+    With `symmetry`, states that differ only by swapping interchangeable values count as one state. The model declares
+    which values are interchangeable, and the declaration is verified. After the search, reached bounds are raised one
+    at a time for `grow` seconds in total. The result's `growth` lists the bounds up to which each verdict is stable.
     `progress` is called with events while the search runs. If `cancel` returns true or the user presses Ctrl-C, the
     result is partial, and `why_stopped` gives the reason. The plain semantics, which defines the result, expands
-    `cross_check` of the stored states again. The default number takes a tenth of the search time or 0.2 s; 0 turns the
-    check off. Raises MismatchError if the engines differ, and another FencepostError for invalid arguments.
+    `cross_check` of the stored states again. By default, as many states are expanded as fit into a tenth of the search
+    time or 0.2 s. 0 turns this off. Raises MismatchError if the engines differ, and another FencepostError for invalid
+    arguments.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     choose_engine(engine)
@@ -166,7 +167,7 @@ def choose_engine(name: str) -> None:
 
 
 def explore(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None = None) -> Result:
-    """Search with the engine and show progress. Ctrl-C gives a partial result, or an empty one if the search has not
+    """Search with the engine and show progress. Ctrl-C gives a partial result, which is empty if the search has not
     started.
     """
     began = time.perf_counter()

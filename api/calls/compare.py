@@ -1,4 +1,6 @@
-"""Comparison of two models: guarantees, states and behaviours of only one of them, and changes without an effect."""
+"""Comparison of two models: guarantees, states and behaviours that only one model has, and changes without an
+effect.
+"""
 
 from __future__ import annotations
 
@@ -234,7 +236,7 @@ def _model(model: Machine | Protocol | str | Path) -> Protocol | None:
     words = _words(model)
     named = [word for word in words if _is_model(word)]
     if len(named) > 1:
-        raise UsageError(f"{model!r} names {len(named)} models, {' and '.join(named)}: write one on each side.")
+        raise UsageError(f"{model!r} names {len(named)} models, {' and '.join(named)}: write one model on each side.")
     if not named and len(words) == 1 and "=" not in words[0] and not words[0].startswith("kafka-"):
         return find_protocol(words[0])
     return find_protocol(named[0]) if named else None

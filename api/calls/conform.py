@@ -234,7 +234,7 @@ def compare_builds(
     """Execute the same histories on two builds of Kafka, and find the first history after which they differ.
 
     The builds are two releases (`kafka`), two folders of jars (`jars`), or one of each, in which case the release is A.
-    The histories are those of `conform` that execute a method whose bytecode differs, followed by `draws` random
+    The histories are all histories of `conform` that execute a method whose bytecode differs, and then `draws` random
     histories of `fuzz`, numbered from `seed`. Changed methods that no history executes are listed. The history after
     which the builds differ is written to the folder `output`, as a trace.
     """
@@ -302,10 +302,10 @@ def reproduce(
 ) -> ReproduceResult:
     """Reproduce a finding on a cluster on this machine, and compare the readable records with the acknowledged ones.
 
-    `control` omits the trigger of the finding, and `repaired` runs Kafka with all fixes for it, or `repair` with some
-    of them. `port` is the first port of the cluster, and `budget` limits the run in seconds. Logs, settings and disks
-    of all nodes are copied to the folder `output`. Its subfolders `before-start-*` contain the disks before each node's
-    last restart.
+    `control` omits the trigger of the finding. `repaired` runs Kafka with all fixes for the finding, and `repair` with
+    some fixes. `port` is the first port of the cluster, and `budget` limits the run in seconds. Logs, settings and
+    disks of all nodes are copied to the folder `output`. The subfolders `before-start-*` contain the disks before each
+    node's last restart.
     """
     from fencepost.kafka.clusters.kit import kit
     from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, SECONDS, Asked, choose_repairs

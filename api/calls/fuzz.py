@@ -80,8 +80,8 @@ def fuzz(
     that every loss is a bug. Each violation is shortened, and replayed with the fix of each known finding to identify
     its cause. The run ends after `histories` histories or `budget` seconds. `replay` is the file of a single history to
     execute instead. The shortest histories are written to the folder `output` as scripts. With pyarrow, all histories
-    are written there as Parquet, from which a stopped run continues. With `cluster`, Spark runs the same histories,
-    with a Java process in each Python worker.
+    are also written to the folder as Parquet, from which a stopped run continues. With `cluster`, Spark runs the same
+    histories, with a Java process in each Python worker.
     """
     from fencepost.kafka.clusters.kit import kit
     from fencepost.kafka.fuzz.histories import PROFILES, Fuzzer, Repaired, Script, fuzz_release

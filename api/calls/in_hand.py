@@ -65,7 +65,7 @@ class Held:
         return "\n".join(lines)
 
     def changes_to(self, after: Held) -> list[str]:
-        """Return the differences from another state, one per line."""
+        """Return the differences from another state, with one difference per line."""
         return list(changes_of(self._hand.machine.state, self._key, after._key))
 
 
@@ -159,7 +159,7 @@ class InHand:
         messages = getattr(self.plain.schema.restore(state._key), domain.bag)
         found = [item for item in messages if all(getattr(item, field) == number for field, number in wanted.items())]
         if not found:
-            raise UsageError(f"{domain.bag} contains no message {value!r}: name the fields of one that is in flight.")
+            raise UsageError(f"{domain.bag} contains no message {value!r}: name the fields of a message in flight.")
         return records.key_of(found[0])
 
     def _parameter(self, item: Action, name: str, domain: Domain, value: Any) -> int:
@@ -182,7 +182,7 @@ def in_hand(
     version: str = "",
     **more: Any,
 ) -> InHand:
-    """Return a protocol to be tried by hand. It is given by name, by file, or as a machine with its properties."""
+    """Return a protocol to be tried by hand, given by name, by file, or as a machine with its properties."""
     question = ask(what, properties, constants=constants, version=version, more=more)
     machine = question.protocol.machine
     return InHand(machine, question.protocol.properties, Interpreter(machine, question.constants))

@@ -58,7 +58,7 @@ class Protocols:
 
 @call
 def list_protocols(name: str = "") -> Protocols:
-    """Return all protocols, only the named one, or the one that a file defines."""
+    """Return all protocols, only the named protocol, or the protocol that a file defines."""
     return Protocols((find_protocol(name),) if name else tuple(PROTOCOLS.values()))
 
 

@@ -1,4 +1,4 @@
-"""Searches, rows of a matrix and random histories on Spark, each call in a session of its own."""
+"""Searches, rows of a matrix and random histories on Spark. Each call has its own session."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def plan_of(question: Question, ablation: Ablation, memory: int) -> Plan:
 
 @cache
 def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
-    """Return a matrix whose unmodified machine has been explored. Each process does so once, because every row is
-    compared with the unmodified machine. Raises UsageError if an executor has too little memory for that.
+    """Return a matrix whose unmodified machine has been explored. Each process explores that machine once, because
+    every row is compared with it. Raises UsageError if an executor has too little memory for the unmodified machine.
     """
     from fencepost.api.answers.matrix import refuse_unfinished
     from fencepost.explorers.evidence.ablation import Ablation

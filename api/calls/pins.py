@@ -106,7 +106,8 @@ def pinned(name: str, text: str, figures: Mapping[str, Figures]) -> str:
     for run, again in zip(before.all, Runs({name: made}).all, strict=True):
         if again != (with_figures(run, figures[run.name]) if run.name in figures else run):
             raise UsageError(
-                f"{name}: some figures of {run.name!r} are given in its group: write them in its row, then pin again."
+                f"{name}: some figures of {run.name!r} are defaults of its group: write them in the run's row, then "
+                "pin again."
             )
     return made
 

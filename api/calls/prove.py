@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 FIRST_STATES = 500
 """Maximum number of states whose steps are tried before a proof, to find steps that raise an error."""
 MOST_VALUES = 100_000
-"""Maximum number of parameter combinations that are tried for each action in such a state."""
+"""Maximum number of parameter combinations that are tried for an action in one of these states."""
 
 
 def look_for_z3() -> None:
@@ -75,8 +75,8 @@ def prove(
     Constants in `unbounded` may have any value, and those in `int64` may have any 64-bit value; all others keep their
     values. `k` selects induction over `k` steps, `depth` selects a bounded proof for runs of that many steps, and
     `every_state` selects a proof for all states, without steps. `timeout` is the time limit of each z3 query, and
-    `reach` is the time limit of the search for a reachable state that breaks the induction, both in seconds. With
-    `strengthen`, lemmas are searched for.
+    `reach` is the time limit of the search for a reachable state that breaks the induction, both in seconds.
+    `strengthen` adds a search for lemmas.
     """
     look_for_z3()
     from fencepost.explorers.native.expansion import processors
@@ -275,8 +275,8 @@ def confirm(report: ProveResult, pair: Pair) -> Key:
 def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str]:
     """Return the properties that a step violates under the plain semantics.
 
-    If `normalize` is a separate step of the proof, a property that raises an error counts as violated. Otherwise, the
-    state before the step is reachable, and the error is raised.
+    If `normalize` is a separate step of the proof, a property that raises an error counts as violated. If it is not,
+    the state before the step is reachable, and the error is raised.
     """
     machine = report.found.machine
     plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=normalize)
@@ -345,7 +345,7 @@ def search_states(
 
 
 def look_for(report: ProveResult, search: Search, result: Result, state: Key) -> tuple[str, dict[str, str] | None, str]:
-    """Return whether a search reached a state, as text with the values of unbounded constants that the search used.
+    """Return text that says whether a search reached a state, and which values of unbounded constants it used.
 
     Also return the violated properties, or None if the state was reached, and the signal that ended the search, if any.
     """

@@ -35,7 +35,7 @@ class ReplayResult(Counterexample):
 
 @dataclass(frozen=True, repr=False)
 class ShrinkResult(Shrunk):
-    """A shortened trace, and the limits within which shorter ones were excluded."""
+    """A shortened trace, and the limits within which shorter traces were excluded."""
 
     def __repr__(self) -> str:
         return f"ShrinkResult({self.trace.protocol.name}: {self.before} to {counted(self.path.length, 'state')})"
@@ -88,7 +88,7 @@ def replay(file: str | Path, *, model: str | Path | None = None, rewrite: bool =
 
 @call
 def replay_text(text: str, *, model: str | Path | None = None) -> ReplayResult:
-    """Replay a trace given as text, such as in a pasted test. Arguments and errors are those of `replay`."""
+    """Replay a trace given as text, such as in a pasted test. Arguments and errors are the same as for `replay`."""
     made = replaying.replay_text(text, lookup_in(str(model) if model else None))
     return ReplayResult(made.trace, made.path, made.verdict)
 

@@ -37,7 +37,9 @@ class SimulateResult(Printed, Sample):
 
     question: Question = field(kw_only=True, repr=False)
     shown: Sampled | None = field(kw_only=True, default=None, repr=False)
-    """The most serious violation: losses of records precede others, and shorter traces precede longer ones."""
+    """The most serious violation. Losses of records are shown before other violations, and short traces before long
+    traces.
+    """
     trace: Counterexample | None = field(kw_only=True, default=None, repr=False)
     """The path of the most serious violation, shortened if requested."""
     shrunk: ShrinkResult | None = field(kw_only=True, default=None, repr=False)
@@ -114,9 +116,9 @@ def simulate(
 ) -> SimulateResult:
     """Take random walks through a protocol and judge its properties. Walks never prove that a property holds.
 
-    A walk has at most `depth` steps. It is determined by the protocol, the constants, the weights, the seed and the
-    walk's number. Other arguments are those of `check`. Properties of behaviours are omitted, and naming one raises
-    UsageError.
+    A walk has at most `depth` steps. The protocol, the constants, the weights, the seed and the walk's number determine
+    the walk. Other arguments are the same as for `check`. Properties of behaviours are omitted. Naming such a property
+    raises UsageError.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
     require_number("depth", depth, 1)
@@ -134,10 +136,7 @@ def _left_out(question: Question) -> Iterator[str]:
         sorted(question.protocol.properties, key=others.__contains__)
     ):
         names = ", ".join(item.name for item in others)
-        yield (
-            f"not judged: {names}. Walks are finite, so they decide no properties of behaviours; `fencepost check` "
-            "does."
-        )
+        yield f"not judged: {names}. Walks are finite, so only `fencepost check` decides properties of behaviours."
 
 
 def _walked(question: Question, plan: Plan, watch: Watch, *, normalize: bool) -> Sample:

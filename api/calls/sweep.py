@@ -44,7 +44,7 @@ class SweptCell:
     walks: int
     violated: int = 0
     violations: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
-    """Each violated property as JSON."""
+    """The violated properties, each as JSON."""
 
     @property
     def shortest(self) -> int | None:

@@ -1,5 +1,5 @@
 """Guarantees that were never violated, witnesses that were never reached, actions that were never taken, and guards
-that were never needed. They are found in the catalogue's runs and the measured matrices, without a search.
+that were never needed, according to the catalogue's runs and the measured matrices.
 """
 
 from __future__ import annotations
@@ -162,7 +162,8 @@ def vacuous() -> list[str]:
 
 def report(found: Protocol) -> dict[str, Any]:
     """Return the signs of vacuous results in a protocol for all measured constants, and its guarantees without
-    evidence. The keys are those of `suspicions`. Without a measured matrix, no claim is made about actions and guards.
+    evidence. The keys are the same as in `suspicions`. Without a measured matrix, no claim is made about actions and
+    guards.
     """
     broken = {prop for family, prop in seen_to_fail() if family == family_of(found.name)}
     own = [run for run in runs() if run.protocol == found.name]

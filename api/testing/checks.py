@@ -50,12 +50,12 @@ def check(
 ) -> CheckResult:
     """Explore every reachable state and return the result; raise ExpectationError if the result is unexpected.
 
-    `what` is a machine with its `properties`, the name of a protocol, or a file that defines one. Constants are given
-    by name, as `constants` or as further arguments: numbers, booleans or words. `only` limits the properties by name.
-    Properties named in `violated` must be violated, and witnesses named in `unreached` must not be reached. All other
-    properties must hold, and all other witnesses must be reached. If `violated` is a mapping, it gives the length of
-    each shortest trace in states. Raises UndeterminedError if the search did not finish, and UsageError for names that
-    do not exist. A variant without an effect causes a warning.
+    `what` is a machine with its `properties`, the name of a protocol, or a file that defines a protocol. Constants are
+    given by name, as `constants` or as further arguments: numbers, booleans or words. `only` limits the properties by
+    name. Properties named in `violated` must be violated, and witnesses named in `unreached` must not be reached. All
+    other properties must hold, and all other witnesses must be reached. If `violated` is a mapping, it gives the length
+    of each shortest trace in states. Raises UndeterminedError if the search did not finish, and UsageError for names
+    that do not exist. A variant without an effect causes a warning.
     """
     from fencepost.api.answers.results import Base
     from fencepost.api.asking.targets import ask

@@ -51,7 +51,7 @@ class Fencepost:
     def check(self, *what: Any, **given: Any) -> Result:
         """Explore every reachable state; fail the test if a verdict is unexpected or undetermined.
 
-        The arguments are those of `fencepost.testing.check`, whose `search` takes precedence over the options of the
+        The arguments are the same as for `fencepost.testing.check`. `search` takes precedence over the options of the
         pytest run. Files are first looked up in the test's folder.
         """
         __tracebackhide__ = True

@@ -176,7 +176,7 @@ def lines_of(item: Json) -> list[str]:
 
 
 def _observed(item: Json) -> list[str]:
-    """Return an operation's observations as sentences, and say if none was made with these settings."""
+    """Return an operation's observations as sentences, and a sentence if these settings were not measured."""
     here = {name for seen in item["evidence"] for name in seen["findings"]}
     shown = [*item["evidence"], *_nearest(seen for seen in item["elsewhere"] if not here.issuperset(seen["findings"]))]
     lines = [_seen(seen) for seen in shown]
@@ -213,7 +213,7 @@ def _seen(item: Json) -> str:
         late = "; messages were delayed" if item["late"] else ""
         return f"{names}{runs}{lost} ({where}{late}): {item['story']}."
     if item["seen"] == "classes":
-        return f"{names}Kafka's classes of {item['release']} took every step of {item['run']} ({where})."
+        return f"{names}Kafka's classes of {item['release']} executed every step of {item['run']} ({where})."
     searched = f"; {listed(item['repaired'])} fixed" if item["repaired"] else ""
     searched += f"; {item['states']:,} states" if item["states"] else ""
     release = item["release"].replace("kafka-", "Kafka ")

@@ -77,9 +77,9 @@ def advise(
 ) -> AdviceResult:
     """Return how a topic's settings affect its records; raise UsageError for invalid settings.
 
-    `kafka` is a release, by default the newest supported one. `elr` is by default the setting of new clusters of that
-    release. `brokers` is the number of brokers in the cluster. A replica can be moved only if there are more brokers
-    than replicas.
+    `kafka` is a release, by default the newest supported release. `elr` is by default the setting of new clusters of
+    that release. `brokers` is the number of brokers in the cluster. A replica can be moved only if there are more
+    brokers than replicas.
     """
     version, named = _version(kafka), kafka.strip().lower().removeprefix("kafka-")
     release, has_elr = "" if f"kafka-{named}" == version else named, _usual_elr(version) if elr is None else elr
@@ -203,7 +203,7 @@ def _crashes(replicas: int, point: Json) -> Json:
 
 
 def _released(settings: Settings) -> Json | None:
-    """Return the losses of a release without fixes, if disks survive crashes; None if they were not searched for."""
+    """Return the losses of a release without fixes, if disks survive crashes; None if no search looked for losses."""
     asked = settings.acks == "all" and settings.elr == _usual_elr(settings.version) and not settings.unclean_election
     row = released(settings.version, settings.min_isr) if asked else None
     if row is None:
@@ -258,7 +258,9 @@ def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, J
 
 
 def _rank(point: Json) -> int:
-    """Return how many crashes lose a record in a cell: more than tried if none do, 0 if undecided."""
+    """Return the fewest crashes that lose a record in a cell, more than the tried crashes if unknown, 0 if
+    undecided.
+    """
     if point["undetermined"]:
         return 0
     return int(sum(point["most"].values()) + 1 if point["least"] is None else point["least"])
@@ -301,10 +303,10 @@ def assumptions(settings: Settings, data: Json) -> Iterator[str]:
     read = " and ".join(patches)
     patch = patch_with_own_rules(settings.release)
     if patch is not None:
-        yield f"Kafka {settings.release} is {patch.sentence}. These statements apply to {read}."
+        yield f"Kafka {settings.release} is {patch.sentence}. This answer applies to {read}."
     elif settings.release and settings.release not in patches:
         yield (
-            f"Kafka {settings.release} was not measured; these statements apply to {read}. Patch releases fix losses, "
+            f"Kafka {settings.release} was not measured, and this answer applies to {read}. Patch releases fix losses, "
             f"so {settings.release} may not have all the findings listed, or may have others."
         )
     elif not settings.release and read:

@@ -1,4 +1,4 @@
-"""Claims that say more than a verdict, each as a type with a sentence, and the wording of fault tables.
+"""Claims that say more than a verdict, each with a sentence, and the wording of fault tables.
 
 Other cells, fewer faults, or the machine without a guard can refute a claim. `tests/random_machines/claims.py` tries to
 refute claims by their definitions.
@@ -26,8 +26,8 @@ FEW_CELLS = 4
 
 @dataclass(frozen=True)
 class Stable:
-    """The claim that properties have the same verdict in each of these cells, or in all cells between the first and the
-    last. A cell maps each bound to a value. A cell that the machine rejects has no verdict.
+    """The claim that properties have the same verdict in some cells, or in all cells between the first and the last. A
+    cell maps each bound to a value. A cell that the machine rejects has no verdict.
     """
 
     properties: str
@@ -49,8 +49,9 @@ class Stable:
 
 @dataclass(frozen=True)
 class Tolerates:
-    """The claim that up to `faults` faults of the counted kinds do not violate the property, if each kind is limited by
-    `most`. Without `faults`, only these limits apply. The cheapest faults that violate the property cost `least`.
+    """The claim that up to `faults` faults of the counted kinds, each kind limited by `most`, do not violate the
+    property. If `faults` is missing, the claim is about all faults within `most`. The cheapest faults that violate the
+    property cost `least`.
     """
 
     faults: int | None
@@ -124,7 +125,7 @@ class Same:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence that says that the variant changes nothing."""
+        """Return a sentence that the variant changes nothing."""
         return (
             f"this variant has no effect under these constants: it reaches the same {counted(self.states, 'state')} "
             f"as its base {self.base}, by the same steps."
@@ -140,7 +141,7 @@ class Allows:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence that says that the variant's changes cause the violations."""
+        """Return a sentence that the variant's changes cause the violations."""
         return (
             f"{self.base} itself does not allow the shortest history of {', '.join(self.properties)} under the same "
             "constants: the changes of this variant do."
@@ -172,7 +173,7 @@ class Prevents:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence that says that the setting prevents the path."""
+        """Return a sentence that the setting prevents the path."""
         return f"{self.setting} prevents {self.history}"
 
 
@@ -309,4 +310,5 @@ def name_of(shown: Mapping[str, Value]) -> str:
 
 def left_out(omission: float) -> str:
     """Return a clause on the probability that a state was missed; empty if states were stored in full."""
-    return f", stored as fingerprints: one was missed with a probability of at most {omission:.1g}" if omission else ""
+    missed = f"a state was missed with a probability of at most {omission:.1g}"
+    return f", stored as fingerprints: {missed}" if omission else ""

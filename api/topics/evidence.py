@@ -35,7 +35,7 @@ def of_kind(name: str) -> list[Entry]:
 
 
 def constants_of(run: Run) -> dict[str, Any]:
-    """Return all constants of a run as JSON, including those of its version and defaults."""
+    """Return all constants of a run as JSON, including constants of its version and default values."""
     return dict(protocol(run.protocol).machine.set_constants(values_of(run)).shown)
 
 
@@ -64,7 +64,7 @@ def case_data(case: Case) -> dict[str, Any]:
 
 
 def cases_of(entry: Entry) -> tuple[Case, ...]:
-    """Return the cases that decide an entry itself, without those of equivalent entries."""
+    """Return the cases that decide an entry, without cases that decide only an equivalent entry."""
     found = evidence().get(entry.id)
     return found.cases if found else ()
 
@@ -308,7 +308,8 @@ def _named(name: str) -> list[Entry]:
         if found:
             return found
     raise UsageError(
-        f"there is no entry {name!r}.{nearest(name.upper(), list(entries()))} `fencepost.guarantees()` lists all."
+        f"there is no entry {name!r}.{nearest(name.upper(), list(entries()))} `fencepost.guarantees()` lists all "
+        "entries."
     )
 
 

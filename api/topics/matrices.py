@@ -159,7 +159,7 @@ def history(name: str, found: Found) -> Replay:
 
 
 def history_of_faults(data: Mapping[str, Any], point: Mapping[str, Any], item: Mapping[str, Any]) -> Replay:
-    """Replay the path of a minimal set of faults in a fault table. Errors are those of `history`."""
+    """Replay the path of a minimal set of faults in a fault table. Raises the errors of `history`."""
     name, prop = data["protocol"], data["property"]["name"]
     return _replay(name, point["constants"], prop, item["steps"], f"{name}: {prop} is violated")
 

@@ -1,8 +1,8 @@
 """Measured evidence, with a digest (mark) of its machine, and with the constants that were executed or searched.
 
-Executions on Kafka's classes and tables of crashes apply only to the measured machine and constants. They do not apply
-to variants, edited models or other constants. The tables show the number of crashes, by setting, and the faults, by
-release, that lose an acknowledged record.
+Executions on Kafka's classes and tables of crashes apply only to the measured machine and constants. Such evidence does
+not apply to variants, edited models or other constants. The tables show the number of crashes, by setting, and the
+faults, by release, that lose an acknowledged record.
 """
 
 from collections.abc import Iterator, Mapping
@@ -115,7 +115,9 @@ def cell_of(replicas: int, min_isr: int, *, elr: bool, unclean_election: bool) -
 
 
 def released(version: str, min_isr: int) -> dict[str, Any] | None:
-    """Return the losses of a release with two brokers, if disks survive crashes; None if they were not searched for."""
+    """Return the losses of a release with two brokers, if disks survive crashes; None if no search looked for
+    losses.
+    """
     rows: list[dict[str, Any]] = load("versions").get("losses", {}).get("rows", [])
     return next((row for row in rows if (row["version"], row["min_isr"]) == (version, min_isr)), None)
 

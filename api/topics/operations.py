@@ -1,7 +1,7 @@
 """Operations on a cluster and their measured outcomes with given settings, one row for each operation.
 
 A row lists the observations with these settings on clusters, on Kafka's classes or in the model. Observations with
-other settings are listed separately, each with the differences. Neither kind is inferred from the other.
+other settings are listed separately, each with the differences. No observation is inferred from another.
 """
 
 import re
@@ -28,10 +28,10 @@ from fencepost.model.language.machine import Version
 
 LOSS = LOSING[0]
 COMMON = "loss=none max_records=1 max_leader_epoch=8 crashes=0 fences=0 shrinks=0 lags=0"
-"""Constants that exclude events unless the operation requires them. Metadata may be delayed in every search."""
+"""Constants that exclude events unless an operation requires the events. Metadata may be delayed in every search."""
 MOST_BROKERS = 4
-"""Maximum number of replicas in a search. No search with more replicas finished; the smallest had 25 million states
-after some minutes.
+"""Maximum number of replicas in a search. No search with more replicas finished. The smallest of these searches had 25
+million states after some minutes.
 """
 ELR_ALONE = ("unclean_shutdown", "last_known_leader", "last_known_leader_check")
 """Constants without an effect if ELR is off."""
@@ -111,7 +111,7 @@ def question(operation: Operation, version: str, replicas: int, min_isr: int, *,
 
 
 def repairs(values: Mapping[str, int], findings: Sequence[str]) -> dict[str, int]:
-    """Return the constants that fix these findings, without those that already have the right values."""
+    """Return the constants that fix these findings, except constants that already have the right values."""
     lacking = [item for item in protocol(PROTOCOL).machine.missing(values) if item.finding in findings]
     return {name: int(value) for item in lacking for name, value in item.values.items()}
 
@@ -483,7 +483,7 @@ def patches_read(version: str) -> list[str]:
 
 
 def patch_with_own_rules(release: str) -> Version | None:
-    """Return the model's version for a patch release that has rules of its own, such as `3.9.0`, or None."""
+    """Return the model's version for a patch release with rules of its own, such as `3.9.0`, or None."""
     patches = protocol(PROTOCOL).machine.patches()
     return next((item for item in patches if item.name == f"kafka-{release}"), None)
 

@@ -61,7 +61,7 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
 
 
 def unlike_kafka(machine: Machine) -> str:
-    """Return a note that says that statements about Kafka do not apply to a variant or to an edited model."""
+    """Return a note that statements about Kafka do not apply to a variant or to an edited model."""
     changed = f"a variant of {machine.base.name}" if machine.base is not None else "edited"
     return f"This model is {changed}, not the model that was compared with Kafka's classes."
 
@@ -224,8 +224,8 @@ def _with_crashes(question: Question) -> Iterator[str]:
         for name, words in (("elr", "ELR"), ("unclean_election", "unclean elections"))
     )
     yield (
-        f"These crash results are for one record on {values['brokers']} brokers, {elr} and {unclean}, in a model that "
-        f"has all fixes and in which every crash loses the log: {told} (docs/kafka/losing-data.md)."
+        f"The measured crashes apply to one record on {values['brokers']} brokers, {elr} and {unclean}, in a model "
+        f"that has all fixes and in which every crash loses the log: {told} (docs/kafka/losing-data.md)."
     )
 
 

@@ -38,7 +38,7 @@ class CheckedRun:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One test case, for a property of a run, or, without `prop`, for the entire run."""
+    """A test case for a property of a run or, without `prop`, for the entire run."""
 
     report: CheckedRun
     name: str

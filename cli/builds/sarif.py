@@ -1,6 +1,6 @@
 """`--sarif FILE`: findings in the Static Analysis Results Interchange Format 2.1.0, for code scanning.
 
-Each guarantee is a rule. Each finding is a result at the line of its property, with the trace as its code flow, in
+Each guarantee is a rule. Each finding is a result at the line of its property. The trace is the result's code flow, in
 which each step is at the line of its action. Expected violations are not reported. An undetermined property is a result
 of kind `open`.
 """

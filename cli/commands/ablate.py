@@ -249,7 +249,7 @@ def _found(row: Json) -> list[Any]:
         if row["refused"]:
             return [f"refused first {row['refused']:,} times"]
         is_part = row["row"][-1:].isalpha()
-        return ["the same steps are possible without it" if is_part else "earlier guards already refuse these steps"]
+        return ["the same steps are possible without it" if is_part else "earlier guards already refuse the same steps"]
     return [f"{row['alone']:,} steps are refused only by this guard", *_beyond(row)] if row["alone"] else []
 
 

@@ -43,7 +43,7 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
     type=options.TIME,
     help="After the search, spend this time, such as 10m, on raising the bounds that it reached, one at a time.",
 )
-@option("--symmetry", is_flag=True, help="Of states that differ only in interchangeable values, search only one.")
+@option("--symmetry", is_flag=True, help="Of states that differ only in interchangeable values, search only one state.")
 @options.spill_option
 @options.cross_check_option
 @option("--deadlock", is_flag=True, help="Show a shortest trace to a state without successors.")
@@ -80,7 +80,9 @@ def check(**given: Any) -> Exit:
         end: Exit = get_current_context().invoke(catalogue, **chosen)
         return end
     if given["pin"]:
-        raise UsageError("--pin updates the figures of catalogue runs, but this check is not one: add --profile ci.")
+        raise UsageError(
+            "--pin updates the figures of catalogue runs, but this check is no such run: add --profile ci."
+        )
     if given["dump"]:
         return print_stage(given)
     return run_checks(given)

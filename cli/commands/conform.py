@@ -111,7 +111,7 @@ def print_conform(console: Console, found: ConformResult, *, verbose: bool) -> N
 
 
 def _untried(run: Any) -> list[str]:
-    """Return the budgets of faults that are 0, so that the comparison does not test these faults."""
+    """Return the budgets that are 0. The comparison does not test faults of these kinds."""
     if not hasattr(run, "constants") or not hasattr(run, "outcome"):
         return []
     from fencepost.explorers.evidence.faults import fault_kinds

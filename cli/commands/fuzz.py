@@ -83,5 +83,5 @@ def _print_alarm(alarm: Alarm) -> None:
     left = len(steps) - SHOWN
     shown = steps if left <= 0 else steps[-SHOWN:]
     if left > 0:
-        print_lines(console, f"... {left} earlier steps: --output DIR writes them all", indent=2)
+        print_lines(console, f"... {left} earlier steps: --output DIR writes all steps", indent=2)
     print_rows(console, [(str(n), styled(words(step.text))) for n, step in shown], indent=2)

@@ -84,8 +84,8 @@ if TYPE_CHECKING:
 def prove(**given: Any) -> Exit:
     """Prove properties of PROTOCOL by induction: they hold initially, and every step preserves them.
 
-    Constants named by --unbounded may have any value; all others keep theirs. Without PROTOCOL, prove the catalogue's
-    theorems, and check that each proof fails if one of the protocol's rules is broken.
+    Constants named by --unbounded may have any value, and all others keep their values. Without PROTOCOL, prove the
+    catalogue's theorems, and check that each proof fails if one of the protocol's rules is broken.
 
     Exit status: 0 proved, 1 violated or not as expected, 2 bad input, 3 undetermined: not inductive, or z3 timed out, 4
     internal error.
@@ -141,7 +141,7 @@ def print_row(row: dict[str, Any]) -> None:
     if row["why"]:
         print_lines(console, row["why"], style="yellow", indent=2)
     broken = ", ".join(twin["broken_by"]) or ", ".join(twin["fails"])
-    fails = f"fails, as it must: {broken}" if twin["fails_as_expected"] else "does not fail as it must"
+    fails = f"fails, as it must: {broken}" if twin["fails_as_expected"] else "does not fail, although it must"
     facts: list[tuple[str, Text | str]] = [("unbounded", row["unbounded"]), ("bounded", row["bounded"])]
     if row["havoc_loops"]:
         facts.append(("loops", f"any values after the loops of {', '.join(row['havoc_loops'])}"))

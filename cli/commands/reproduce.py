@@ -27,11 +27,11 @@ COLOURS = {
 @option("--jars", metavar="DIR", help="Use the jars in this folder, such as those of your own build.")
 @option("--control", is_flag=True, help="Omit the step that triggers the finding, and expect that no record is lost.")
 @option("--repaired", is_flag=True, help="Run Kafka with the fix for the finding, and expect that no record is lost.")
-@option("--repair", multiple=True, metavar="NAME", help="If the finding has several fixes, use only this one.")
+@option("--repair", multiple=True, metavar="NAME", help="If the finding has several fixes, use only this fix.")
 @option(
     "--expect",
     type=Choice(["lost", "out", "leaderless", "kept"]),
-    help="Expect this verdict instead of the one known for the release.",
+    help="Expect this verdict instead of the known verdict for the release.",
 )
 @option("--budget", type=TIME, metavar="TIME", help="Stop after this time.  [default: 170s]")
 @option("--port", type=IntRange(1024, 65_000), metavar="N", help="First port of the cluster.  [default: 19200]")

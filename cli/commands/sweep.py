@@ -140,7 +140,7 @@ def _table(data: Json) -> Table:
 
 
 def about(distinct: int) -> str:
-    """Return an estimate made from a sixteenth of the visited states or, if there are few states, an upper bound."""
+    """Return the estimated number of different states or, if the estimate is small, an upper bound, as text."""
     return f"~{distinct:,}" if distinct >= FEW else f"< {FEW}"
 
 

@@ -175,7 +175,7 @@ def lost_of(item: dict[str, Any]) -> list[str]:
 
 
 def _replicas(console: Console, item: dict[str, Any]) -> None:
-    console.print(heading(f"Fate of the records of {named(item)}"))
+    console.print(heading(f"What happened to the records of {named(item)}"))
     rows = [("copy", "broker", "offsets", "high watermark", "epochs from")]
     for copy in item["copies"]:
         epochs = ", ".join(f"{epoch}: {start:,}" for epoch, start in copy["epochs"])

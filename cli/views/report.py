@@ -1,4 +1,4 @@
-"""The page about one check: the verdict, each property, the limits of the search, and every violation."""
+"""The page about a check: the verdict, each property, the limits of the search, and every violation."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
         chance = f"a state was missed with probability at most {result.omission:.1e}"
         yield "compact", f"states stored as 64-bit fingerprints; {chance}"
     if result.deadlocks:
-        hint = "" if result.deadlock else "; --deadlock shows the path to one"
+        hint = "" if result.deadlock else "; --deadlock shows the path to such a state"
         ends = f"{counted(result.deadlocks, 'state')} without a successor"
         yield "ends", f"{ends}, which is normal when budgets are used up{hint}"
     yield from _bounds(result)

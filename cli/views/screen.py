@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 FEW = 8
-"""If there are at most this many constants, all are shown; otherwise, only changed ones are shown."""
+"""Maximum number of constants that are all shown. Of more constants, only changed constants are shown."""
 ROWS = 4
 """Maximum number of violations with a row each. More violations share a paragraph."""
 NAMES = 20
@@ -30,7 +30,9 @@ STEPS = 12
 
 
 def gravest(result: CheckResult) -> PropertyResult | None:
-    """Return the violation to show first. Losses of records precede others, and shorter traces precede longer ones."""
+    """Return the violation to show first. Losses of records come before other violations, and short traces before long
+    traces.
+    """
     by_name = {prop.name: prop for prop in result.question.properties}
     return min(result.violated, key=lambda item: gravity(by_name[item.name]), default=None)
 

@@ -49,7 +49,7 @@ def link(
     removed: Iterable[str] = (),
     steps: Iterable[str] = (),
 ) -> str:
-    """Return the part of an address after `explore/` that opens a protocol after these steps. `removed` lists guards by
+    """Return the part of an address after `explore/` that opens a protocol after some steps. `removed` lists guards by
     name, such as `follower-fetch 1`. Raises UsageError for unknown names.
     """
     machine = named_protocol(protocol).machine

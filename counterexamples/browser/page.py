@@ -1,5 +1,5 @@
-"""The files of the explorer: the page, Fencepost's sources as one archive, precomputed states, and Pyodide. Pyodide is
-a Python interpreter for browsers. It is installed from npm, verified, and cached by version.
+"""The files of the explorer: the page, Fencepost's sources as one archive, precomputed states, and Pyodide. Pyodide, a
+Python interpreter for browsers, is installed from npm, verified, and cached by version.
 """
 
 import hashlib

@@ -222,7 +222,7 @@ def _content(made: Replay, history: story.Story) -> dict[str, Any]:
 def _ending(made: Replay) -> tuple[str, str]:
     trace = made.trace
     if trace.kafka:
-        return "Difference", f"After these steps, Kafka {trace.kafka} behaves differently from the model."
+        return "Difference", f"After the last step, Kafka {trace.kafka} behaves differently from the model."
     if trace.recorded:
         return "Record", "The controller's steps are recorded; all other steps are assumed."
     return "Deadlock", "No action is enabled in the last state."

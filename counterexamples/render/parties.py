@@ -35,7 +35,7 @@ class Parties:
     """Lanes by field of the state."""
     owner: Lane | None
     counts: dict[str, dict[int, Lane]]
-    """Lanes by the domain that indexes them, as text."""
+    """Lanes by the domain that indexes the lanes, as text."""
 
     def indexed(self, domain: Domain | InFlight, value: Any) -> Lane | None:
         if not isinstance(domain, Index) or value == NONE:
@@ -99,7 +99,9 @@ class Parties:
         return None if domain is None else self.indexed(domain, value)
 
     def actor(self, step: Step, touched: list[Lane], before: Key) -> Lane | None:
-        """Return the party that takes a step: the party in the cast or in the action's name, or one that changes."""
+        """Return the party that takes a step: the party in the cast or in the action's name, or a party that
+        changes.
+        """
         declared = self.plain.machine.cast.actors.get(step.action.name)
         if declared is not None:
             return self.meant(declared, step, before)

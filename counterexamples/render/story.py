@@ -61,7 +61,7 @@ class Signal(NamedTuple):
 
 @dataclass
 class Event:
-    """A step: its text, its actor, its changes by party (or None for ghosts and budgets), and those by `normalize`."""
+    """A step: its text, its actor, its changes by party (None for ghosts and budgets), and changes by `normalize`."""
 
     number: int
     step: Step

@@ -23,8 +23,8 @@ COUNTED = ("needed", "nothing-broke", "same-states", "bound")
 INTRODUCTION = (
     "These matrices show what happens if a single guard of a protocol is removed, or a single switch is changed, and "
     "the protocol is searched again. A guard is *needed* if a property that holds with it is violated without it. "
-    "Any other purpose applies only to the constants of that search.\n\n`fencepost vacuity PROTOCOL --row 'GUARD'` "
-    "shows a row in full, with the shortest history as a trace. `fencepost ablate PROTOCOL` builds such a matrix for "
+    "Any other purpose applies only to the constants of the search.\n\n`fencepost vacuity PROTOCOL --row 'GUARD'` "
+    "shows a row in full, with the shortest history as a trace. `fencepost ablate PROTOCOL` builds a matrix for "
     "any constants."
 )
 
@@ -80,7 +80,9 @@ def page(name: str, data: dict[str, Any]) -> Iterator[str]:
 
 
 def without_it(found: Found) -> str:
-    """Return the first violation without a guard, with its steps and constants; otherwise the reason for none."""
+    """Return the first violation without a guard, with its steps and constants; otherwise the reason or the left
+    domain.
+    """
     data, base = found
     if not data["broken"]:
         left = re.search(r"\w+\.\w[^:]*(?=: )", data.get("departure", ""))
@@ -148,7 +150,7 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
             "become-follower-and-truncate 1": "the next check passes only if that replica leads in the epoch",
             "become-follower-and-truncate 3": "", "leader-expand-isr 3": "", "leader-expand-isr 4": "",
             "leader-expand-isr 5": "", "leader-increase-high-watermark 2a": "",
-            "leader-shrink-isr 4": "it keeps members that are caught up; an ISR that is too small breaks no guarantee"},
+            "leader-shrink-isr 4": "it keeps members that are caught up; a smaller ISR violates no guarantee"},
         "replication": {"fetch_leader_epoch_check=off": "", "leader-handles-fetch 1": "",
             "leader-reports-divergence 1": "", "leader-tells-epoch-end 1": "",
             "leader-handles-late-fetch 2": "`normalize` has already dropped fetches of older epochs"},
@@ -184,13 +186,15 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         }
     },
 }  # fmt: skip
-"""Guards and switches of each KIP, by protocol, with a reason if no matrix shows that one is needed."""
+"""Guards and switches of each KIP, by protocol, each with a reason if no matrix shows that it is needed."""
 
 
 def kips_page(best: Best) -> Iterator[str]:
     yield from ("# The checks that KIP-320, KIP-841, KIP-903 and KIP-966 added", "")
-    yield "A check is *needed* if a property is violated without it, in a measured matrix or in a run of the catalogue"
-    yield "that differs only in this switch. For every other check, the table gives a reason, read from the model."
+    yield (
+        "A check is *needed* if a property is violated without it, in a measured matrix or in a run of the catalogue "
+        "that differs only in this switch. For every other check, the table gives a reason from the model."
+    )
     yield ""
     for kip, items in ADDED.items():
         yield from (f"## {kip}", "")

@@ -181,7 +181,7 @@ def spark_cost() -> Table:
 
 
 def spark_levels() -> Table:
-    """Return the levels of the large search on Spark. Only generated states are sent, not visited ones."""
+    """Return the levels of the large search on Spark, in which only generated states are sent, not visited states."""
     levels = load("spark")["search"]["spark"]["levels"]
     visited = accumulate(item["fresh"] for item in levels)
     columns: dict[str, Column] = {
@@ -197,7 +197,7 @@ def unit() -> dict[str, float]:
 
     `core` is the CPU time per state in seconds. `shuffle`, `kept` and `table` are bytes per state in the shuffle, in
     the blocks of the levels, and in the executors' tables. `level` is the time per level in seconds, and `partition` is
-    the CPU time for one partition of a level in seconds. Neither depends on the number of states.
+    the CPU time for one partition of a level in seconds. These two figures do not depend on the number of states.
     """
     found = load("spark")
     one = found["executors"]["one"]
@@ -330,7 +330,9 @@ def loops() -> Table:
 
 
 def cuts(name: str) -> Table:
-    """Return the bounds that steps may exceed. A step that exceeds one is an error, which the proof does not cover."""
+    """Return the bounds that steps may exceed. A step that exceeds such a bound is an error, which the proof does not
+    cover.
+    """
     found = measured_proofs().get(name, {"cuts": {}})
     return ["action", "bound"], ([f"`{action}`", "; ".join(bounds)] for action, bounds in found["cuts"].items())
 

@@ -127,8 +127,8 @@ def _constants(data: dict[str, Any], place: str) -> Iterator[str]:
 # -- runs
 
 INTRODUCTION = (
-    "Each run searches all reachable states for the given constants; other constants have their declared values. The "
-    "number of states, the depth and the length of each shortest trace (in states) are pinned: `fencepost check "
+    "Each run searches all reachable states for the given constants. All other constants have their declared values. "
+    "The number of states, the depth and the length of each shortest trace (in states) are pinned: `fencepost check "
     "--profile ci` fails if one of them differs. All properties that are not listed as violated hold in the run."
 )
 

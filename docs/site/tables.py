@@ -1,8 +1,8 @@
 """Tables of measured figures and runs, for pages written by hand.
 
-A table is placed between `<!-- cases NAME ... -->` and `<!-- end -->`. A name is an entry's id, a word of `_WORDS` or
-`_LISTS`, or one of `_OF_PROOF` with the name of a proof. `python -m benchmarks.figures.catalogue` measured seconds,
-rates and memory.
+A table is placed between `<!-- cases NAME ... -->` and `<!-- end -->`. NAME is the id of an entry, the name of a table,
+or the name of a table about a proof and the name of the proof. `python -m benchmarks.figures.catalogue` measured
+seconds, rates and memory.
 
 Each row of the table of delays has two runs, which differ in the number of ticks that a message takes. The two worst
 cases determine the number of messages, and of maximum waits of a fetch or idle intervals, on the worst path. A round
@@ -83,7 +83,7 @@ CONTRADICTION = "†"
 
 
 class Cell(NamedTuple):
-    """A cell in the table of the four cases. `outcomes` lists the worst outcome first."""
+    """A cell in the table of follower reads. `outcomes` lists the worst outcome first."""
 
     version: str
     policy: str

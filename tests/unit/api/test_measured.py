@@ -30,7 +30,7 @@ SMALL = ("--set", "brokers=2", "--set", "min_isr=2", "--set", "max_leader_epoch=
 DRIVEN = (
     "1,242,753 of its steps were executed on Kafka's own classes of 4.1.2, with no difference; 1,565 histories were"
 )
-CRASHES = "These crash results are for"
+CRASHES = "The measured crashes apply to"
 
 
 def noted(question: Question) -> str:

@@ -381,7 +381,7 @@ def test_a_state_that_nobody_opened_is_answered_with_a_message() -> None:
     ask("open", link="#kip320?replicas=2")
     for what in ({"step": "leader-write leader=0"}, {"action": "leader-write"}):
         answer = ask("step" if "step" in what else "refusals", state=7, **what)
-        assert "state 7 is not one of the 1 that were opened here" in answer["error"]
+        assert "state 7 is not one of the 1 states of this page" in answer["error"]
 
 
 HEADS = {

@@ -99,7 +99,7 @@ def test_the_page_of_a_recorded_history_is_no_deadlock_and_names_what_it_breaks(
 
 def test_the_page_of_a_difference_says_so_and_that_of_a_deadlock_too() -> None:
     made = follow(replace(trace_of(NEVER_TWO), prop=None, kafka="4.1.2"))
-    assert "After these steps, Kafka 4.1.2 behaves differently from the model." in render("html", made)
+    assert "After the last step, Kafka 4.1.2 behaves differently from the model." in render("html", made)
     assert "<h2>Difference</h2>" in render("html", made)
     stuck = follow(replace(trace_of(NEVER_TWO), prop=None, steps=TWICE * 3))
     assert "<h2>Deadlock</h2>" in render("html", stuck)

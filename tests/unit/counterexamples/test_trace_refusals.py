@@ -197,7 +197,7 @@ def test_replay_refuses_a_trace_whose_steps_were_edited(here: Path) -> None:
         "x.trace:8: all steps are possible, but property 'some-lamp-is-dark' "
         "is not violated at the end. Find another trace with "
         f'`fencepost.check("{lamps.__file__}", lamps=3, only=["some-lamp-is-dark"])`, or remove the file. '
-        "The steps differ from the recorded ones at step 2: x.trace:22 has '2 switch-to lamps={0,1,2} noise=no'."
+        "The steps differ from the recorded steps at step 2: x.trace:22 has '2 switch-to lamps={0,1,2} noise=no'."
     )
 
 
@@ -211,7 +211,7 @@ DAMAGED = {
     "twice in one file": (KIP279 * 2, f"73: the states say 'format: 1' where the model has nothing more. {SAID}"),
     "another constant": (KIP279.replace("max_leader_epoch=1", "max_leader_epoch=2"),
         f"32: the states say '0..1     none    {{}}' where the model gives '0..2     none    {{}}'. {SAID}"),
-    "no states": (KIP279.rpartition("----\n")[0] + "----\n", "26: the file contains no states. Write them with"),
+    "no states": (KIP279.rpartition("----\n")[0] + "----\n", "26: the file contains no states. Write states with"),
     "an edited step": (EDITED, "18: step 4, `leader-write leader=1`, is not possible: "),
 }  # fmt: skip
 
@@ -228,14 +228,14 @@ def test_a_damaged_trace_is_refused_by_every_command_that_reads_it(damage: str, 
 
 def test_an_edited_step_that_cannot_happen_is_one_that_differs_from_what_is_recorded(here: Path) -> None:
     assert message(here, EDITED).endswith(
-        " The steps differ from the recorded ones at step 4: x.trace:44 has '4 leader-write leader=0'."
+        " The steps differ from the recorded steps at step 4: x.trace:44 has '4 leader-write leader=0'."
     )
 
 
 def test_an_edited_step_that_can_happen_is_one_that_differs_from_what_is_recorded(here: Path) -> None:
     write(here, lamps_trace(lamps.some_lamp_is_dark, (0b001, 0), (0b111, 0)))
     assert message(here, here.read_text().replace("lamps={0} noise=no", "lamps={1} noise=no", 1)) == (
-        "x.trace:18: the steps differ from the recorded ones at step "
+        "x.trace:18: the steps differ from the recorded steps at step "
         "1: the file has '1 switch-to lamps={0} noise=no', but the model has "
         "'1 switch-to lamps={1} noise=no'. The file was edited since "
         "the states were written. Check the steps, then update the "

@@ -250,7 +250,7 @@ def test_fingerprints_give_the_same_front_with_a_probability_of_omission() -> No
             {**one, "omission": other["omission"]} for one, other in zip(whole["grid"], compact["grid"], strict=True)
         ],
     }
-    assert "one was missed with a probability of at most" in " ".join(fencepost(*asked, "--compact").stdout.split())
+    assert "a state was missed with a probability of at most" in " ".join(fencepost(*asked, "--compact").stdout.split())
 
 
 def test_costs_decide_what_is_cheapest() -> None:

@@ -123,7 +123,7 @@ def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_d
     assert told[0].startswith("Fixing HYP-3 prevents the shortest history of ")
     assert "maximal-isr-covers-requests" in told[0]
     assert (
-        "These crash results are for one record on 2 brokers, with ELR and without unclean elections, in a model "
+        "The measured crashes apply to one record on 2 brokers, with ELR and without unclean elections, in a model "
         "that has all fixes and in which every crash loses the log: min ISR 1: can be lost with 1 crash; min ISR 2: "
         "survives 1 crash, can be lost with 2 (docs/kafka/losing-data.md)."
     ) in notes

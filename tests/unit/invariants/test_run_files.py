@@ -276,7 +276,7 @@ def test_a_figure_that_a_group_shares_and_a_row_of_another_form_are_not_changed(
             shared.replace(', worst="delay 203"', ""),
             "clock",
             late,
-            "figures of .quorum clock. are given in its group",
+            "figures of .quorum clock. are defaults of its group",
         ),
         (other, "3 voters", figures("3 voters"), "figures are written into rows of the form"),
     ):
