@@ -1,1 +1,1 @@
-"""The command line: commands, what they print, and files for CI builds."""
+"""The command line: commands, their output, and files for CI builds."""

@@ -50,9 +50,7 @@ _PLACES = {name: place for group in LISTED.values() for name, (place, _) in grou
 
 
 class _GoneError(Exception):
-    """Error raised if the reader of the output has closed it, because click would exit with the status of a
-    violation.
-    """
+    """Error raised if the reader has closed the output, because click would exit with the status of a violation."""
 
 
 @contextmanager
@@ -189,7 +187,7 @@ def _end(error: BaseException, group: Commands) -> Exit:
 
 
 def _flush() -> None:
-    """Flush the output and ignore errors that occur because the reader has closed it."""
+    """Flush the output and ignore errors that occur because the reader has closed the output."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:

@@ -1,1 +1,1 @@
-"""Counterexamples: traces are written, read, replayed and displayed."""
+"""Counterexamples: modules that write, read, replay and display traces."""

@@ -17,7 +17,7 @@ def fold(text: str, width: int, indent: str = "", more: str = "  ") -> list[str]
 
 
 def cut(text: str, first: int, rest: int) -> list[tuple[int, int]]:
-    """Return the spans of a text's lines, the first of at most `first` characters and the others of at most `rest`, if
+    """Return the spans of a text's lines: the first has at most `first` characters, and others at most `rest`, if
     possible. A line ends at the best kind of place in its last two thirds, and at the last place of that kind.
     """
     places, spans, start, room = _places(text), [], 0, first

@@ -210,7 +210,7 @@ def _refused(guards: Guards, step: Step, error: DisabledError, number: int, firs
 
 
 _CHECKED: dict[int, tuple[Machine, Guards, dict[str, tuple[Line, ...]]]] = {}
-"""Checked parts of a machine by its id. The machine is stored too, so that the id is not reused."""
+"""Checked parts of a machine, by the machine's id. The machine is stored too, so that the id is not reused."""
 
 
 def _checked(machine: Machine) -> tuple[Guards, dict[str, tuple[Line, ...]]]:

@@ -16,7 +16,7 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 FEW = 3
-"""Maximum number of listed `each` values for which an action is never enabled."""
+"""Maximum number of values that a line lists for an action that is never enabled."""
 
 
 def kept(trace: Trace, path: Path) -> list[str]:
@@ -155,8 +155,7 @@ class _Kept:
         except DisabledError as error:
             number = self.guards.refused(step.action, error)
             texts = self.guards.texts(step.action)
-            return number, f"`require({texts[number]})` refuses" if number >= 0 else "its message is no longer in "
-            "flight"
+            return number, f"`require({texts[number]})` refuses" if number >= 0 else "its message is not in flight"
         return len(self.guards.texts(step.action)), "the step changes nothing"
 
 

@@ -82,8 +82,7 @@ def changes_since(file: TraceFile | None, text: str, *, whole: bool) -> str:
     if found is None and whole:
         return " The states are as recorded, so the header or the model has changed."
     if found is None:
-        return " The states are as recorded, so the header or the model has changed, or the step was edited in both "
-        "places."
+        return " The states are as recorded, so the header or the model has changed, or step and states were edited."
     if found.step:
         was = (found.was or "").strip()
         return f" The steps differ from the recorded steps at step {found.step}: {found.place} has {was!r}."

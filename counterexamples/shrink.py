@@ -37,7 +37,7 @@ class Shrunk:
     """A shortened trace, and the length up to which shorter traces were excluded.
 
     `checked` is a length in states. Under the final constants, no shorter trace of at most this length shows the same
-    finding. `searched` is the number of distinct states in the search that showed this.
+    finding. `searched` is the number of distinct states in the last search.
     """
 
     trace: Trace
@@ -49,7 +49,7 @@ class Shrunk:
     why_stopped: str = ""
     seconds: float = 0.0
     before_lowering: bool = False
-    """Whether this also applies to the original constants, with the smaller shape."""
+    """Whether the result also applies to the original constants, with the smaller shape."""
 
     @property
     def shortest(self) -> bool:

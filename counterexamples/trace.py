@@ -175,8 +175,8 @@ def promises_of(prop: Property | None) -> tuple[tuple[str, str], ...]:
 def trace_of(
     result: Result, prop: str | None, *, lookup: Callable[[str], Protocol] = named_protocol, **about: Any
 ) -> Trace:
-    """Return the trace that an exploration found for a property or, without `prop`, for a deadlock. `about` is that of
-    `trace_of_path`. Raises UsageError if the exploration has no such trace.
+    """Return the trace that an exploration found for a property or, without `prop`, for a deadlock. `about` is
+    explained at `trace_of_path`. Raises UsageError if the exploration has no such trace.
     """
     path = result.deadlock if prop is None else result.of(prop).path
     if path is None:

@@ -2,8 +2,8 @@
 
 The property is evaluated again at the end of the trace. For each `all` or `any`, also inside helpers, the deciding
 values are recorded by the names in the property, such as `leader=1, offset=0`. If several variables share a name, the
-value is that of the variable in the shown condition. Nothing is evaluated that the property does not evaluate, and the
-violation is reported even if the explanation raises an error.
+value of the variable in the shown condition is recorded. Nothing is evaluated that the property does not evaluate, and
+the violation is reported even if the explanation raises an error.
 """
 
 import ast

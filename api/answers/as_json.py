@@ -78,7 +78,7 @@ def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> 
 
 
 class Printed:
-    """An answer that `print` shows like the command that gives it."""
+    """An answer whose printed form is the first screen of the corresponding command."""
 
     def __str__(self) -> str:
         text: str = import_module("fencepost").first_screen(self)

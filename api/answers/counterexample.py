@@ -39,8 +39,8 @@ class Step:
 
 @dataclass(frozen=True)
 class State:
-    """A state of a path, numbered from 0, the initial state. Fields have names such as `replica[1].log`, and values as
-    text.
+    """A state of a path. State 0 is the initial state. Fields have names such as `replica[1].log`, and values
+    as text.
     """
 
     number: int

@@ -30,7 +30,7 @@ Ask = Callable[[Question, float], Result]
 BESIDE = 32
 """Maximum number of extra cells that are searched."""
 MANY_CELLS = 4096
-"""Maximum number of cells between the first cell and the last, if their verdicts are to be compared."""
+"""Maximum number of cells between the first and the last of which all verdicts are compared."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,9 @@ class StableVerdict:
 class Growth:
     """The results of raising the bounds of a check.
 
-    `bounds` are the largest bounds for which a search finished. The last of these searches reached the `open` bounds,
-    and the `switched_off` bounds, which are 0, but not the `settled` bounds. `why_stopped` is empty if no bound remains
-    to be raised. After an unfinished check, `settled` and `properties` are empty.
+    `bounds` are the bounds of the largest finished search. This search reached the `open` bounds, and the
+    `switched_off` bounds, which are 0, but not the `settled` bounds. `why_stopped` is empty if no bound remains to be
+    raised. After an unfinished check, `settled` and `properties` are empty.
     """
 
     complete: bool
@@ -317,7 +317,7 @@ class Growing:
 
         If a cell does not reach a state, no smaller cell does. If a cell reaches a state, every larger cell does,
         unless the model raises an error in the larger cell. The model raises no error in a cell if the search of a
-        larger one finished.
+        larger cell finished.
         """
 
         def is_within(small: Mapping[str, int], large: Mapping[str, int]) -> bool:

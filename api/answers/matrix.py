@@ -1,4 +1,4 @@
-"""Data of a necessity matrix, for its text, JSON and HTML forms, and signs of vacuous results."""
+"""The matrix of `fencepost ablate`, for its text, JSON and HTML forms, and signs of vacuous results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SUSPICIONS = {
     "dead": "actions that never happen under these constants",
     "idle": "guards that no property was seen to depend on under these constants",
 }
-"""The meaning of each suspicion."""
+"""The meaning of each sign of a vacuous result."""
 
 
 def meaning_for(data: Json) -> dict[str, str]:

@@ -199,7 +199,7 @@ STAGES = {
 
 
 def source_of(question: Question, options: Options, *, masked: bool = False) -> Source:
-    """Return the module to be compiled for a question. If `masked`, its guards can be turned off."""
+    """Return the module to be compiled for a question. If `masked`, the module's guards can be turned off."""
     from fencepost.explorers.native.compile import generate
 
     found = question.protocol

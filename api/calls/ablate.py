@@ -273,7 +273,7 @@ class _Matrix:
         return data, judged, problems
 
     def _is_refused(self, row: Row) -> bool:
-        """Return whether the machine refuses a setting; such rows are not saved, because repeating them is quick."""
+        """Return whether the machine refuses a setting. Refused rows are not saved, because repeating them is quick."""
         machine = self.question.protocol.machine
         if machine.refuse is None or isinstance(row, Guard):
             return False

@@ -180,8 +180,8 @@ def conform_clients(
     walks that take every transition of a small state graph. For protocol `idempotent-producer`, the histories are
     random walks, 100 by default, which are played to idempotent producers. For a range such as
     "librdkafka==2.4.0..2.8.0", the first and the last release are tested. For each rule that only one of the two
-    breaks, the release that changed this is found by bisection. `budget` is in seconds for each client. One failure per
-    rule is written to the folder `output`.
+    releases breaks, the first release with the change is found by bisection. `budget` is in seconds for each client.
+    One failure per rule is written to the folder `output`.
     """
     from fencepost.kafka.clients.history import DEPTH
     from fencepost.kafka.clients.report import ClientPlan
@@ -197,7 +197,7 @@ def conform_clients(
 def conform_brokers(
     bootstrap_server: str, *, anywhere: bool = False, progress: Watch | Callable[[Event], None] | None = None
 ) -> ConformResult:
-    """Query the brokers of a cluster at HOST:PORT, such as for epoch end offsets, and check the answers against the
+    """Query the brokers of a cluster at HOST:PORT, for example for epoch end offsets, and compare the answers with the
     model.
 
     A topic with the prefix `fencepost-conform-` is created, written to, and removed; no broker is stopped. A cluster

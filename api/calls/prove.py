@@ -275,8 +275,8 @@ def confirm(report: ProveResult, pair: Pair) -> Key:
 def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str]:
     """Return the properties that a step violates under the plain semantics.
 
-    If `normalize` is a separate step of the proof, a property that raises an error counts as violated. If it is not,
-    the state before the step is reachable, and the error is raised.
+    A property that raises an error counts as violated, unless `normalize` is set, which means that the state before the
+    step is reachable. In that case, the error is raised.
     """
     machine = report.found.machine
     plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=normalize)

@@ -1,5 +1,5 @@
 """The pytest plugin, with a fixture that checks protocols, trace files as tests, and a summary of the checks. Pytest
-loads it at startup in every project with Fencepost installed, so other modules are imported only when needed.
+loads the plugin at startup in every project with Fencepost installed, so other modules are imported only when needed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def fencepost(request: pytest.FixtureRequest) -> Fencepost:
-    """Check protocols: `fencepost.check(MACHINE, PROPERTIES, brokers=2)`, `fencepost.replay("found.trace")`."""
+    """Return an object that checks protocols and replays traces, such as by `fencepost.check(MACHINE, PROPERTIES)`."""
     return Fencepost(request.node, request.config)
 
 

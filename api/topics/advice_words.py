@@ -128,7 +128,7 @@ def answer_of(data: Json, item: Json) -> str:
 def facts_of(item: Json, most: int) -> Iterator[tuple[str, str]]:
     """Yield an operation's advice as pairs of a label and a text: what to do instead, how to avoid up to `2 * most`
     findings, up to `most` observations, what to do after a loss, and commands. The command that measures the operation
-    is omitted if an observation is.
+    is omitted if an observation is omitted.
     """
     more = [text.partition(":")[0] for text in item["avoid"][2 * most :]]
     further = [f"For {listed(more)}: `-v`."] if more else []

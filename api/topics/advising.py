@@ -33,7 +33,7 @@ ACKS = ("all", "1", "0")
 RELEASED_ON = 2
 """Number of brokers in searches of releases without fixes."""
 LEAST_WORTH = 1
-"""Number of crashes that can lose a record with settings that are not worth recommending."""
+"""Settings with which this many crashes can lose a record are not recommended."""
 FIRST_ELR = (4, 0)
 """The release that introduced eligible leader replicas."""
 
@@ -236,7 +236,7 @@ def _changes(settings: Settings, point: Json | None) -> list[Json]:
 
 
 def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, Json]]:
-    """Yield each change of one setting that survives more crashes, after the crashes that lose a record then."""
+    """Yield each number of crashes that lose a record after a change of one setting, if higher, and the change."""
     others: list[tuple[str, Any]] = [("acks", "all"), ("unclean_election", False)]
     others += [("elr", True)] if may_have_elr(settings.version) else []
     others += [("min_isr", number) for number in range(1, settings.replicas + 1)]
@@ -258,9 +258,7 @@ def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, J
 
 
 def _rank(point: Json) -> int:
-    """Return the fewest crashes that lose a record in a cell, more than the tried crashes if unknown, 0 if
-    undecided.
-    """
+    """Return the fewest crashes that lose a record in a cell; one more than tried if unknown, 0 if undecided."""
     if point["undetermined"]:
         return 0
     return int(sum(point["most"].values()) + 1 if point["least"] is None else point["least"])

@@ -36,7 +36,7 @@ class Stable:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence that says in which cells the verdicts are stable."""
+        """Return the claim as a clause."""
         last, first = self.cells[-1], self.cells[0]
         if self.box:
             return f"{self.properties}, up to {in_values(last)}"
@@ -61,7 +61,7 @@ class Tolerates:
 
     @property
     def sentence(self) -> str:
-        """Return a clause on the tolerated faults, and on the cost of the cheapest violating faults."""
+        """Return the claim as a clause."""
         if self.faults is None:
             return f"all that were tried ({faults_in_words(self.most)})"
         cost = f"; the cheapest violating faults cost {self.least}" if self.weighted else ""
@@ -69,7 +69,7 @@ class Tolerates:
 
     @classmethod
     def of(cls, point: Json) -> Tolerates | None:
-        """Return the claim about a setting; None if a search did not finish or no faults are needed."""
+        """Return the claim about a setting; None if it is undecided, or if the property is violated without faults."""
         if point["undetermined"]:
             return None
         if not point["front"]:
@@ -87,7 +87,7 @@ class Needed:
 
     @property
     def sentence(self) -> str:
-        """Return a clause on the properties that need the guard."""
+        """Return the claim as a clause."""
         return f"{', '.join(self.properties)}: violated without {self.guard}"
 
     @classmethod
@@ -106,7 +106,7 @@ class Unneeded:
 
     @property
     def sentence(self) -> str:
-        """Return a clause on the purpose of the guard."""
+        """Return the claim as a clause."""
         return f"{self.guard}: {MEANING[self.purpose]}"
 
     @classmethod
@@ -125,7 +125,7 @@ class Same:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence that the variant changes nothing."""
+        """Return the claim as a sentence."""
         return (
             f"this variant has no effect under these constants: it reaches the same {counted(self.states, 'state')} "
             f"as its base {self.base}, by the same steps."
@@ -141,7 +141,7 @@ class Allows:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence that the variant's changes cause the violations."""
+        """Return the claim as a sentence."""
         return (
             f"{self.base} itself does not allow the shortest history of {', '.join(self.properties)} under the same "
             "constants: the changes of this variant do."
@@ -156,7 +156,7 @@ class Cuts:
 
     @property
     def sentence(self) -> str:
-        """Return a clause on how a bound affected the search."""
+        """Return the claim as a clause."""
         item = self.found
         if item.together:
             return f"{item.constant}={item.value}, only together with others"
@@ -173,7 +173,7 @@ class Prevents:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence that the setting prevents the path."""
+        """Return the claim as a clause."""
         return f"{self.setting} prevents {self.history}"
 
 
@@ -191,7 +191,7 @@ class Executed:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence on the executed steps, on differences, and on histories that were not compared."""
+        """Return the claim as a sentence, with the differences and the histories that were not compared."""
         found = f"{self.differences:,} differences" if self.differences else "no difference"
         aside = f"{self.aside:,} histories were abandoned, and are not part of the comparison"
         return (
@@ -209,7 +209,7 @@ class NeverMatters:
 
     @property
     def sentence(self) -> str:
-        """Return a clause on the effect of larger values of the bounds."""
+        """Return the claim as a clause."""
         return f"{', '.join(self.bounds)}: larger values add no states"
 
 

@@ -42,7 +42,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "controller-failover": ("one decision", "one decision, no records", "two decisions, no records", "three epochs"),
     "watermark-propagation": ("kip-392 one follower", "data-only one follower", "reported one follower"),
 }  # fmt: skip
-"""Runs of each protocol with whose constants guards are removed. The runs exercise every part of the protocol."""
+"""Runs of each protocol whose constants are used when guards are removed. They exercise the whole protocol."""
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
 """Constants that are varied in addition to the switches."""
 LEAST_STATES, TIMES = 300_000, 3

@@ -61,7 +61,7 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
 
 
 def unlike_kafka(machine: Machine) -> str:
-    """Return a note that statements about Kafka do not apply to a variant or to an edited model."""
+    """Return a note for a variant or an edited model, to which statements about Kafka do not apply."""
     changed = f"a variant of {machine.base.name}" if machine.base is not None else "edited"
     return f"This model is {changed}, not the model that was compared with Kafka's classes."
 

@@ -53,7 +53,7 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
     state fields.
 
     The comparison covers the guarantees, all fields that the protocols store (except budgets and ghosts), and
-    everything that clients can observe. With --on, it covers only the named fields.
+    everything that clients can observe. With --on, only the named fields are compared.
 
     If --kafka and --jars are given twice in total, two builds are compared, such as a release and your pull request:
     fencepost compare --kafka 4.1.2 --jars DIR. The class files show which methods differ. All histories that execute a

@@ -42,9 +42,9 @@ def fuzz(**given: Any) -> Exit:
 
     No model guides the histories. One Java process runs the classes, without network or threads: clients write,
     followers fetch, requests are delayed, directories fail, brokers crash and restart from their files, and operators
-    intervene. The number of faults per history is limited so that no acknowledged record may be lost. If a history
-    violates a guarantee, it is shortened to the fewest steps and replayed with the fix of each known finding, to
-    identify the cause.
+    intervene. Each history has so few faults that losing an acknowledged record is a bug. If a history violates a
+    guarantee, it is shortened to the fewest steps and replayed with the fix of each known finding, to identify the
+    cause.
 
     Exit status: 0 no violation, or only known findings, 1 a violation that no known finding explains, 2 bad input (or
     no Java, no Maven, no such release), 3 too few histories ran within the time limit to draw a conclusion.

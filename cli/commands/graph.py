@@ -33,9 +33,9 @@ FORMATS = ("dot", "graphml")
 def graph(prop: str | None, form: str, max_states: int, output: Path | None, **given: Any) -> Exit:
     """Write every reachable state of PROTOCOL and every step between them.
 
-    A state is labelled with the fields that differ between states, a step with its action. Initial states have the
-    attribute `initial`. With --property, states have the attribute `mark`, which is `violated` for a property of
-    states, and `when` or `then` for a property of behaviours.
+    A state is labelled with the fields that differ between states, and a step is labelled with its action. Initial
+    states have the attribute `initial`. With --property, states have the attribute `mark`, which is `violated` for a
+    property of states, and `when` or `then` for a property of behaviours.
 
     Exit status: 0 written, 2 bad input, or more states than --max-states.
     """

@@ -45,7 +45,7 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
     readable records are compared with the acknowledged ones, and brokers that cannot restart are named. Without NAME,
     the findings are listed.
 
-    Exit status: 0 the verdict is as expected (a record is lost, a broker stays out, or a partition stays without a
+    Exit status: 0 the verdict is as expected (a record is lost, a broker cannot restart, or a partition stays without a
     leader; with --control, with --repaired and on releases known to be safe, none of these), 1 it is not, 2 bad input
     (or no Java, no Maven, a port in use), 3 the scenario did not finish in time.
     """

@@ -46,7 +46,7 @@ SCREEN = 80
 
 
 def results(*, must_be_read: bool = False, narrow: bool = False) -> Console:
-    """Return the console for results. If `narrow`, it is at most 80 columns wide. Rich reads NO_COLOR itself.
+    """Return the console for results. If `narrow`, the console is at most 80 columns wide. Rich reads NO_COLOR itself.
 
     If the reader closes the output, the remaining output is discarded and the exit status does not change. With
     `must_be_read`, BrokenPipeError is raised instead.

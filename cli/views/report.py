@@ -283,8 +283,7 @@ def _memory(result: Result) -> str:
         each = ""
         if result.distinct >= MANY:
             parent = SPARK_PARENT if result.engine == "spark" else PARENT
-            each = f" ({result.store_bytes / result.distinct - parent:.1f} bytes each, plus {parent} for the link to "
-            "the parent)"
+            each = f" ({result.store_bytes / result.distinct - parent:.1f} bytes each, plus {parent} for a link)"
         spilled = f", {show_size(result.spilled_bytes)} of it in files" if result.spilled_bytes else ""
         parts.append(f"{show_size(result.store_bytes)} of states{each}{spilled}")
     return ", ".join([*parts, f"the whole process {show_size(result.peak_memory_bytes)} at most"])

@@ -32,8 +32,8 @@ MOST = 3_000_000
 class Book:
     """Numbered states, each with the arrivals of its steps. An arrival is a successor with the changes of the step.
 
-    Steps with different changes may lead to the same state, so changes are stored with the arrival. States on the path
-    and states one step away are stored with their steps; states two steps away are stored without steps. When the book
+    Steps with different changes may lead to the same state, so changes are stored with the arrival. States on the path,
+    and states one step away from it, are stored with their steps. Other states are stored without steps. When the book
     is full, no more states are added, and states with unknown successors are marked.
     """
 

@@ -97,7 +97,7 @@ def of_trace(trace: Trace) -> Setting:
 
 
 def _taken_out(machine: Machine, removed: tuple[Guard, ...]) -> tuple[Guard, ...]:
-    """Return the removed guards, with a whole guard instead of its parts if all of these are removed."""
+    """Return the removed guards. If all parts of a guard are removed, the whole guard replaces its parts."""
     found: list[Guard] = []
     every = guards(machine) if removed else ()
     for whole in (item for item in every if not item.part):

@@ -1,8 +1,8 @@
 """The parties of a protocol: brokers, the controller, clients. Each party has a lane in a diagram.
 
-The code is generic over the schema. An array of records (or of values) that is indexed by the acting party has a lane
-for each element. A record of the state has a lane too, unless the protocol's cast names an owner for all records
-without an owner.
+The code is generic over the schema. An array of records or values that is indexed by the acting party has a lane for
+each element. A record of the state has a lane too, unless the protocol's cast names an owner for all records without an
+owner.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ class Parties:
     plain: Interpreter
     lanes: tuple[Lane, ...]
     arrays: dict[str, dict[int, Lane]]
-    """Lanes by field of the state, then by index."""
+    """Lanes by field of the state, then by index of the array."""
     records: dict[str, Lane]
     """Lanes by field of the state."""
     owner: Lane | None

@@ -67,7 +67,7 @@ def build_site(
 
 
 def _require_ours(output: Path) -> None:
-    """Raise UsageError if a folder contains files of others, because the site replaces the folder's content."""
+    """Raise UsageError if a folder contains other files, because the site replaces the folder's content."""
     if output.is_dir() and any(output.iterdir()) and not all((output / name).is_file() for name in OURS):
         raise UsageError(
             f"{output} contains other files, which the site would overwrite: choose a new or empty folder."

@@ -79,7 +79,7 @@ def page_of() -> dict[str, str]:
 
 
 def slug(text: str) -> str:
-    """Return the anchor that GitHub generates for a heading, which links between pages of docs/ need."""
+    """Return the anchor that GitHub generates for a heading, for links between pages of docs/."""
     return re.sub(r"[^\w\- ]", "", text.lower()).strip().replace(" ", "-")
 
 

@@ -206,9 +206,8 @@ PROPERTIES = (is_served,)
 @pytest.mark.parametrize("engine", ["plain", "native"])
 def test_a_violation_that_hangs_on_a_bound_of_the_run_says_so_first(engine: str) -> None:
     found = f.check(*RATIONED, engine=engine)
-    hangs = "depends on the guard of the bound tokens=2, which is not a rule of the protocol. Without the guard, "
-    "serve could"
-    assert found.notes[0].startswith("is-served: its trace ")
+    hangs = "guard of the bound tokens=2, which is not a rule of the protocol. Without the guard, serve could"
+    assert found.notes[0].startswith("is-served: the trace ")
     assert hangs in found.notes[0]
     made = found.traces["is-served"]
     assert kept(made.trace, made.path)[0].startswith(
