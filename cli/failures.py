@@ -44,7 +44,7 @@ def explain(error: BaseException) -> tuple[Exit, str]:
     if isinstance(error, MemoryError):
         return Exit.UNDETERMINED, NO_MEMORY
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
-        return Exit.BAD_INPUT, f"the output cannot be written: {error.strerror}. Write it to a place with free space."
+        return Exit.BAD_INPUT, f"the output cannot be written: {error.strerror}. Choose a place with free space."
     if isinstance(error, OSError) and error.errno in _NAMED and isinstance(error.filename, str | bytes):
         name = os.fsdecode(error.filename)
         return Exit.BAD_INPUT, f"{name[:LONGEST]} cannot be used: {error.strerror}. Choose another file or folder."

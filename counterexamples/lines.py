@@ -78,7 +78,8 @@ class Lines:
             self.refuse(
                 first.number,
                 f"the file has format {found.group(1)!r}, but this version of Fencepost reads only format {FORMAT}. "
-                "Read it with the version that wrote it, or find the trace again with `fencepost.check(PROTOCOL)`.",
+                "Read the file with the version that wrote it, or find the trace again with "
+                "`fencepost.check(PROTOCOL)`.",
             )
 
     def rules(self) -> tuple[int, int]:

@@ -101,7 +101,7 @@ def _of_answer(
                 "premise-never-happened",
                 item.name,
                 f"{item.name} is vacuous: no reachable state satisfies its `when`. Correct `when`, or let the machine "
-                "reach such a state.",
+                "reach a state that satisfies it.",
             )
         elif prop.kind is Kind.SOMETIMES:
             if item.verdict is Verdict.HOLDS and item.path is not None and item.path.length == 1:

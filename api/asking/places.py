@@ -142,7 +142,7 @@ def instead_of(error: BaseException) -> str:
             "values during a run."
         )
     if isinstance(error, NameError):
-        return INSTEAD.get(word, "Define it above, or import it.")
+        return INSTEAD.get(word, "Define the name above, or import it.")
     if isinstance(error, ImportError) and error.name == language.__name__ and word:
         return f"The language has no such name.{nearest(word, known)}"
     if isinstance(error, ImportError) and word in known:

@@ -86,7 +86,7 @@ def without_it(found: Found) -> str:
     data, base = found
     if not data["broken"]:
         left = re.search(r"\w+\.\w[^:]*(?=: )", data.get("departure", ""))
-        return data["why"] or (f"`{left[0]}` leaves its domain, where the paths end" if left else "")
+        return data["why"] or (f"`{left[0]}` leaves its domain, so the paths end there" if left else "")
     first, length = next(iter(data["broken"].items()))
     others = len(data["broken"]) - 1
     more = f", {others} more" if others else ""

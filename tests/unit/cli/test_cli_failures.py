@@ -53,7 +53,7 @@ def test_output_that_cannot_be_written_ends_with_status_2(command: list[str]) ->
         done = subprocess.run(
             [sys.executable, "-m", "fencepost", *command], stdout=full, stderr=subprocess.PIPE, check=False, timeout=300
         )
-    message = "the output cannot be written: No space left on device. Write it to a place with free space."
+    message = "the output cannot be written: No space left on device. Choose a place with free space."
     assert done.stderr.decode() == f"fencepost: {message}\n"
     assert done.returncode == 2
 

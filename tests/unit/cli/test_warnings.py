@@ -135,7 +135,7 @@ WARNINGS = {
     ),
     ("premise-never-happened", "the-third-is-the-last"): (
         ("the-third-is-the-last is vacuous: no reachable state satisfies "
-            "its `when`. Correct `when`, or let the machine reach such a state."),
+            "its `when`. Correct `when`, or let the machine reach a state that satisfies it."),
         ("return s.lost == 3", "return s.lost == 2"),
     ),
     ("only-initially", "nothing-was-sent"): (
