@@ -1,7 +1,9 @@
 """Measured matrices, in which guards are removed and switches flipped, with the constants of small runs."""
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from fencepost.api.answers.as_json import actions_of
@@ -15,33 +17,8 @@ from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import Protocol, protocol
 from fencepost.model.language import Machine, Property
 
-BASES: dict[str, tuple[str, ...]] = {
-    "kip320": ("3/2/2/2",),
-    "replication": ("2 brokers, KIP-903", "2 brokers, one fence", "2 brokers, joining with two fences",
-        "2 brokers, shrink and lag", "2 brokers, two fences", "2 brokers, clean stop", "2 brokers, ELR",
-        "2 brokers, three moves", "2 brokers, one move", "2 brokers, waiting for joining", "3 brokers, two moves",
-        "3 brokers, crash with loss", "3 brokers, crash with loss and early registration", "3 brokers, joining",
-        "3 brokers, crash", "3 brokers, size of KIP-966's specification", "3 brokers, reassignment",
-        "2 brokers, a process starts early", "2 brokers, HYP-11 repaired by heartbeats, in the end",
-        "2 brokers, HYP-12, lowered, repaired", "kafka-4.4 2 brokers, HYP-14 repaired", "2 brokers, late answers"),
-    "quorum": ("2 voters and an observer", "3 voters", "3 voters, restart"),
-    "metadata-reads": ("repaired 2 clients", "repaired 2 clients, writes and a foreign context, to offset 2",
-        "draft-check-first 1 client, one image", "draft-check-first 2 calls in order, one broker",
-        "draft-check-first 1 client, an old broker refused, in the end",
-        "draft-check-first 1 client, a foreign context and resets, in the end",
-        "draft-check-first 1 client, a rebuilt log and resets, in the end",
-        "draft-check-first 1 client, a wrong context and resets, in the end"),
-    "leader-discovery": ("kip-951 3 brokers", "before-kip-951 3 brokers", "kip-951 3 brokers, consumer",
-        "kip-951 3 brokers, one joins late, leaders keep endpoints", "kip-951 3 brokers, replicas behind their caches",
-        "kip-951 2 brokers, a new topic, topic ids in hints", "kip-951 2 brokers, 2 partitions"),
-    "hints-and-tokens": ("repaired 2 brokers, in order, a new topic",
-        "draft-check-first 2 brokers, one image, late metadata dropped"),
-    "follower-reads": ("kafka-4.1 2 replicas", "kafka-4.1 2 replicas, ListOffsets", "kafka-4.1 2 replicas, one stops",
-        "kafka-4.1 2 replicas, late error, sender known", "kip392-newer 2 replicas, no epochs, leader asked first",
-        "kip392-newer 2 replicas, no retention, guarded"),
-    "controller-failover": ("one decision", "one decision, no records", "two decisions, no records", "three epochs"),
-    "watermark-propagation": ("kip-392 one follower", "data-only one follower", "reported one follower"),
-}  # fmt: skip
+_FILE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+BASES: dict[str, tuple[str, ...]] = {name: tuple(titles) for name, titles in _FILE.items()}
 """Runs of each protocol whose constants are used when guards are removed. They exercise the whole protocol."""
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
 """Constants that are varied in addition to the switches."""
