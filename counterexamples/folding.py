@@ -8,8 +8,8 @@ CHANGE, WORD, FIELD, ITEM = range(4)
 
 
 def fold(text: str, width: int, indent: str = "", more: str = "  ") -> list[str]:
-    """Return a text as indented lines of at most `width` characters, if possible. `more` indents later lines
-    further.
+    """Return a text as indented lines of at most `width` characters, if possible. `more` is the additional indentation
+    of later lines.
     """
     first = width - len(indent)
     spans = cut(text, first, first - len(more))

@@ -53,8 +53,8 @@ class Ending(NamedTuple):
 
 @dataclass(frozen=True)
 class Prevention:
-    """A setting or a protocol under which the steps end differently. `is_usual` is true for a usual setting that the
-    trace does not use. `lines` are the lines of the model that read the setting.
+    """A setting or a protocol under which the steps end differently. `is_usual` says whether the setting is the default
+    or the version's. `lines` are the lines of the model that read the setting.
     """
 
     setting: str

@@ -1,4 +1,4 @@
-"""Tests with Hypothesis in another test suite. One line tests a machine, and a failure becomes a short trace.
+"""Hypothesis tests of machines, for other test suites. One line tests a machine, and a failure becomes a short trace.
 
 Hypothesis chooses whole schedules, which the compiled machine runs, so that Hypothesis spends its time on choosing and
 shrinking. A schedule is a string of bytes, with one or two bytes for each step. The value 0 takes no step, so that a

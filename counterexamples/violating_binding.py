@@ -249,7 +249,7 @@ class _Frame:
 
 
 def _says_what_is_wrong(node: ast.expr) -> bool:
-    """Return whether this is the operand `holds` of `not applies or holds`, whose last condition is reported."""
+    """Return whether an operand is not a negation. In `not applies or holds`, `holds` is thus explained last."""
     return not (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 

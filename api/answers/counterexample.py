@@ -144,7 +144,7 @@ class Counterexample:
         return follow(self.trace)
 
     def titled(self, title: str) -> Trace:
-        """Return the trace with another title, and without source and reason, for a page that shows these elsewhere."""
+        """Return the trace with another title and without source and reason, for a page that shows those separately."""
         return replace(self.trace, title=title or self.trace.title, source="", why="")
 
     def render(self, form: str, model: str = "") -> str:

@@ -1,4 +1,4 @@
-"""The explorer: a page in a local browser that takes steps of a protocol or a trace."""
+"""The explorer, a page in a local browser for taking steps of a protocol or a trace."""
 
 import webbrowser
 from collections.abc import Callable

@@ -33,7 +33,7 @@ ACKS = ("all", "1", "0")
 RELEASED_ON = 2
 """Number of brokers in searches of releases without fixes."""
 LEAST_WORTH = 1
-"""Settings with which this many crashes can lose a record are not recommended."""
+"""Settings are not recommended if this many crashes can lose a record."""
 FIRST_ELR = (4, 0)
 """The release that introduced eligible leader replicas."""
 
@@ -258,7 +258,9 @@ def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, J
 
 
 def _rank(point: Json) -> int:
-    """Return the fewest crashes that lose a record in a cell; one more than tried if unknown, 0 if undecided."""
+    """Return the fewest crashes that lose a record in a cell. If no tried number does, return the next; if undecided,
+    0.
+    """
     if point["undetermined"]:
         return 0
     return int(sum(point["most"].values()) + 1 if point["least"] is None else point["least"])

@@ -214,7 +214,7 @@ class NeverMatters:
 
 
 def stable_claims(growth: Growth) -> list[Stable]:
-    """Return the claims about stable verdicts, in which properties with the same cells share a claim."""
+    """Return the claims about stable verdicts, with one claim for all properties with the same cells."""
     same = [item for item in growth.properties if item.changes is None]
     groups: dict[tuple[int, bool], list[str]] = {}
     cells = {}

@@ -186,7 +186,7 @@ def test_a_run_that_was_not_begun_is_an_error(tmp_path: Path, monkeypatch: pytes
     assert status == 3
     [error] = found["verdict"]
     assert isinstance(error, Error)
-    assert error.message.startswith("kip320 2/2/2/2 was not run: the time budget of")
+    assert error.message.startswith("kip320 2/2/2/2 was not run: the time limit of")
     assert run["invocations"][0]["executionSuccessful"] is False
 
 

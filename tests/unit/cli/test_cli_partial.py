@@ -54,7 +54,7 @@ def test_a_checkpoint_is_resumed(tmp_path: Path) -> None:
     )
     resumed = data_of(fencepost(*KIP101, *checkpoint, "--resume"))
     assert resumed.pop("notes") == [
-        "the search continued from a checkpoint: states and time are totals of all its parts."
+        "the search continued from a checkpoint: states and time are totals of all parts of the search."
     ]
     assert whole.pop("notes") == []
     assert fixed(resumed) == fixed(whole)

@@ -35,7 +35,7 @@ def test_walks_say_which_properties_they_leave_out_and_refuse_them_by_name() -> 
     ]
     [note] = walked.notes
     assert note.startswith("not judged: who-waits-gets-it, few-ask-meanwhile. Walks are finite")
-    assert note.endswith("these properties concern whole behaviours: `fencepost check` judges them.")
+    assert note.endswith("only `fencepost check` decides properties of behaviours.")
     assert not simulate(first.MACHINE, first.PROPERTIES, only="one-holds", walks=10).notes
     message = refused("simulate", LOCK, "--property", "who-waits-gets-it")
     assert message.endswith(

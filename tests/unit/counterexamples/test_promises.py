@@ -302,7 +302,7 @@ EDITS = [
     (LEAVES, "a 0>1", "for: node=1", "for: node=0", "after each state that satisfies `when`"),
     (COSTS, PATH, "a to=4\n", "", "`then` does not hold in the last state"),
     (COSTS, PATH, "a to=4\n", "a to=4\nloop:\n", "without a loop. Remove `loop:`"),
-    (COSTS, PATH, "verdict: worst", "verdict: violated", "its path costs 6, and the bound is 6"),
+    (COSTS, PATH, "verdict: worst", "verdict: violated", "the path costs 6, and the bound is 6"),
     (SPINS, ROUND, "loop:\nb to=1\nb to=0\n", "b to=1\nb to=0\nloop:\n",
         "`strong a` is enabled again and again and never happens"),
 ]  # fmt: skip

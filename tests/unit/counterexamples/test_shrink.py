@@ -107,7 +107,7 @@ def test_lower_constants_do_not_cost_the_shortest_trace() -> None:
     trace = walked("replication", "leader-has-committed", PLANTED[-1][2])
     made = shrink(trace, LIMITS)
     assert made.before_lowering
-    assert "nor before these were lowered" in made.reach
+    assert "nor with the original ones" in made.reach
     assert made.path.length == 10
     assert made.trace.constants.values["metadata_lag"] == 3
 
@@ -169,7 +169,7 @@ def test_a_search_that_does_not_reach_says_how_far_it_was_checked() -> None:
     made = shrink(trace, Limits(seconds=60, memory=1 << 20, workers=1))
     assert not made.shortest
     assert made.checked < made.path.length - 1
-    assert f"With these constants, no such trace has {made.checked} states or fewer" in made.reach
+    assert f"With these constants, no trace with this finding has {made.checked} states or fewer" in made.reach
     assert "the memory limit of 1 MiB was reached" in made.reach
 
 
@@ -237,7 +237,7 @@ def test_a_level_that_was_not_expanded_is_not_checked_for_deadlocks(
     monkeypatch.setattr(shrinking, "search", limited)
     made = shrink(trace, LIMITS)
     assert (made.path.length, made.checked, made.shortest) == (6, 1, False)
-    assert "With these constants, no such trace has 1 states or fewer" in made.reach
+    assert "With these constants, no trace with this finding has 1 states or fewer" in made.reach
 
 
 STAIRS = Protocol(
