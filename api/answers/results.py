@@ -198,7 +198,7 @@ class Base(StrEnum):
 @dataclass(frozen=True, repr=False)
 class CheckResult(Printed, Result):
     """The result of a check: verdict, properties, counts, coverage, and a path for every violation and witness. `fired`
-    counts how often each action was taken, `guards` how often each guard was the first to block a step.
+    counts how often each action was taken, and `guards` counts how often each guard was the first to block a step.
     """
 
     question: Question = field(kw_only=True, repr=False)
@@ -275,7 +275,7 @@ class CheckResult(Printed, Result):
     def to_dict(
         self, files: Mapping[str, str] | None = None, expected: Verdict | None = None, *, warn: bool = True
     ) -> dict[str, Any]:
-        """Return the result as JSON. `files` are the trace files by property, `expected` is the expected verdict.
+        """Return the result as JSON. `files` are the trace files by property, and `expected` is the expected verdict.
         Without `warn`, warnings are not computed.
         """
         data: dict[str, Any] = {

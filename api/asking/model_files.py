@@ -124,7 +124,7 @@ def _run_file(path: Path) -> Loaded:
 
 
 def _refuse_second_definitions(path: Path) -> None:
-    """Raise ModelError if an action or property is defined twice: Python silently drops the first definition."""
+    """Raise ModelError if an action or property is defined twice, because Python would drop the first definition."""
     try:
         body = module_of(path.read_bytes()).body
     except (OSError, SyntaxError, ValueError):

@@ -52,7 +52,7 @@ class ConformResult(Answer):
 
     @classmethod
     def of(cls, *runs: Comparison) -> ConformResult:
-        """Return the result of some comparisons. The JSON lists several comparisons under `runs`."""
+        """Combine comparisons into one result. The JSON lists several comparisons under `runs`."""
         shown = [run.data() for run in runs]
         verdicts = {run.verdict for run in runs}
         data = shown[0] if len(shown) == 1 else {"format": shown[0]["format"], "runs": shown}

@@ -44,8 +44,8 @@ class Minimal:
 
 @dataclass(frozen=True)
 class Tolerated:
-    """A setting of constants. `least` is the lowest cost of faults that violate the property, or None if no tried
-    faults violate it. `front` lists all minimal sets of faults that violate the property.
+    """A setting of a grid. `least` is the lowest cost of faults that violate the property, or None if no tried faults
+    violate it. `front` lists all minimal sets of faults that violate the property.
     """
 
     setting: Mapping[str, Any]

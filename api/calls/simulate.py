@@ -33,7 +33,7 @@ WALKS, DEPTH = 10_000, 100
 
 @dataclass(frozen=True, repr=False)
 class SimulateResult(Printed, Sample):
-    """Results of random walks: how many walks decided each property, and the most serious violation, shortened."""
+    """Results of random walks: how many walks decided each property, and the most serious violation."""
 
     question: Question = field(kw_only=True, repr=False)
     shown: Sampled | None = field(kw_only=True, default=None, repr=False)

@@ -78,7 +78,7 @@ def _unrepaired(question: Question) -> str:
 
 
 def executed(question: Question, mark: str) -> Executed | None:
-    """Return the claim about executions on Kafka of a question's machine and constants, or None."""
+    """Return a claim about the steps of a question's machine that were executed on Kafka, or None."""
     own = measured.driven_rows(question.version, mark)
     if not own or measured.beyond(question, mark):
         return None

@@ -160,7 +160,7 @@ AGAINST_TLC = (
     "lengths of shortest traces, breadth first, without symmetry or view. Fencepost must compute the same numbers."
 )
 _SWITCHES = 2
-"""Maximum number of constants in which a bug and its twin differ."""
+"""Maximum number of constants in which a run with a bug and its twin without the bug differ."""
 COVERAGE = (
     "This page lists all guarantees, bugs, hypotheses, questions, and claims of the KIPs, by verdict. Open entries "
     "have no verdict yet. Entries that are *not built* describe rules that no release contains. Each id links to its "
