@@ -168,7 +168,7 @@ def axes_from(machine: Machine, grid: Mapping[str, Iterable[Value]]) -> dict[str
     for name, values in grid.items():
         pairs = [read_value(machine, name, value) for value in values]
         if not pairs:
-            raise UsageError(f"`grid=` has no values for {name}: write some, such as {name}=2,3.")
+            raise UsageError(f"`grid=` has no values for {name}: write values, such as {name}=2,3.")
         axis, numbers = pairs[0][0], [value for _, value in pairs]
         if axis in axes:
             raise UsageError(f"`grid=` has {axis} twice: write its values in one list.")

@@ -90,7 +90,7 @@ def measured_row(names: tuple[str, ...], row: str) -> MeasuredRow:
     """Return the row with a name such as `follower-fetch 1` or `elr=off`; raise UsageError if it was not measured."""
     if len(names) != 1 or names[0] not in measured():
         raise UsageError(
-            f"`row=` needs the one measured protocol to which the row belongs, not {' '.join(names) or 'none'}: write "
+            f"`row=` needs exactly one measured protocol, not {' '.join(names) or 'none'}: write "
             f"one of {', '.join(measured())}."
         )
     (name,) = names

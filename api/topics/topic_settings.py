@@ -68,7 +68,7 @@ def settings_in(file: Path) -> dict[str, TopicSettings]:
             raise UsageError(f"{file}:{number}: {line.strip()!r}: write NAME REPLICAS MIN_ISR, such as `orders 3 2`.")
         found[name] = TopicSettings(int(numbers[0]), int(numbers[1]), unclean)
     if not found:
-        raise UsageError(f"{file} lists no topics: write a line such as `orders 3 2` for each.")
+        raise UsageError(f"{file} lists no topics: write a line such as `orders 3 2` for each topic.")
     return found
 
 

@@ -52,7 +52,7 @@ def build_site(
         write(explorer, around_explorer())  # first, as a requirement may be missing
         tell(f"2 of {STAGES}: generating pages of models, runs, guarantees and settings")
         gather(pages, docs)
-        tell(f"3 of {STAGES}: MkDocs renders {sum(1 for _ in pages.rglob('*.md')):,} pages; this takes longest")
+        tell(f"3 of {STAGES}: MkDocs renders {sum(1 for _ in pages.rglob('*.md')):,} pages (the longest stage)")
         generate(pages, output, navigation(pages))
         shutil.move(explorer, output / Path(EXPLORER).parent)
     for line in stale():
