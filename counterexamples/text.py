@@ -42,8 +42,8 @@ class Folded:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table whose titles fold between words to fit the width. If that is not enough, the columns are split into
-    groups, each of which starts with the first column.
+    """A table whose titles fold between words to fit the width. If the table is still too wide, the columns are split
+    into groups, each of which starts with the first column.
     """
 
     header: Sequence[str]

@@ -75,7 +75,7 @@ class Trace:
 
     @property
     def judged_by_its_end(self) -> bool:
-        """Return whether the end must show a finding, unlike in a deviation of Kafka or a cluster's history."""
+        """Return whether the end must show a finding. Deviations of Kafka and histories of clusters need not."""
         return not self.kafka and not self.recorded
 
     @property

@@ -29,8 +29,8 @@ LEGEND = (
     "leader epoch, which increases with each election."
 )
 KINDS = (
-    "A violation means that the controller broke one of its own rules. An exposure is a state that Kafka's rules allow, "
-    "but in which records can be lost, or were lost."
+    "A violation means that the controller broke one of its own rules. An exposure is a state that Kafka's rules "
+    "allow, but in which records can be lost, or were lost."
 )
 LIMITS = (
     "The audit cannot see what the metadata log does not contain: replica logs (unless copies are given), rejected "
