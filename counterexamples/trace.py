@@ -75,7 +75,7 @@ class Trace:
 
     @property
     def judged_by_its_end(self) -> bool:
-        """Return whether the end must show a finding. Deviations of Kafka and histories of clusters need not."""
+        """Return whether the end must show a finding, which deviations of Kafka and histories of clusters need not."""
         return not self.kafka and not self.recorded
 
     @property

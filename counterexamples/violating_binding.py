@@ -30,8 +30,8 @@ Scope = dict[str, Any]
 class ViolatingBinding(NamedTuple):
     """Values by name, and the innermost deciding condition, with its operands as numbers.
 
-    `is_so` means that the condition is true but must be false. Otherwise, the condition is false. `is_hidden` means
-    that an inner variable in the condition shadows an outer variable.
+    `is_so` says whether the condition is true but must be false, or is false but must be true. `is_hidden` means that
+    an inner variable in the condition shadows an outer variable.
     """
 
     values: tuple[tuple[str, str], ...]

@@ -30,7 +30,7 @@ Ask = Callable[[Question, float], Result]
 BESIDE = 32
 """Maximum number of extra cells that are searched."""
 MANY_CELLS = 4096
-"""Maximum number of cells between the first and the last of which all verdicts are compared."""
+"""Maximum size of a box of cells whose verdicts are all compared."""
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ def _usual_elr(version: str) -> bool:
 
 
 def versions() -> tuple[str, ...]:
-    """Return the supported releases by the names that the model's versions have."""
+    """Return the supported releases, which are named like the versions of the model."""
     return tuple(item.name for item in protocol(PROTOCOL).machine.versions)
 
 
