@@ -63,11 +63,11 @@ def test_an_answer_about_a_version_says_what_it_rests_on_and_what_it_contains() 
         "2 brokers, min.insync.replicas 1; brokers crash 0 times in all, and a crash loses the log of"
     )
     assert "(4.1.2: sources)" in notes[2]
-    assert notes[3].startswith("It contains HYP-1, until ")
+    assert notes[3].startswith("kafka-4.1 contains HYP-1, until ")
     assert "`--version kafka-4.1-repaired` checks a model with these findings fixed" in notes[3]
     assert notes[4] == (
-        "It also contains HYP-8 (with resends=1), HYP-15 (with early_starts=1), HYP-19 (with records_read_late=on) and "
-        "HYP-20 (with divergence_judged_apart=on), which the model cannot fix."
+        "kafka-4.1 also contains HYP-8 (with resends=1), HYP-15 (with early_starts=1), HYP-19 (with "
+        "records_read_late=on) and HYP-20 (with divergence_judged_apart=on), which the model cannot fix."
     )
     outside = "HYP-13, HYP-21, HYP-24, HYP-25, HYP-26, HYP-27"
     assert notes[5].startswith(
