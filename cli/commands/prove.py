@@ -266,7 +266,7 @@ def _print_broken(console: Console, report: proof_report.ProveResult) -> None:
             print_lines(console, f"{report.reachable}.")
         return
     console.print()
-    console.print(heading(f"{report.summary}: from a state in which all properties hold"))
+    console.print(heading(f"{report.summary}: from a state where all properties hold"))
     if proof_report.values_text(report):
         print_lines(console, f"Values of the unbounded constants in this step: {proof_report.values_text(report)}.")
     print_lines(console, f"This state: {_reachable(report)}.")

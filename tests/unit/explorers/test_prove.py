@@ -139,7 +139,7 @@ def test_what_breaks_an_induction_is_shown_as_two_states_that_the_plain_semantic
     file = tmp_path / "pair.trace"
     done = fencepost(*KIP320, "--property", "leader-in-isr-or-none", "--trace", str(file), "-v")
     assert done.exit_code == 3
-    assert "breaks the induction: from a state in which all properties hold" in done.stdout
+    assert "breaks the induction: from a state where all properties hold" in done.stdout
     text = file.read_text()
     assert text.startswith("format: induction 1\n")
     assert "breaks: leader-in-isr-or-none\nreachable: not checked\n" in text
