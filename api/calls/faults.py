@@ -181,8 +181,8 @@ class _Request:
                 if self.prop.kind.over_behaviours
                 else "faults can violate only properties that must hold in every state or step"
             )
-            known = f"Name one of {', '.join(known_ones)}"
-            instead = known if known_ones else "Write a property under @always or @step()"
+            named = f"Name one of {', '.join(known_ones)}"
+            instead = named if known_ones else "Write a property under @always or @step()"
             raise UsageError(
                 f"property {self.prop.name!r} is of kind {self.prop.kind}: {why}. {instead}; or raise the budgets one "
                 "by one with `fencepost check`."
