@@ -15,13 +15,18 @@ from fencepost.model.language.records import Key
 
 _SNAPSHOTS = "state of idempotent producers (not used here) is written down at a restart and when a log is cut"
 
+_TIMES = "a restart writes the time index, in which nothing here looks for a time"
+
 _LOG = "broker.partition.log"
+_INDEX = f"{_LOG}.localLog.segments.segments.lazyTimeIndex.indexWrapper.index"
 _STATE = "broker.partition.remoteReplicasMap.replicaState"
 
 NAMED: dict[str, str] = {
     "broker.fetch.lag": "a figure for metrics",
     "broker.fetch.state": "a follower with an empty log looks once more where to truncate before its next fetch",
     f"{_LOG}.localLog.segments.segments.bytesSinceLastIndexEntry": "when the next entry of the offset index is due",
+    f"{_INDEX}.entries": _TIMES,
+    f"{_INDEX}.lastEntry.timestamp": _TIMES,
     f"{_LOG}.producerStateManager.lastSnapOffset": _SNAPSHOTS,
     f"{_LOG}.producerStateManager.snapshots.offset": _SNAPSHOTS,
     f"{_STATE}.lastCaughtUpTimeMs": "both times are longer ago than the lag time",
