@@ -48,9 +48,12 @@ BESIDES = {
     "leader_is_guessed": "the next metadata answers name a wrong leader with the current epoch",
     "epoch_is_unknown": "metadata names the leader without its epoch (-1) until the cluster has settled",
     "broker_is_slow": "from now on, a broker answers each OffsetForLeaderEpoch 200 ms late",
+    "brokers_answer_at_once": "from the start, brokers also answer while the client reads of a change of leader",
 }
 DRAWN = tuple(BESIDES)[:4]
-"""Events used in walks. Stories also have slow brokers, and answers without an epoch, which prevent validation."""
+"""Events used in walks. Stories also have races, slow brokers, and answers without an epoch, which prevent
+validation.
+"""
 
 
 ERRORS = {

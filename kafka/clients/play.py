@@ -97,7 +97,7 @@ class Player:
                 what = event.topic, event.leader, event.epoch, event.error
                 is_news |= self.said.get(event.partition, what) != what
                 self.said[event.partition] = what
-        if is_news and self.has_begun and self.pause is None:
+        if is_news and self.has_begun and self.pause is None and not self.history.has("brokers_answer_at_once"):
             self.pause = asyncio.create_task(self._pause(at))
 
     async def _pause(self, began: float) -> None:

@@ -8,6 +8,7 @@ MOVES = ("controller-elects-leader 0 1", "broker-learns 0 1", "broker-learns 1 1
 """In a cluster of two brokers, leadership moves to the second broker, and both brokers know this."""
 TRIES = ("client-sends-request 0", "broker-answers-request", "client-receives-response")
 THERE_AND_BACK = (
+    "brokers-answer-at-once",
     *("controller-elects-leader 1 1", "broker-learns 0 1", "broker-learns 1 1", *TRIES * 3),
     *("leader-is-unknown 1", "client-has-more 1", *TRIES, "client-refreshes 0"),
     *("client-has-more 0", "client-sends-request 0", "controller-elects-leader 0 1", "broker-learns 0 2", TRIES[1]),
@@ -42,15 +43,15 @@ STORIES = (
           "Metadata with leader -1 and epoch -1 makes the client forget the epoch. The client then accepts an "
           "outdated answer from another broker and returns to the leader of an older epoch.",
           {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1},
-          ("controller-elects-leader 0 1", "broker-learns 0 1", "broker-learns 1 1", *TRIES, "leader-is-unknown 0",
-           *(*TRIES, *ASKS) * 4),
+          ("brokers-answer-at-once", "controller-elects-leader 0 1", "broker-learns 0 1", "broker-learns 1 1", *TRIES,
+           "leader-is-unknown 0", *(*TRIES, *ASKS) * 4),
           ("older-metadata-is-ignored",), ("librdkafka==2.16.1",), ("franz-go==1.22.2",), ("java==4.4.0",), plays=50),
     Story("two-leaders-in-one-epoch", "redpanda-data/redpanda#31668, confluentinc/librdkafka#5593",
           "Metadata names one leader and, within milliseconds, another. The client considers one of them the leader "
           "but fetches from the other one forever.",
           {"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": 1},
-          ("controller-elects-leader 0 1", "controller-elects-leader 0 0", "broker-learns 0 1", *TRIES,
-           "broker-learns 1 2", "broker-learns 0 2"),
+          ("brokers-answer-at-once", "controller-elects-leader 0 1", "controller-elects-leader 0 0",
+           "broker-learns 0 1", *TRIES, "broker-learns 1 2", "broker-learns 0 2"),
           ("newer-metadata-is-used", "newer-hint-is-used", "recovers"), (), ("java==4.4.0", "franz-go==1.22.2"),
           ("librdkafka==2.12.1", "librdkafka==2.16.1"), plays=200),
     Story("producer-stays-at-a-former-leader", "confluentinc/librdkafka#4976",
@@ -82,8 +83,8 @@ STORIES = (
           "A hint names a leader that has stopped in the meantime. The consumer tries to validate its position "
           "there, and sometimes stops sending requests.",
           {"brokers": 2, "partitions": 1, "changes": 3, "elections": 2, "restarts": 1, "consumer": 1},
-          ("controller-elects-leader 0 1", "controller-elects-leader 0 0", "broker-stops 1", "broker-learns 0 1",
-           *TRIES),
+          ("brokers-answer-at-once", "controller-elects-leader 0 1", "controller-elects-leader 0 0", "broker-stops 1",
+           "broker-learns 0 1", *TRIES),
           ("recovers",), ("librdkafka==2.16.1",), ("librdkafka==2.3.0", "java==4.4.0", "franz-go==1.22.2"), plays=50),
     Story("validated-by-an-older-leader", "found here",
           "While the consumer waits for an older leader to validate its position, metadata names the next leader, "
