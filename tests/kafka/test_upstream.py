@@ -184,11 +184,8 @@ def test_it_fails_on_the_release_and_passes_with_the_repair(name: str, version: 
     assert "1 tests successful" in passed, passed
 
 
-WITHOUT_FINDING = {
-    "b09-kip-903": "tests successful", "b10-kafka-15221": "tests successful", "b12-kip-841": "tests successful",
-    "hyp-9": "tests successful", "hyp-10-completed": "tests failed",
-}  # fmt: skip
-"""Histories that Kafka's own rules refuse or a repair changes, and the results of their tests on a release."""
+WITHOUT_FINDING = ("b09-kip-903", "b10-kafka-15221", "b12-kip-841", "hyp-9", "hyp-10-completed")
+"""Histories that Kafka's own rules refuse or a repair changes."""
 
 
 @pytest.mark.long
@@ -199,7 +196,8 @@ def test_what_a_release_does_in_other_histories(name: str, version: str, tmp_pat
     release = kit(version)
     text = kafka_test(replay(ARCHIVE / f"replication-{name}.trace").trace, "", (version, release.jars))
     said = run_on(release, text, tmp_path / "plain")
-    assert f"1 {WITHOUT_FINDING[name]}" in said, said
+    fails = (name, version) == ("hyp-10-completed", "4.4.0")  # before 4.3, such a reassignment does not end
+    assert f"1 tests {'failed' if fails else 'successful'}" in said, said
 
 
 IN_REPORTS = {
