@@ -103,8 +103,8 @@ def walks(asked: str, number: int = WALKS) -> None:
     rows("rules", [{**key, **outcome.row(name)} for name in NAMES], **key)
     for table, is_steady in (("steady", True), ("flaky", False)):
         found = [
-            {**key, "rule": rule, "history": item.history.name, "again": item.again, "plays": item.plays}
-            | ({} if is_steady else {"kept": dict(item.kept)})
+            {**key, "rule": rule, "history": item.history.name}
+            | ({} if is_steady else {"again": item.again, "kept": dict(item.kept)})
             for rule, items in outcome.failures.items()
             for item in items
             if item.plays and item.is_steady is is_steady

@@ -175,7 +175,7 @@ def client_brokers() -> Table:
 def client_deviations() -> Table:
     groups: dict[tuple[str, str], dict[str, list[Figures]]] = {}
     for table in ("steady", "flaky"):
-        for row in sorted(_played(table), key=lambda row: -row["again"]):
+        for row in sorted(_played(table), key=lambda row: -row.get("again", 0)):
             found = groups.setdefault((row["client"], row["rule"]), {"steady": [], "flaky": []})
             found[table].append(row)
     return ["client", "rule", "every time", "sometimes", "replays that kept it had"], (
