@@ -99,7 +99,7 @@ def _alike(one: Any, other: Any) -> int:
 
 
 def without(attempts: Attempts, steps: Steps) -> Steps:
-    """Return the steps without unneeded steps. Large chunks are removed first, then single steps and pairs."""
+    """Return the steps with unneeded ones removed. Large chunks are removed first, then single steps and pairs."""
     shortest = attempts.take(steps)
     if shortest is None:
         return steps

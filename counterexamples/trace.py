@@ -75,7 +75,7 @@ class Trace:
 
     @property
     def judged_by_its_end(self) -> bool:
-        """Return whether the end must show a finding, which deviations of Kafka and histories of clusters need not."""
+        """Return whether the trace must end with a finding, unlike runs of Kafka and histories of clusters."""
         return not self.kafka and not self.recorded
 
     @property

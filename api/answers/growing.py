@@ -180,7 +180,7 @@ class Growing:
         return "; ".join(told)
 
     def waiting(self) -> list[str]:
-        """Return the bounds to raise, which were reached and are below their maximum."""
+        """Return the bounds to raise: those that were reached and are below their maximum."""
         declared = self.question.constants.declared()
         out = self.given_up.keys() | self.refused.keys()
         return [

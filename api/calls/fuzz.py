@@ -1,4 +1,4 @@
-"""Random histories of Kafka's own classes, checked after each step. A known finding is identified by its fix."""
+"""Random histories on Kafka's own classes, checked after each step. A known finding is identified by its fix."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ def _is_about(name: str, found: Protocol) -> bool:
 
 
 def together(data: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the actions that are never taken and the guards that nothing needs, in all measurements of a protocol."""
+    """Return the actions that no measurement of a protocol takes, and the guards that none needs."""
     each = [suspicions(item) for item in data["bases"]]
     needed = {
         (row["action"], row["number"])

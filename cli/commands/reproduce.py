@@ -25,8 +25,8 @@ COLOURS = {
 @argument("name", required=False)
 @option("--kafka", metavar="VERSION", help="The Kafka release, such as 4.1.2; Maven downloads its jars.")
 @option("--jars", metavar="DIR", help="Use the jars in this folder, such as those of your own build.")
-@option("--control", is_flag=True, help="Omit the step that triggers the finding, and expect that no record is lost.")
-@option("--repaired", is_flag=True, help="Run Kafka with the fix for the finding, and expect that no record is lost.")
+@option("--control", is_flag=True, help="Omit the step that triggers the finding, and expect no records to be lost.")
+@option("--repaired", is_flag=True, help="Run Kafka with the fix for the finding, and expect no records to be lost.")
 @option("--repair", multiple=True, metavar="NAME", help="If the finding has several fixes, use only this fix.")
 @option(
     "--expect",

@@ -130,7 +130,7 @@ class System:
         if combinations > MOST_MOVES:
             raise UsageError(
                 f"protocol {self.machine.name!r}: the parameters of action {item.label!r} have {combinations:,} "
-                "combinations, and a proof must examine each of them: give the parameters smaller domains (at most "
+                "combinations, and a proof must examine each one: give the parameters smaller domains (at most "
                 f"{MOST_MOVES:,} combinations), or check with `check`."
             )
         for args in product(*choices):

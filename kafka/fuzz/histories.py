@@ -302,7 +302,7 @@ class Repaired:
         return None
 
     def shortened(self, alarm: Alarm) -> Alarm:
-        """Return the alarm with the shortest history; unchanged if the violation does not recur."""
+        """Return the alarm with its history shortened, or the same alarm if the violation does not recur."""
         process = self._process(())
         found = process.replayed(alarm.script, shortens=True) if process is not None else None
         return alarm if found is None else replace(found, seed=alarm.seed, drawn=len(alarm.steps))

@@ -128,7 +128,7 @@ class C(Constants):
     shrinks = bound(1, low=0, high=3, meaning="times that the leader removes a follower from the ISR")
     retentions = bound(0, low=0, high=4, meaning="times that a replica moves its log start by one record")
     stops = bound(0, low=0, high=1, meaning="followers that stop permanently")
-    late_errors = bound(0, low=0, high=1, meaning="out-of-range answers of a preferred replica that arrive late")
+    late_errors = bound(0, low=0, high=1, meaning="late out-of-range answers from a preferred replica")
 
     # the design and its seven axes
     design = choice(Design.IMPLEMENTED, meaning="rules to follow: older, newer (revision of KIP-392), implemented")

@@ -91,7 +91,7 @@ class Constant(Linear, Generic[T]):
         return {"false": 0, "true": 1, "off": 0, "on": 1} if self.kind is bool else {}
 
     def show(self, value: int) -> int | bool | str:
-        """Return `value` in the form that users write: words have dashes."""
+        """Return `value` as users write it, with dashes between words."""
         kind: type = self.kind
         if issubclass(kind, IntEnum):
             return str(kind(value).name.lower().replace("_", "-"))

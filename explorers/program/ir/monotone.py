@@ -78,7 +78,7 @@ def why_fewer_matter(program: Program, name: str, *, errors: bool = False) -> st
 
 
 def _shrinking(program: Program) -> set[str]:
-    """Return the constants whose larger values may do more than add possible values or capacity."""
+    """Return the constants for which a larger value may do more than add possible values or capacity."""
     found = set(oversights.shrinking_in_record(program.machine.state))
     for action in (program.initial, *program.actions):
         found |= {name for item in action.parameters for name in oversights.shrinking_in_domain(item.domain)}

@@ -305,7 +305,7 @@ class Expressions:
         if len(given) != wanted:
             words = f"{wanted} argument{'' if wanted == 1 else 's'}"
             named = ", ".join(found.__code__.co_varnames[:wanted])
-            instead = f"pass the declared arguments: {named or 'nothing'}"
+            instead = f"pass the declared arguments: {named or 'none'}"
             self.refuse(node, f"{found.__name__}() takes {words} but gets {len(given)}", instead)
         callee = self.scope.program.function(found, given)
         if callee.writes and self.folding:

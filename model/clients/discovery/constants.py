@@ -94,7 +94,7 @@ class C(Constants):
         meaning="hints that are accepted: newer, other-leader (or equal with another leader), not-older, any",
     )
     endpoints = choice(
-        Endpoints.ALL, meaning="endpoints that are adopted: all (of a response with an accepted hint), accepted, newer"
+        Endpoints.ALL, meaning="which endpoints are adopted: all (in a response with an accepted hint), accepted, newer"
     )
     skips_backoff = choice(
         SkipsBackoff.NEW_EPOCH, meaning="a batch is resent immediately after: new-epoch, any-news, never"
