@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 
 from fencepost.model.language import Action, Machine, Property
 from fencepost.model.language.errors import require_known
@@ -80,27 +81,6 @@ def _quorum() -> Protocol:
     return Protocol(machine.MACHINE, quorum.PROPERTIES, quorum_liveness.PROPERTIES)
 
 
-def _metadata_reads() -> Protocol:
-    from fencepost.invariants import metadata_reads
-    from fencepost.model.clients.tokens import machine
-
-    return Protocol(machine.MACHINE, metadata_reads.PROPERTIES, metadata_reads.LIVENESS)
-
-
-def _leader_discovery() -> Protocol:
-    from fencepost.invariants import leader_discovery
-    from fencepost.model.clients.discovery import machine
-
-    return Protocol(machine.MACHINE, leader_discovery.PROPERTIES, leader_discovery.LIVENESS)
-
-
-def _hints_and_tokens() -> Protocol:
-    from fencepost.invariants import hints_and_tokens
-    from fencepost.model.clients.joint import machine
-
-    return Protocol(machine.MACHINE, hints_and_tokens.PROPERTIES, hints_and_tokens.LIVENESS)
-
-
 def _follower_reads() -> Protocol:
     from fencepost.invariants import follower_reads, follower_reads_cases, follower_reads_live
     from fencepost.model.consumers import machine
@@ -131,51 +111,33 @@ def _unclean_recovery() -> Protocol:
     return Protocol(machine.MACHINE, recovery.PROPERTIES)
 
 
-def _broker_sessions() -> Protocol:
-    from fencepost.invariants import broker_sessions
-    from fencepost.model.sessions import machine
-
-    return Protocol(machine.MACHINE, broker_sessions.PROPERTIES, broker_sessions.LIVENESS)
-
-
-def _topic_deltas() -> Protocol:
-    from fencepost.invariants import topic_deltas
-    from fencepost.model.topics import machine
-
-    return Protocol(machine.MACHINE, topic_deltas.PROPERTIES, topic_deltas.LIVENESS)
-
-
-def _idempotent_producer() -> Protocol:
-    from fencepost.invariants import idempotent_producer
-    from fencepost.model.idempotence import machine
-
-    return Protocol(machine.MACHINE, idempotent_producer.PROPERTIES, idempotent_producer.LIVENESS)
-
-
-def _tiers() -> Protocol:
-    from fencepost.invariants import tiers
-    from fencepost.model.tiers import machine
-
-    return Protocol(machine.MACHINE, tiers.PROPERTIES, tiers.LIVENESS)
-
-
 LINEAGE = ("truncate-to-hwm", "kip101", "kip279", "kip320-first-try", "kip320")
 """The published models."""
 
 
-_OTHERS = {
-    "replication": _replication, "quorum": _quorum, "metadata-reads": _metadata_reads,
-    "leader-discovery": _leader_discovery, "hints-and-tokens": _hints_and_tokens,
+_OTHERS: dict[str, Callable[[], Protocol] | str] = {
+    "replication": _replication, "quorum": _quorum, "metadata-reads": "clients.tokens",
+    "leader-discovery": "clients.discovery", "hints-and-tokens": "clients.joint",
     "follower-reads": _follower_reads, "watermark-propagation": _watermark_propagation,
     "controller-failover": _controller_failover, "unclean-recovery": _unclean_recovery,
-    "broker-sessions": _broker_sessions, "topic-deltas": _topic_deltas,
-    "idempotent-producer": _idempotent_producer, "tiers": _tiers,
+    "broker-sessions": "sessions", "topic-deltas": "topics", "idempotent-producer": "idempotence",
+    "tiers": "tiers",
 }  # fmt: skip
+"""The other protocols: how each is imported, or the folder of its machine, if its properties are in a module of its
+name.
+"""
 
 
 @cache
 def _imported(name: str) -> Protocol:
-    return _lineage(name) if name in LINEAGE else _OTHERS[name]()
+    if name in LINEAGE:
+        return _lineage(name)
+    made = _OTHERS[name]
+    if not isinstance(made, str):
+        return made()
+    properties = import_module(f"fencepost.invariants.{name.replace('-', '_')}")
+    machine = import_module(f"fencepost.model.{made}.machine")
+    return Protocol(machine.MACHINE, properties.PROPERTIES, properties.LIVENESS)
 
 
 class _Protocols(Mapping[str, Protocol]):
