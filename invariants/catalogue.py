@@ -32,7 +32,7 @@ __all__ = [
 RUN_FILES = (
     *("lineage", "replication", "quorum", "controller-failover", "metadata-reads", "leader-discovery"),
     *("hints-and-tokens", "follower-reads", "watermark-propagation", "unclean-recovery"),
-    *("broker-sessions", "topic-deltas", "idempotent-producer", "tiers"),
+    *("broker-sessions", "topic-deltas", "idempotent-producer", "tiers", "directory-moves"),
 )
 """Files that contain the runs, in order of exploration."""
 CLAIM_FILES = (

@@ -121,7 +121,7 @@ _OTHERS: dict[str, Callable[[], Protocol] | str] = {
     "follower-reads": _follower_reads, "watermark-propagation": _watermark_propagation,
     "controller-failover": _controller_failover, "unclean-recovery": _unclean_recovery,
     "broker-sessions": "sessions", "topic-deltas": "topics", "idempotent-producer": "idempotence",
-    "tiers": "tiers",
+    "tiers": "tiers", "directory-moves": "moves",
 }  # fmt: skip
 """The other protocols: how each is imported, or the folder of its machine, if its properties are in a module of its
 name.

@@ -26,7 +26,7 @@ ENGINES = (
 PROTOCOLS = (
     "Protocols are: truncate-to-hwm, kip101, kip279, kip320-first-try, kip320, replication, quorum, metadata-reads, "
     "leader-discovery, hints-and-tokens, follower-reads, watermark-propagation, controller-failover, unclean-recovery, "
-    "broker-sessions, topic-deltas, idempotent-producer, tiers."
+    "broker-sessions, topic-deltas, idempotent-producer, tiers, directory-moves."
 )
 PROPERTIES = (
     "Properties are: weak-isr, strong-isr, leader-in-isr-or-none, committed-on-all-replicas, follower-truncates, "

@@ -1,0 +1,1 @@
+"""Replicas that move between directories of their broker (KIP-113, KIP-858)."""
