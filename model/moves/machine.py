@@ -289,6 +289,6 @@ MACHINE = Machine(
         *(broker_sends_assignment, controller_assigns_directory, broker_gets_answer, broker_applies_metadata),
         *(directory_fails, broker_is_killed),
     ),
-    versions=(_3_7_0, Version("kafka-4.4", "3.7.1 to 4.4", {})),
+    versions=(_3_7_0, Version("kafka-4.4", "3.9 to 4.4; 3.7.1 to 3.8 differ only in how assignments are queued", {})),
     source="KIP-113, KIP-858; apache/kafka: ReplicaAlterLogDirsThread, AssignmentsManager, LogManager, 4.1.1 and 4.4.0",
 )
