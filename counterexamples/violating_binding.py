@@ -196,7 +196,9 @@ class _Frame:
                 for variable, value in bound.items():
                     self.explained.note(variable, value, inner[variable])
                 self.explain(items.elt, inner, wanted=wanted)
-            case ast.Call(func=func, args=arguments, keywords=[]) if _is_readable(function := _value(func, scope)):
+            case ast.Call(func=func, args=arguments, keywords=[]) if (
+                isinstance(function := _value(func, scope), FunctionType) and function.__module__ != bits.__name__
+            ):
                 self.indices(node, scope)
                 self.explained.call(function, [_value(item, scope) for item in arguments], wanted=wanted)
             case _:
@@ -340,7 +342,3 @@ def _value(node: ast.expr, scope: Scope) -> Any:
 _code = lru_cache(1024)(code_of)
 _expression = lru_cache(1024)(expression_of)
 _definition = lru_cache(1024)(definition_of)
-
-
-def _is_readable(function: Any) -> bool:
-    return isinstance(function, FunctionType) and function.__module__ != bits.__name__

@@ -16,7 +16,6 @@ from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.invariants.run import Case, Entry, Evidence, Run
 from fencepost.model.language.errors import UsageError, nearest
-from fencepost.model.language.machine import Machine, Repair
 
 GUARANTEES = ("always", "step", "leads-to", "bound")
 """Kinds of entries that are guarantees."""
@@ -202,7 +201,8 @@ def finding_of(entry: Entry) -> Finding:
     known = evidence().get(entry.id)
     if known is not None and known.releases:
         return _seen_on_kafka(entry, known)
-    rows = list(_repairs(entry.id))
+    machines = [found.machine for found in PROTOCOLS.values()]
+    rows = [(machine, item) for machine in machines for item in machine.repairs if item.finding == entry.id]
     repair = rows[0][1].sentence if rows else ""
     versions = [(machine, item) for machine, _ in rows for item in machine.versions]
     having = [item for machine, item in versions if any(it.finding == entry.id for it in machine.missing(item.values))]
@@ -228,11 +228,6 @@ def _seen(name: str, entry: Entry) -> tuple[str, ...]:
     rows, key, verdicts = SEEN[name]
     mine = (row for row in load(name).get(rows, ()) if _is_about(row[key], entry) and row["verdict"] in verdicts)
     return tuple(sorted({row["kafka"] for row in mine if row.get("mode", "played") == "played"}))
-
-
-def _repairs(name: str) -> Iterator[tuple[Machine, Repair]]:
-    for found in PROTOCOLS.values():
-        yield from ((found.machine, item) for item in found.machine.repairs if item.finding == name)
 
 
 def _is_about(name: str, entry: Entry) -> bool:

@@ -184,8 +184,11 @@ def print_matrix(
     if data["why_stopped"]:
         console.print()
         print_lines(console, f"Partial: {data['why_stopped']}. {not_run(data)}".rstrip(), style="yellow")
-    if verbose:
-        _print_suspicions(console, data["suspicions"])
+    for name, meaning in SUSPICIONS.items():
+        if verbose and data["suspicions"].get(name) and name != "idle":
+            console.print()
+            print_lines(console, f"Suspicious: {meaning}:", style="bold yellow")
+            print_lines(console, ", ".join(data["suspicions"][name]), indent=2)
     facts: list[tuple[str, Text | str]] = []
     if not verbose:
         facts += [(name, some(_rows(rows))) for name, rows in found.items() if rows]
@@ -212,14 +215,6 @@ def _rows(rows: Sequence[Json]) -> list[str]:
         action, _, number = row["row"].rpartition(" ")
         found.setdefault(action or number, []).extend([number] if action else [])
     return [unbroken(" ".join([action, "+".join(numbers)]).rstrip()) for action, numbers in found.items()]
-
-
-def _print_suspicions(console: Console, found: dict[str, list[str]]) -> None:
-    for name, meaning in SUSPICIONS.items():
-        if found.get(name) and name != "idle":
-            console.print()
-            print_lines(console, f"Suspicious: {meaning}:", style="bold yellow")
-            print_lines(console, ", ".join(found[name]), indent=2)
 
 
 def _print_row(console: Console, row: Json, width: int) -> None:

@@ -84,7 +84,9 @@ def check(**given: Any) -> Exit:
             "--pin updates the figures of catalogue runs, but this check is no such run: add --profile ci."
         )
     if given["dump"]:
-        return print_stage(given)
+        for question in questions_of(given):
+            print_text(dump(question, given["dump"], normalize=given["normalize"]).rstrip("\n") + "\n")
+        return Exit.AS_EXPECTED
     return run_checks(given)
 
 
@@ -98,12 +100,6 @@ def questions_of(given: Mapping[str, Any]) -> list[Question]:
                 )
     constants = (given["settings"], given["version"], given["with_"], given["without"])
     return [options.Target(name, *constants).question(given["properties"]) for name in given["protocols"]]
-
-
-def print_stage(given: Mapping[str, Any]) -> Exit:
-    for question in questions_of(given):
-        print_text(dump(question, given["dump"], normalize=given["normalize"]).rstrip("\n") + "\n")
-    return Exit.AS_EXPECTED
 
 
 def cluster_for(given: Mapping[str, Any]) -> Cluster | None:

@@ -84,7 +84,15 @@ def print_audit(console: Console, data: dict[str, Any]) -> None:
         print_lines(console, LIMITS)
     if data["sorts"] or data["unjudged"]:
         console.print()
-        _overview(console, data)
+        console.print(heading("What was found (times are UTC)"))
+        rows = [("severity", "finding", "times", "partitions", "first", "last")]
+        for item in data["sorts"]:
+            counts = f"{item['count']:,}", f"{item['partitions']:,}"
+            rows.append((item["severity"], item["sort"], *counts, when(item["first"]), when(item["last"])))
+        if data["unjudged"]:
+            counts = f"{data['unjudged']:,}", f"{data['unjudged_partitions']:,}"
+            rows.append(("unknown", "not judged, see the second line", *counts, "", ""))
+        print_rows(console, rows, indent=2)
     for sort in data["sorts"]:
         if of_it := _found(data, sort):
             console.print()
@@ -135,18 +143,6 @@ def ranked(data: dict[str, Any]) -> list[str]:
 
 def _style(data: dict[str, Any]) -> str:
     return STYLES[data["sorts"][0]["severity"]] if data["sorts"] else "bold green"
-
-
-def _overview(console: Console, data: dict[str, Any]) -> None:
-    console.print(heading("What was found (times are UTC)"))
-    rows = [("severity", "finding", "times", "partitions", "first", "last")]
-    for item in data["sorts"]:
-        counts = f"{item['count']:,}", f"{item['partitions']:,}"
-        rows.append((item["severity"], item["sort"], *counts, when(item["first"]), when(item["last"])))
-    if data["unjudged"]:
-        counts = f"{data['unjudged']:,}", f"{data['unjudged_partitions']:,}"
-        rows.append(("unknown", "not judged, see the second line", *counts, "", ""))
-    print_rows(console, rows, indent=2)
 
 
 def _sort(console: Console, data: dict[str, Any], found: list[dict[str, Any]]) -> None:

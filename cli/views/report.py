@@ -76,9 +76,21 @@ def print_page(
     if coverage or verbose:
         print_coverage(console, result)
     if verbose or all_traces:
-        print_traces(console, result)
+        shown: dict[Path, str] = {}
+        for trace, what in _ways(result):
+            path = trace.path
+            console.print()
+            if path in shown:
+                console.print(heading(f"{trace.finding}: by the same steps as {shown[path]}"), soft_wrap=True)
+                continue
+            shown[path] = trace.prop or "the deadlock"
+            print_trace(console, trace.titled(f"{what}: {_size(trace)}"), path)
     else:
-        print_gravest(console, result)
+        worst = gravest(result)
+        if worst is not None:
+            _print_steps(console, result.traces[worst.name], f"{worst.name} is violated")
+        if result.end is not None:
+            _print_steps(console, result.end, "no action is enabled")
     for problem in result.problems:
         if problem.kind is ProblemKind.MODEL_ERROR:
             console.print()
@@ -89,30 +101,10 @@ def print_page(
         print_lines(console, verdict_sentence(result), style="bold red")
 
 
-def print_gravest(console: Console, result: CheckResult) -> None:
-    worst = gravest(result)
-    if worst is not None:
-        _print_steps(console, result.traces[worst.name], f"{worst.name} is violated")
-    if result.end is not None:
-        _print_steps(console, result.end, "no action is enabled")
-
-
 def _print_steps(console: Console, trace: Counterexample, what: str) -> None:
     print_steps(console, trace.texts, f"{what}: {_size(trace)}", loop=trace.loop, culprit=trace.culprit)
     for line in kept(trace.trace, trace.path)[:FEW] if trace.path.loop == trace.path.length - 1 else ():
         print_lines(console, f"fair: {line}", style="dim", indent=5)
-
-
-def print_traces(console: Console, result: CheckResult) -> None:
-    shown: dict[Path, str] = {}
-    for trace, what in _ways(result):
-        path = trace.path
-        console.print()
-        if path in shown:
-            console.print(heading(f"{trace.finding}: by the same steps as {shown[path]}"), soft_wrap=True)
-            continue
-        shown[path] = trace.prop or "the deadlock"
-        print_trace(console, trace.titled(f"{what}: {_size(trace)}"), path)
 
 
 def _ways(result: CheckResult) -> Iterator[tuple[Counterexample, str]]:

@@ -15,8 +15,10 @@ def render(made: Replay, model: str = "") -> str:
     trace = made.trace
     subject = f"{trace.protocol.name} {trace.prop.name if trace.prop else 'deadlock'}"
     name = re.sub(r"\W+", "_", subject).strip("_").lower()
-    own = f", model={_beside(model)}" if model else ""
-    paths = "from pathlib import Path\n\n" if model and not File(model).is_absolute() else ""
+    relative = model and not File(model).is_absolute()
+    path = f"Path(__file__).parent / {File(model).as_posix()!r}" if relative else repr(model)
+    own = f", model={path}" if model else ""
+    paths = "from pathlib import Path\n\n" if relative else ""
     return f'''"""{_prose(trace.title, "")}"""
 
 {paths}from fencepost.api import replay_text
@@ -34,10 +36,6 @@ def test_{name}_is_{"shown" if trace.worst else trace.verdict}_by_this_history()
     assert made.trace.verdict == "{trace.verdict}"
     assert made.path.length == {made.path.length}
 '''
-
-
-def _beside(model: str) -> str:
-    return repr(model) if File(model).is_absolute() else f"Path(__file__).parent / {File(model).as_posix()!r}"
 
 
 def _fair(made: Replay) -> str:

@@ -94,10 +94,6 @@ def lifted_names(machine: Machine, given: Iterable[str], option: str) -> list[st
     return list(found)
 
 
-def _names_in(name: str) -> list[str]:
-    return sorted(name.names) if isinstance(name, Extreme) else [name]
-
-
 def domains_of(machine: Machine) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     module = sys.modules.get(machine.state.__module__)
@@ -106,7 +102,8 @@ def domains_of(machine: Machine) -> dict[str, list[str]]:
             continue
         domain = domain_of(item)
         if isinstance(domain, Range) and not isinstance(domain, Index | BitSet):
-            names = [inner for name in linear(domain.high).terms for inner in _names_in(name)]
+            terms = linear(domain.high).terms
+            names = [one for name in terms for one in (sorted(name.names) if isinstance(name, Extreme) else [name])]
             if names:
                 found[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", alias).lower()] = names
     return found

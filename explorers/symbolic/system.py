@@ -230,7 +230,7 @@ class System:
                 args.append(bool(chosen) if isinstance(domain, FlagDomain) else chosen)
             values.append(value)
         run.call(self._function(move), [Refs(((True, state),)), *args], True)
-        settle_all(state)
+        state.parts.update({name: settle(part) for name, part in state.parts.items() if isinstance(part, Bag)})
         return Happening(
             move,
             tuple(values),
@@ -284,9 +284,3 @@ class System:
             found.append(both(before, negate(item)))
             before = both(before, item)
         return found
-
-
-def settle_all(state: Rec) -> None:
-    for name, part in state.parts.items():
-        if isinstance(part, Bag):
-            state.parts[name] = settle(part)

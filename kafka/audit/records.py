@@ -174,7 +174,8 @@ class Partition:
     # texts
 
     def findings(self) -> Iterator[Found]:
-        name = {number: f"{_broker(copy)} ({copy.path})" for number, copy in enumerate(self.copies)}
+        brokers = [f"broker {copy.broker}" if copy.broker >= 0 else "an unknown broker" for copy in self.copies]
+        name = {number: f"{brokers[number]} ({copy.path})" for number, copy in enumerate(self.copies)}
         offset, time = self.now["offset"], self.now["time"]
         for one in self.lost():
             if one.reported:
@@ -321,10 +322,6 @@ class Partition:
 
 def span(first: int, last: int) -> str:
     return f"offset {first:,}" if first == last else f"offsets {first:,} to {last:,}"
-
-
-def _broker(copy: Copy) -> str:
-    return f"broker {copy.broker}" if copy.broker >= 0 else "an unknown broker"
 
 
 def _found(sort: str, offset: int, time: int, who: tuple[int, ...], text: str) -> Found:

@@ -109,16 +109,12 @@ def choose_repairs(scenario: Scenario, kit: Kit, some: Sequence[str] = ()) -> tu
     return tuple(name for name in offered if name in some or not some)
 
 
-def make_sure_playable(scenario: Scenario, kit: Kit) -> None:
+def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line], None]) -> Report:
     if kit.number < scenario.since:
         raise UsageError(
             f"{scenario.name} cannot run on Kafka {kit.version}: it needs eligible leader replicas, which are on by "
             f"default from Kafka {'.'.join(map(str, scenario.since))}. Write a later release as `kafka=`."
         )
-
-
-def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line], None]) -> Report:
-    make_sure_playable(scenario, kit)
     story = Story(hear)
     with ExitStack() as stack:
         memory = MEMORY_FOLDER if os.access(MEMORY_FOLDER, os.W_OK) else None

@@ -106,7 +106,8 @@ def variant_rows(bound: Binding, constants: Constants) -> list[VariantRow]:
         rows.append(VariantRow(Variant(guard.name, guard, others), ablation.kafkas[key].where, shadowed.get(key, "")))
     for name, value in ablation.turned(constants):
         declared = constants.declared()[name]
-        told = f"{name}={_show_value(declared.show(value))}"
+        shown = declared.show(value)
+        told = f"{name}={('off', 'on')[shown] if isinstance(shown, bool) else str(shown).replace('_', '-')}"
         why = ablation.why_unseen(told, constants)
         rows.append(VariantRow(Variant(told, None, (), name, value), declared.meaning, why))
     return [one for row in rows for one in _by_condition(ablation, row)]
@@ -119,10 +120,6 @@ def _by_condition(ablation: Ablation, row: VariantRow) -> Iterator[VariantRow]:
         yield VariantRow(replace(of, name=f"{of.name} ({words})", alone=alone), row.where, row.why)
     if not conditions:
         yield row
-
-
-def _show_value(value: object) -> str:
-    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value).replace("_", "-")
 
 
 class VariantTrials:
