@@ -158,7 +158,8 @@ def print_properties(console: Console, result: CheckResult, *, legend: bool = Tr
     console.print()
     if not result.properties:
         print_lines(console, "No property was named, so this search only counted states.")
-    shared = _shared_fairness(question)
+    texts = [item.eventual.fairness_text for item in question.properties if item.eventual is not None]
+    shared = texts[0] if len(texts) > 1 and len(set(texts)) == 1 else ""
     for item in result.properties:
         head = joined(f"{item.name:{width}}  ", (f"{item.kind!s:9}  ", "dim"))
         print_hanging(console, head, joined(*_found(item, exact=not result.omission)))
@@ -173,11 +174,6 @@ def print_properties(console: Console, result: CheckResult, *, legend: bool = Tr
         print_lines(console, "; ".join(meanings) + ".", style="dim")
     if shared:
         print_lines(console, f"fair in all of them: {shared}.", style="dim")
-
-
-def _shared_fairness(question: Question) -> str:
-    texts = [item.eventual.fairness_text for item in question.properties if item.eventual is not None]
-    return texts[0] if len(texts) > 1 and len(set(texts)) == 1 else ""
 
 
 def _behaviour(question: Question, item: PropertyResult, shared: str) -> Iterator[str]:
