@@ -18,15 +18,6 @@ from fencepost.model.language.errors import UsageError
 from fencepost.model.language.machine import Machine
 
 
-def refuse_compact_behaviours(properties: tuple[Property, ...], options: Options) -> None:
-    for item in properties:
-        if item.kind.over_behaviours and options.compact:
-            raise UsageError(
-                f"property {item.name!r} is about whole behaviours, which are judged on the graph of all states, but "
-                "`compact=True` stores no states: omit that option, or name other properties in `only=`."
-            )
-
-
 def search(
     machine: Machine,
     constants: Constants,
@@ -47,7 +38,11 @@ def search(
     options = options or Options()
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
     of_behaviours = tuple(item for item in properties if item.kind.over_behaviours)
-    refuse_compact_behaviours(properties, options)
+    if of_behaviours and options.compact:
+        raise UsageError(
+            f"property {of_behaviours[0].name!r} is about whole behaviours, which are judged on the graph of all "
+            "states, but `compact=True` stores no states: omit that option, or name other properties in `only=`."
+        )
     refuse_symmetric_behaviours(properties, options)
     if options.resume and options.checkpoint:
         from fencepost.explorers.native.checkpoint import require_question

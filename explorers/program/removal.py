@@ -67,7 +67,8 @@ def _guards(machine: Machine) -> tuple[Guard, ...]:
         made = program.actions[item.name]
         for number, call in enumerate(guard_calls(made), 1):
             for part, piece in enumerate([call.args[0], *parts(call.args[0])]):
-                found.append(Guard(item.label, number, part, ast.unparse(piece), _sentence(made, call, piece)))
+                words = next(_comments(made, call), "") or "; ".join(dict.fromkeys(_predicates(made, piece)))
+                found.append(Guard(item.label, number, part, ast.unparse(piece), words))
     return tuple(found)
 
 
@@ -125,11 +126,6 @@ def _without(item: Action, guard: Guard) -> Callable[..., None]:
     made: Callable[..., None] = scope[python.__name__]
     made.__module__ = python.__module__
     return made
-
-
-def _sentence(made: Function, guard: ast.Call, piece: ast.expr) -> str:
-    """Return a guard in words, from the comment beside the guard or the docstrings of the predicates that it calls."""
-    return next(_comments(made, guard), "") or "; ".join(dict.fromkeys(_predicates(made, piece)))
 
 
 def _comments(made: Function, guard: ast.Call) -> Iterator[str]:

@@ -144,7 +144,8 @@ def _from(rows: list[dict[str, Any]], around: ClusterContext, end: int) -> Contr
         return f"{len(everybody)} brokers have replicas, but the model supports at most {MOST}"
     if any(first[name] for name in ("adding", "removing", "elr", "last_known")) or first["leader"] not in first["isr"]:
         return "a reassignment is in progress, there is no leader, or brokers outside the ISR are eligible"
-    order, movable = _numbering([tuple(row["replicas"]) for row in rows], _targets(rows), everybody)
+    targets = dict.fromkeys(tuple(b for b in row["replicas"] if b not in row["removing"]) for row in rows)
+    order, movable = _numbering([tuple(row["replicas"]) for row in rows], list(targets), everybody)
     points = list(_points(_items(rows, around, order, end), first, order))
     begun = points[0].state
     isr = bits.size(begun.isr)
@@ -161,10 +162,6 @@ def _from(rows: list[dict[str, Any]], around: ClusterContext, end: int) -> Contr
     return ControllerHistory(
         first["topic"], first["partition"], order, tuple(points), values, around.version_at(first["offset"])
     )
-
-
-def _targets(rows: list[dict[str, Any]]) -> list[Brokers]:
-    return list(dict.fromkeys(tuple(b for b in row["replicas"] if b not in row["removing"]) for row in rows))
 
 
 def _numbering(lists: list[Brokers], targets: list[Brokers], everybody: set[int]) -> tuple[Brokers, int]:

@@ -362,20 +362,16 @@ def _check_guards(program: Program, made: Function) -> None:
             if isinstance(node, ast.Attribute) and node.attr.startswith("ghost_"):
                 instead = "ghosts are for properties: store what the protocol knows in another field"
                 scope.refuse(node, f"a guard reads the ghost {node.attr!r}", instead)
-            ghost = _ghost_compared(made, node)
+            kind = made.types.get(node.left) if isinstance(node, ast.Compare) else None
+            if isinstance(kind, Arr) and isinstance(kind.field.element, Nested):
+                kind = Rec(kind.field.element.record)
+            ghost = _ghost_in(kind.record) if isinstance(kind, Rec) else ""
             if ghost:
                 instead = "compare the fields that the protocol knows"
                 scope.refuse(node, f"a guard compares whole records, including the ghost {ghost!r}", instead)
             if callee is not None and callee.reads_ghost:
                 what = f"a guard calls {callee.name}(), which reads the ghost {callee.reads_ghost!r}"
                 scope.refuse(node, what, "ghosts are for properties only")
-
-
-def _ghost_compared(made: Function, node: ast.AST) -> str:
-    kind = made.types.get(node.left) if isinstance(node, ast.Compare) else None
-    if isinstance(kind, Arr) and isinstance(kind.field.element, Nested):
-        kind = Rec(kind.field.element.record)
-    return _ghost_in(kind.record) if isinstance(kind, Rec) else ""
 
 
 def _ghost_in(record: type[Record]) -> str:

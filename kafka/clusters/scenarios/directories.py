@@ -51,7 +51,13 @@ def late_request(stage: Stage) -> None:
         stage.release(request)
         if stage.reaches(5, isr=[1, 2]):
             stage.note("the replica with the failed disk is in the ISR")
-    leader_is_restarted(stage)
+    stage.tell("Broker 1, the leader, restarts with all acknowledged records on its disk.")
+    stage.shut_down(1)
+    stage.wait(leader=-1)
+    stage.start(1)
+    stage.leaderless = not stage.reaches(BACK_SECONDS, leader=1)
+    if stage.leaderless:
+        stage.note(f"broker 1 is back, but the partition has had no leader for {BACK_SECONDS} s")
     stage.tell("Broker 2 gets a new disk.")
     stage.shut_down(2)
     if not stage.reaches(5, leader=1):
@@ -67,16 +73,6 @@ def late_request(stage: Stage) -> None:
         stage.start(3)
     stage.finish(isr=[1, 2])
     stage.show_disks()
-
-
-def leader_is_restarted(stage: Stage) -> None:
-    stage.tell("Broker 1, the leader, restarts with all acknowledged records on its disk.")
-    stage.shut_down(1)
-    stage.wait(leader=-1)
-    stage.start(1)
-    stage.leaderless = not stage.reaches(BACK_SECONDS, leader=1)
-    if stage.leaderless:
-        stage.note(f"broker 1 is back, but the partition has had no leader for {BACK_SECONDS} s")
 
 
 def late_report(stage: Stage) -> None:
