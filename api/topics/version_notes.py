@@ -56,7 +56,7 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
     if machine.name == "replication" and (outside := [item for item in outside_models(name) if item not in modelled]):
         yield (
             f"Kafka {name.removeprefix('kafka-')} also has {', '.join(outside)}: these findings were observed on "
-            "clusters, but this model does not cover them. `fencepost guarantees ID` explains each finding and its workaround."
+            "clusters, not in this model. `fencepost guarantees ID` explains each finding and its workaround."
         )
 
 

@@ -71,7 +71,7 @@ def test_an_answer_about_a_version_says_what_it_rests_on_and_what_it_contains() 
     )
     outside = "HYP-13, HYP-21, HYP-24, HYP-25, HYP-26, HYP-27"
     assert notes[5].startswith(
-        f"Kafka 4.1 also has {outside}: these findings were observed on clusters, but this model does not cover them."
+        f"Kafka 4.1 also has {outside}: these findings were observed on clusters, not in this model."
     )
     assert not any("may come from the conjecture HYP-1" in note for note in notes)
     whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *SMALL, "--json"))["notes"]
