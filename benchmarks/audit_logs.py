@@ -137,10 +137,7 @@ def record(story: Scenario, found: Kit, port: int, into: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="fencepost-audit-", dir=memory) as work:
         folder = Path(work)
         with Cluster(
-            found,
-            Shape(story.brokers, dict(story.settings), story.delays, story.elr, story.disks),
-            folder,
-            port,
+            found, Shape(story.brokers, dict(story.settings), story.delays, story.elr, story.disks), folder, port
         ) as cluster:
             cluster.begin()
             with Client(cluster, TOPIC) as client:

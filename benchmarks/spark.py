@@ -180,14 +180,7 @@ def _search(given: argparse.Namespace) -> dict[str, Any]:
 
 def _print_levels(there: dict[str, Any]) -> None:
     table = Table(title="The levels searched by Spark", title_justify="left")
-    for column in (
-        "level",
-        "new states",
-        "moved successors",
-        "shuffle written, MB",
-        "bytes per successor",
-        "seconds",
-    ):
+    for column in ("level", "new states", "moved successors", "shuffle written, MB", "bytes per successor", "seconds"):
         table.add_column(column, justify="right")
     for item in there["levels"]:
         moved = max(1, item["received"])

@@ -64,10 +64,7 @@ COVERS = {
     "records are deleted, a crash, a shrink": "fences=0 loss=0 deletions=1",
 }
 """Small graphs of two brokers, with the constants that they add to `SMALL`."""
-ELECTIONS = {
-    "elections in two epochs, a record": "",
-    "one epoch, snapshots": "max_epoch=1 snapshots=2",
-}
+ELECTIONS = {"elections in two epochs, a record": "", "one epoch, snapshots": "max_epoch=1 snapshots=2"}
 """The same for three voters."""
 REFUSALS = 1_000
 COUNTS = ("histories", "steps", "seconds", "aside", "differences")

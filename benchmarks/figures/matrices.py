@@ -154,10 +154,7 @@ def measure_faults(replicas: str, keep: str | None, workers: int) -> None:
 @click.argument("names", metavar="[PROTOCOL]...", nargs=-1)
 @click.option("--keep", metavar="DIR", help="Save finished rows and grid points there, and reuse those already there.")
 @click.option(
-    "--faults",
-    type=click.Choice(list(SIZES)),
-    multiple=True,
-    help="Measure the fault table for this many replicas.",
+    "--faults", type=click.Choice(list(SIZES)), multiple=True, help="Measure the fault table for this many replicas."
 )
 @click.option("--proofs", metavar="FILE", help="Store the output of `fencepost prove --no-cache --workers 1 --json`.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of rows at a time.")

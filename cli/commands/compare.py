@@ -205,10 +205,7 @@ def _print_one_way(console: Console, item: Comparison) -> None:
         print_lines(console, f"Behaviours were not compared completely: {item.why}.", style="yellow")
     for only, words in (
         (item.state, "the first state that no state of the other side matches"),
-        (
-            item.behaviour,
-            "the shortest behaviour that only one side has, although both sides have each of its states",
-        ),
+        (item.behaviour, "the shortest behaviour that only one side has, although both sides have each of its states"),
     ):
         if only:
             _print_only(console, only, words)

@@ -202,9 +202,7 @@ def print_report(
     print_lines(console, verdict_sentence(report), style=style)
     if proof.why_stopped:
         print_lines(
-            console,
-            f"Partial: {proof.why_stopped}. Properties that were not decided are undetermined.",
-            style="yellow",
+            console, f"Partial: {proof.why_stopped}. Properties that were not decided are undetermined.", style="yellow"
         )
     if verbose:
         print_lines(console, report.found.machine.sentence, style="dim")

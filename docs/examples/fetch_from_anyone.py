@@ -33,8 +33,6 @@ def log_spans_two_epochs(s: State, c: C) -> bool:
 
 
 MACHINE = kip320.MACHINE.replacing(
-    name="fetch-from-anyone",
-    sentence="KIP-320 without the fence on fetches",
-    follower_fetch=follower_fetch,
+    name="fetch-from-anyone", sentence="KIP-320 without the fence on fetches", follower_fetch=follower_fetch
 )
 PROPERTIES = (*PUBLISHED, epochs_never_fall_in_a_log, log_spans_two_epochs)

@@ -256,10 +256,7 @@ class Partition:
             if not copy.stopped and copy.high_watermark > self.ends[number]:
                 cut = f"{copy.path} ends at {self.ends[number]:,}, below its high watermark {copy.high_watermark:,}"
                 made.append(
-                    (
-                        f"{cut}: the log's end is missing, or its files were copied while the broker wrote to them",
-                        False,
-                    )
+                    (f"{cut}: the log's end is missing, or its files were copied while the broker wrote to them", False)
                 )
         made += [
             (f"{span(one.first, one.last)} of epoch {one.epoch}: {UNKNOWN}", True)

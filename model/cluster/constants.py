@@ -288,8 +288,7 @@ class C(Constants):
         meaning="brokers apply partitions and min ISR in the order: topics-first, configs-first (HYP-11), together",
     )
     answers_carry_min_isr = switch(
-        default=False,
-        meaning="the answer to an ISR change contains the controller's min ISR (HYP-11)",
+        default=False, meaning="the answer to an ISR change contains the controller's min ISR (HYP-11)"
     )
     metadata_in_shutdown = switch(
         default=True, meaning="a broker that is shutting down applies metadata (KAFKA-13858, KAFKA-14296)"
@@ -352,8 +351,7 @@ class C(Constants):
         meaning="every change of min ISR starts a new partition epoch, even if no ELR is cleared (HYP-11)",
     )
     leaderless_elr_is_cleared = switch(
-        default=True,
-        meaning=("a change of min ISR also clears the ELR of a partition without a leader (HYP-12)"),
+        default=True, meaning=("a change of min ISR also clears the ELR of a partition without a leader (HYP-12)")
     )
     failed_directory_leaves_elr = switch(
         default=False, meaning="with ELR: a replica whose directory has failed is not eligible (HYP-16)"

@@ -19,20 +19,7 @@ from enum import IntEnum
 from typing import Annotated
 
 from fencepost.model.cluster.constants import C
-from fencepost.model.language import (
-    NONE,
-    Array,
-    Bag,
-    BitSet,
-    Index,
-    Per,
-    Range,
-    Record,
-    Size,
-    action,
-    bits,
-    largest,
-)
+from fencepost.model.language import NONE, Array, Bag, BitSet, Index, Per, Range, Record, Size, action, bits, largest
 
 
 class Life(IntEnum):

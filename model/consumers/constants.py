@@ -162,8 +162,7 @@ class C(Constants):
         Ends.DESIGN, meaning="the preference for a replica ends with: design, metadata, leader (a new leader), never"
     )
     errors_end_preference = switch(
-        default=True,
-        meaning="a preference ends if the replica is unreachable or in a later leader epoch (KAFKA-14379)",
+        default=True, meaning="a preference ends if the replica is unreachable or in a later leader epoch (KAFKA-14379)"
     )
     knows_who_answered = switch(
         default=False, meaning="an out-of-range answer starts a reset only if it comes from the leader"
@@ -190,8 +189,7 @@ class C(Constants):
 
     # the leader
     tells_high_watermark = choice(
-        Option.DESIGN,
-        meaning="a new high watermark alone completes a follower's fetch (KAFKA-9952): design, off, on",
+        Option.DESIGN, meaning="a new high watermark alone completes a follower's fetch (KAFKA-9952): design, off, on"
     )
     list_offsets_guard = switch(
         default=True,

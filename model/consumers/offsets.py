@@ -1,15 +1,7 @@
 """A consumer's offset requests: ends of epochs (OffsetsForLeaderEpoch), first and latest offsets (ListOffsets)."""
 
 from fencepost.model.consumers import log
-from fencepost.model.consumers.constants import (
-    C,
-    Earliest,
-    EpochEnd,
-    Latest,
-    Policy,
-    earliest_from,
-    epoch_end,
-)
+from fencepost.model.consumers.constants import C, Earliest, EpochEnd, Latest, Policy, earliest_from, epoch_end
 from fencepost.model.consumers.fetching import ask_for_metadata, believed_leader, target
 from fencepost.model.consumers.state import Doing, Replica, State, has_leader, newest_leader
 from fencepost.model.language import action, require

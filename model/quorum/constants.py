@@ -92,8 +92,7 @@ class C(Constants):
         default=False, meaning="candidates request votes one by one, instead of an election in one step"
     )
     pre_vote = switch(
-        default=False,
-        meaning="a voter becomes a candidate only after a majority has granted a pre-vote (KIP-996)",
+        default=False, meaning="a voter becomes a candidate only after a majority has granted a pre-vote (KIP-996)"
     )
     fresh_followers_grant = switch(
         default=False, meaning="a follower grants pre-votes until it has fetched from its leader (FollowerState)"

@@ -116,30 +116,15 @@ def does_neither(s: State, c: C, actor: int) -> bool:
 FAIR = (weak(ask_to_read, each="actor"), weak(ask_to_write, each="actor"), weak(serve), weak(stop))
 
 all_read_again = leads_to(
-    "all-read-again",
-    "Each actor reads again and again.",
-    when=always_so,
-    then=reads,
-    fair=FAIR,
-    actor=Actor,
+    "all-read-again", "Each actor reads again and again.", when=always_so, then=reads, fair=FAIR, actor=Actor
 )
 
 all_write_again = leads_to(
-    "all-write-again",
-    "Each actor writes again and again.",
-    when=always_so,
-    then=writes,
-    fair=FAIR,
-    actor=Actor,
+    "all-write-again", "Each actor writes again and again.", when=always_so, then=writes, fair=FAIR, actor=Actor
 )
 
 all_stop_again = leads_to(
-    "all-stop-again",
-    "Each actor stops again and again.",
-    when=always_so,
-    then=does_neither,
-    fair=FAIR,
-    actor=Actor,
+    "all-stop-again", "Each actor stops again and again.", when=always_so, then=does_neither, fair=FAIR, actor=Actor
 )
 
 MACHINE = Machine(

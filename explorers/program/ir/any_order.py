@@ -68,10 +68,7 @@ class Rounds:
         )
         for slot in dict.fromkeys(item.slot for item in self.body if isinstance(item, nodes.Assign)):
             if not self._is_fresh(slot) and not self._is_total(slot):
-                yield (
-                    self._assigns(slot)[0],
-                    f"in {LOOP}, a later iteration may change `{slot.name}`",
-                )
+                yield (self._assigns(slot)[0], f"in {LOOP}, a later iteration may change `{slot.name}`")
 
     # -- writes and reads
 

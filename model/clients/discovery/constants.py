@@ -52,10 +52,7 @@ class C(Constants):
     restarts = bound(0, low=0, high=2, meaning="restarts of a broker, after which it has another endpoint")
     recreations = bound(0, low=0, high=1, meaning="times that a topic is deleted and created again")
     late_broker = switch(default=False, meaning="the last broker joins the cluster later")
-    history = switch(
-        default=False,
-        meaning="leaders move and broker 1 restarts only before the client acts",
-    )
+    history = switch(default=False, meaning="leaders move and broker 1 restarts only before the client acts")
     old_brokers = bound(0, low=0, high=3, meaning="brokers, counted from the last, whose metadata has no leader epochs")
     silent_brokers = bound(
         0, low=0, high=3, meaning="brokers, counted from the last, that do not know KIP-951 and send no hints"

@@ -167,9 +167,7 @@ MACHINE = Machine(
         ),
         Version("kip-392", "the leader tracks the high watermark in the fetch session", {}),
         Version(
-            "reported",
-            "the follower reports its high watermark, as in KIP-1166",
-            {"propagation": Propagation.REPORTED},
+            "reported", "the follower reports its high watermark, as in KIP-1166", {"propagation": Propagation.REPORTED}
         ),
     ),
     source="KIP-392, High watermark propagation; KAFKA-9731, KAFKA-9952, KAFKA-14334",

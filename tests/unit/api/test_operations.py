@@ -352,11 +352,7 @@ def test_the_first_screen_is_a_sentence_and_a_line_for_each_operation() -> None:
         ("move --brokers 3", "no, every broker has a replica already (", "Remove, add again."),
         ("fail-a-disk", "a partition can stay without a leader, seen with RF 2 (", "Restart that broker. HYP-24:"),
         ("take-a-disk-out", "only with care, it can lose records (", "Start other replicas first. HYP-17:"),
-        (
-            "delete-records",
-            "only with care, deleted records can reappear (",
-            "Stop no broker right after. HYP-22:",
-        ),
+        ("delete-records", "only with care, deleted records can reappear (", "Stop no broker right after. HYP-22:"),
     ],
 )
 def test_one_operation_is_answered_by_a_sentence_and_what_to_do(asked: str, said: str, do: str) -> None:

@@ -39,10 +39,7 @@ def test_a_search_that_cannot_number_its_states_is_kept_as_it_was_before_the_rou
     with monkeypatch.context() as patch:
         patch.setattr(store, "MOST_STATES", 90)
         first = ask("kip101", VALUES, options)
-    assert (first.complete, first.why_stopped) == (
-        False,
-        "there are too many states for a search on one machine",
-    )
+    assert (first.complete, first.why_stopped) == (False, "there are too many states for a search on one machine")
     whole, found = ask("kip101", VALUES, RUN), ask("kip101", VALUES, replace(options, resume=True))
     assert (found.generated, found.fired, found.guards, found.deadlocks) == (
         whole.generated, whole.fired, whole.guards, whole.deadlocks,
