@@ -88,7 +88,18 @@ def prove(
     chosen = select(found, tuple(only))
     given = {"`depth=`": depth is not None, "`k=`": k > 1, "`every_state=True`": every_state}
     ways = [name for name, is_given in given.items() if is_given]
-    refuse_several_ways(ways, strengthen=strengthen, havoc_loops=havoc_loops)
+    if len(ways) > 1:
+        raise UsageError(f"{ways[0]} and {ways[1]} are different proof methods. Choose one of them.")
+    if strengthen and ways:
+        raise UsageError(
+            f"`strengthen=True` cannot be combined with {ways[0]}, because it searches for lemmas for induction over "
+            "one step. Leave one argument out."
+        )
+    if havoc_loops and ways:
+        raise UsageError(
+            f"`havoc_loops=True` cannot be combined with {ways[0]}: if a loop may write any value, a run of several "
+            "steps may be impossible in the model. Leave one argument out."
+        )
     lifted: dict[str, int | None] = dict.fromkeys(lifted_names(found.machine, tuple(unbounded), "`unbounded=`"))
     lifted |= dict.fromkeys(lifted_names(found.machine, tuple(int64), "`int64=`"), WIDEST)
     settings = Settings(
@@ -124,22 +135,6 @@ def proof_of(
 
     with watch.busy(what):
         return (cached if cache else proved)(machine, constants, properties, settings, tell)
-
-
-def refuse_several_ways(ways: list[str], *, strengthen: bool, havoc_loops: bool) -> None:
-    """Raise UsageError for proof methods that exclude each other."""
-    if len(ways) > 1:
-        raise UsageError(f"{ways[0]} and {ways[1]} are different proof methods. Choose one of them.")
-    if strengthen and ways:
-        raise UsageError(
-            f"`strengthen=True` cannot be combined with {ways[0]}, because it searches for lemmas for induction over "
-            "one step. Leave one argument out."
-        )
-    if havoc_loops and ways:
-        raise UsageError(
-            f"`havoc_loops=True` cannot be combined with {ways[0]}: if a loop may write any value, a run of several "
-            "steps may be impossible in the model. Leave one argument out."
-        )
 
 
 def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:

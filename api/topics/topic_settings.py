@@ -24,14 +24,6 @@ class TopicSettings(NamedTuple):
     brokers: int | None = None
 
 
-def look_for_client() -> None:
-    """Raise UsageError if the library that queries clusters is not installed."""
-    if importlib.util.find_spec("confluent_kafka") is None:
-        raise UsageError(
-            "querying a cluster needs confluent-kafka, which is not installed: run `pip install 'fencepost[advise]'`."
-        )
-
-
 def client_settings(file: Path) -> dict[str, str]:
     """Return the settings in a file of NAME=VALUE lines; raise UsageError if the file contains anything else."""
     try:
@@ -76,7 +68,10 @@ def settings_of_topics(
     server: str, topic: str | None = None, more: Mapping[str, str] | None = None
 ) -> dict[str, TopicSettings]:
     """Return the settings of a topic, or of all user topics, of a cluster; raise UsageError without a response."""
-    look_for_client()
+    if importlib.util.find_spec("confluent_kafka") is None:
+        raise UsageError(
+            "querying a cluster needs confluent-kafka, which is not installed: run `pip install 'fencepost[advise]'`."
+        )
     from confluent_kafka import KafkaException
 
     try:

@@ -43,7 +43,11 @@ def build_site(
     require_generator()
     if not (docs / "glossary.md").is_file():
         raise UsageError(f"{docs} contains no pages of Fencepost: run this in a clone, or name its docs by `docs=`.")
-    _require_ours(output)
+    if output.is_dir() and any(output.iterdir()) and not all((output / name).is_file() for name in OURS):
+        raise UsageError(
+            f"{output} contains other files, which the site would overwrite: choose a new or empty folder."
+        )
+    make_sure_folder(output)
     from fencepost.counterexamples.browser.page import write
 
     with tempfile.TemporaryDirectory() as folder:
@@ -64,15 +68,6 @@ def build_site(
     found = [file for file in output.rglob("*") if file.is_file()]
     html, size = sum(file.suffix == ".html" for file in found), sum(file.stat().st_size for file in found)
     return SiteResult(output, html, size, time.monotonic() - began)
-
-
-def _require_ours(output: Path) -> None:
-    """Raise UsageError if a folder contains other files, because the site replaces the folder's content."""
-    if output.is_dir() and any(output.iterdir()) and not all((output / name).is_file() for name in OURS):
-        raise UsageError(
-            f"{output} contains other files, which the site would overwrite: choose a new or empty folder."
-        )
-    make_sure_folder(output)
 
 
 def gather(folder: Path, docs: Path) -> None:
