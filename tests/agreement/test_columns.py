@@ -148,10 +148,10 @@ def test_messages_in_flight_are_read_in_the_lanes_that_have_them(room: int) -> N
     ("text", "error"),
     [
         (PLACES + READS_BEHIND,
-            "property 'reads-behind': State.items: index 4 is outside the array: it has 4 elements"),
+            "property 'reads-behind': State.items: index 4 is outside the array: the array has 4 elements"),
         (SENT + READS_SENT,
-            "property 'reads-what-is-sent': State.seen: index 2 is outside the array: it has 2 elements"),
-        (LENGTHS, "measures: State.rows: index 7 is outside the array: it has 3 elements"),
+            "property 'reads-what-is-sent': State.seen: index 2 is outside the array: the array has 2 elements"),
+        (LENGTHS, "measures: State.rows: index 7 is outside the array: the array has 3 elements"),
     ],
     ids=["an element", "what is sent", "a length that is known"],
 )  # fmt: skip

@@ -83,7 +83,9 @@ def test_what_is_nested_deep_is_followed_or_refused(more: int, tmp_path: Path) -
     elifs = "\n".join(f"    elif s.n == {n}:\n        s.total = {n % 9}" for n in range(1, MOST_DEEP - 4 + more))
     text = HEAD + whole(DEEP.format(sum=" + ".join(["1"] * (MOST_DEEP - 4)), elifs=elifs))
     if more:
-        with pytest.raises(ModelError, match=rf"this is nested more than {MOST_DEEP} deep: .*\n +if s\.n == 0:\n"):
+        with pytest.raises(
+            ModelError, match=rf"this is nested more than {MOST_DEEP} levels deep: .*\n +if s\.n == 0:\n"
+        ):
             load(text, tmp_path)
         return
     machine, properties = load(text, tmp_path)

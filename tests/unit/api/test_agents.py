@@ -97,7 +97,7 @@ def test_answers_have_what_was_assumed_where_it_was_seen_and_what_to_do(tmp_path
     if find_spec("pyarrow") is not None:
         made = answer("audit", {"paths": [str(unpack("hyp-10-4.4.0", tmp_path))]})
         assert {item["about"] for item in made["findings"]} > {"HYP-10"}
-        assert "keep it down" in made["to_do"]["removed-replica-elected"]
+        assert "keep that broker down" in made["to_do"]["removed-replica-elected"]
         assert made["answer"].startswith("Records of t-0 may be lost (critical, ")
     assert answer("explain", {"name": "removed-replica-elected"})["about"] == "HYP-10"
 

@@ -173,7 +173,7 @@ def test_a_run_that_differs_fails_where_it_differs(tmp_path: Path, monkeypatch: 
     put(monkeypatch, "kip101 2/2/2/2", violated={"weak-isr": 12})
     status, found, run = check(tmp_path, "--quiet")
     assert status == 1
-    message = "strong-isr: violated where holds is expected"
+    message = "strong-isr: violated, but holds is expected"
     assert {name: [item.message for item in result] for name, result in found.items() if result} == {
         "strong-isr": [message]
     }

@@ -104,7 +104,7 @@ $ check kip320 --cross-check many
 $ sweep kip320 --grid replicas=1..999999999 --walks 1
 constant 'replicas' was given 6, which is out of range: write a value from 1 to 5 (replicas of the partition).
 $ fuzz --replay /no/such/x.fuzz
-/no/such/x.fuzz cannot be read: No such file or directory. Name a file that `--output` has written.
+/no/such/x.fuzz cannot be read: No such file or directory. Name a file that was written with `--output`.
 $ check kip320 --min_isr 2
 No such option '--min_isr'. Constants are set with --set: write --set min_isr=VALUE.
 $ check kip320 --engine spark --master bogus

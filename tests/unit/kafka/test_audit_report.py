@@ -170,7 +170,7 @@ def test_the_headline_is_in_an_operators_words() -> None:
     )
     assert (
         headline(of(sorts=[], findings=[], severity="high", milder=1))
-        == "nothing is high or worse; 1 milder finding omitted"
+        == "no finding is high or worse; 1 milder finding omitted"
     )
 
 
