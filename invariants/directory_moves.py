@@ -7,7 +7,7 @@ from fencepost.model.moves.machine import C, State
 
 
 @always
-def leader_has_acknowledged(s: State, c: C) -> bool:
+def served_leader_has_acknowledged(s: State, c: C) -> bool:
     """DM-S1: a replica that leads and is served has all acknowledged records."""
     return not (s.leads and s.broker.serves) or s.end >= s.ghost_acknowledged
 

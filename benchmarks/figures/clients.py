@@ -104,7 +104,8 @@ def walks(asked: str, number: int = WALKS) -> None:
     for table, is_steady in (("steady", True), ("flaky", False)):
         found = [
             {**key, "rule": rule, "history": item.history.name}
-            | ({} if is_steady else {"again": item.again, "kept": dict(item.kept)})
+            | ({} if is_steady else {"kept": dict(item.kept)})
+            | ({} if is_steady or not item.again else {"again": item.again})
             for rule, items in outcome.failures.items()
             for item in items
             if item.plays and item.is_steady is is_steady
