@@ -200,9 +200,7 @@ class _Replaying:
 
     def start(self) -> Key:
         wanted = self.trace.initial
-        if wanted is None:
-            return self.plain.initial_states()[0]
-        return self.plain.begin(wanted)
+        return self.plain.initial_states()[0] if wanted is None else self.plain.begin(wanted)
 
     def path(self) -> Path:
         steps = self.trace.steps[: len(self.states) - 1]

@@ -291,6 +291,4 @@ class _Shrinking:
 
     def checked(self, result: Result) -> int:
         """Return the length up to which all traces were examined. A deadlock is found only if its level is expanded."""
-        if result.complete:
-            return len(self.trace.steps) + 1
-        return len(result.levels) - (self.trace.prop is None)
+        return len(self.trace.steps) + 1 if result.complete else len(result.levels) - (self.trace.prop is None)

@@ -55,9 +55,7 @@ def show_seconds(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02} s"
-    return f"{minutes // 60} h {minutes % 60:02} min"
+    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
 def show_rate(count: int, seconds: float, noun: str) -> str:

@@ -109,9 +109,7 @@ def prove(**given: Any) -> Exit:
     if file and report.text:
         write_text(file, report.text)
         Display(quiet=given["quiet"]).note(f"{file}: {report.summary}")
-    if report.proof.why_stopped:
-        return Exit.UNDETERMINED
-    return exit_of(report.proof.verdict, expected)
+    return Exit.UNDETERMINED if report.proof.why_stopped else exit_of(report.proof.verdict, expected)
 
 
 def _command_for(target: options.Target, given: dict[str, Any], more: str) -> str:

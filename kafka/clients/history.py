@@ -50,6 +50,10 @@ BESIDES = {
     "broker_is_slow": "from now on, a broker answers each OffsetForLeaderEpoch 200 ms late",
     "brokers_answer_at_once": "from the start, brokers also answer while the client reads of a change of leader",
 }
+WITHOUT_ARGUMENTS = (
+    *("brokers_answer_at_once", "client_is_idempotent", "client_lease_ends", "client_resets", "client_restarts"),
+    "producers_expire",
+)
 DRAWN = tuple(BESIDES)[:4]
 """Events used in walks. Stories also have races, slow brokers, and answers without an epoch, which prevent
 validation.
@@ -340,13 +344,31 @@ def load(path: Path) -> History:
     try:
         data = json.loads(read_named(path))
         constants = named_protocol(PROTOCOL).machine.set_constants(data["constants"])
-        moves = tuple(_move(str(text)) for text in data["moves"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        history = History(constants, tuple(map(_move, data["moves"])), str(data.get("name", path.stem)))
+        require_possible(history, (data["format"], data["protocol"]))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(
             f"{path} cannot be read as a history ({type(error).__name__}: {error}). Name a file that an earlier run "
             "wrote to `output=`, or a trace of leader-discovery."
         ) from error
-    return History(constants, moves, str(data.get("name", path.stem)))
+    return history
+
+
+def require_possible(history: History, written: tuple[object, object] = (FORMAT, PROTOCOL)) -> None:
+    """Raise ValueError for another format or protocol, for no moves, and for arguments that a move cannot have."""
+    plain = Interpreter(named_protocol(PROTOCOL).machine, history.constants)
+    params = {item.name: item.params for item in plain.machine.actions}
+    places = set(range(max(int(history.constants.brokers), int(history.constants.partitions))))
+    for move in history.moves:
+        *where, last = move.args or (NOBODY,)
+        wanted = len(move.args) == 1 + (move.name in ("partition_has_error", "validation_fails", "follower_serves"))
+        is_possible = wanted and {*where} <= places and last in CODES.get(move.name, places)
+        if move.name in params:
+            is_possible = move.args in plain.values_of(params[move.name])  # type: ignore[arg-type]  # no messages
+        if not (is_possible or (move.name in WITHOUT_ARGUMENTS and not move.args)):
+            raise ValueError(f"`{move}` is no move of this cluster")
+    if not history.moves or written != (FORMAT, PROTOCOL):
+        raise ValueError(f"it has format {written[0]}, protocol {written[1]} and {len(history.moves)} moves")
 
 
 def of_archive() -> list[History]:

@@ -243,8 +243,13 @@ def _exchange(play: Play, kinds: tuple[str, ...], until: float = float("inf")) -
     return list(dict.fromkeys(found))
 
 
+def _verdict_of(play: Play, rule: str) -> BrokenRule | None:
+    broken = Judge(play).broken if play.is_dead or not play.broken else []
+    return next((item for item in broken if item.rule == rule), None)
+
+
 async def _shorter(pool: Pool, found: Failure, most: int) -> Failure:
-    """Return a failure of the same rule with fewer moves. A move is removed if the violation remains without it."""
+    """Return a failure of the same rule with fewer moves. A move is removed if each play without it breaks the rule."""
     plays = 0
     size = max(1, len(found.history.moves) // 2)
     while size and plays < most:
@@ -255,8 +260,12 @@ async def _shorter(pool: Pool, found: Failure, most: int) -> Failure:
         plays += len(tries)
         better = None
         for history, play in zip(histories, played, strict=True):
-            verdict = next((item for item in Judge(play).broken if item.rule == found.verdict.rule), None)
-            if verdict is not None and (play.is_dead or not play.broken):
+            verdict = _verdict_of(play, found.verdict.rule)
+            if verdict is None:
+                continue
+            again = await asyncio.gather(*(pool.play(history) for _ in range(AGAIN)))
+            plays += AGAIN
+            if all(_verdict_of(one, found.verdict.rule) for one in again):
                 better = Failure(history, play, verdict)
                 break
         if better is None:

@@ -104,16 +104,12 @@ class OwnClient:
                 await asyncio.sleep(self.backoff)
                 await self._ask()
 
-    async def _call(
-        self, at: tuple[str, int], api: int, version: int, values: dict[str, Any], partition: int = NOBODY
-    ) -> Any:
-        """Send a request and return its answer. Each partition has its own connections: behind another partition's
-        request, a request would be sent long after its leader was chosen.
-        """
-        if (at, partition) not in self.links:
+    async def _call(self, at: tuple[str, int], api: int, version: int, values: dict[str, Any], of: int = NOBODY) -> Any:
+        """Send a request and return its answer. Each partition has its own connections, so no request waits."""
+        if (at, of) not in self.links:
             reader, link = await asyncio.open_connection(*at)
-            self.links[at, partition] = (reader, link, asyncio.Lock())
-        reader, link, lock = self.links[at, partition]
+            self.links[at, of] = (reader, link, asyncio.Lock())
+        reader, link, lock = self.links[at, of]
         try:
             async with lock:
                 self.number += 1
@@ -121,7 +117,7 @@ class OwnClient:
                 size = int.from_bytes(await reader.readexactly(4), "big")
                 return wire.read_answer(await reader.readexactly(size), api, version)
         except BaseException:  # the answer to an abandoned request stays in the connection
-            self.links.pop((at, partition), None)
+            self.links.pop((at, of), None)
             link.close()
             raise
 

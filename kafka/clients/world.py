@@ -192,9 +192,7 @@ class World:
         """Start the new leader's log as a copy of the previous leader's log, which may be truncated."""
         _, topic, epoch = key = self.place(partition)
         self.logs[key] = list(self.logs[partition, topic, epoch - 1]) if epoch else []
-        if not epoch:
-            return []
-        return self._lose(partition, key)
+        return [] if not epoch else self._lose(partition, key)
 
     def _lose(self, partition: int, key: tuple[int, int, int]) -> list[tuple[int, int]]:
         if partition not in self.cut or not self.logs[key]:

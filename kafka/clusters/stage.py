@@ -334,9 +334,7 @@ class Stage:
         self.client.settled(self.client.sent, self._within(WAIT))
 
     def readable(self) -> list[str]:
-        if self._deleted:
-            return []
-        return [str(key) for key in self._ask("read")["keys"]]
+        return [] if self._deleted else [str(key) for key in self._ask("read")["keys"]]
 
     def _is(self, wanted: dict[str, int | list[int]]) -> bool:
         answer = self.client.ask("describe")

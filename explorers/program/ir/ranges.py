@@ -368,9 +368,7 @@ class Ranges:
             start = 0 if operator is nodes.UnaryOp.NEGATE else -1
             return self.box.clamped(Span(minus(start, value.high), minus(start, value.low)))
         low, high = self.box.low(value), self.box.high(value)
-        if low >= 0:
-            return value
-        return self.box.clamped(Span(max(0, -high), max(-low, high)))
+        return value if low >= 0 else self.box.clamped(Span(max(0, -high), max(-low, high)))
 
     def binary(self, node: nodes.Binary, left: Span, right: Span) -> Span:
         match node.operator:

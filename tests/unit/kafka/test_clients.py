@@ -17,6 +17,7 @@ from fencepost.kafka.clients.events import NOBODY, SLACK, Event, Play
 from fencepost.kafka.clients.history import (
     APPLICATION,
     BESIDES,
+    COVERED,
     DEPTH,
     ERRORS,
     FOLLOWERS,
@@ -28,6 +29,8 @@ from fencepost.kafka.clients.history import (
     diagram,
     load,
     of_archive,
+    producer_walks,
+    require_possible,
     settings,
     text_of,
 )
@@ -376,9 +379,17 @@ def test_every_archived_trace_can_be_played() -> None:
     assert all(one.moves for one in of_archive())
 
 
+MOVES = '{"format": 1, "protocol": "leader-discovery", "constants": {}, "moves": [%s]}'
+
+
 @pytest.mark.parametrize(
     "text",
-    ["", "{}", '{"constants": {}, "moves": ["nothing-like-it 1"]}', '{"constants": {}, "moves": ["broker-learns x"]}'],
+    [
+        *("", "{}", MOVES % '"nothing-like-it 1"', MOVES % '"broker-learns x"', MOVES % "", MOVES % "5"),
+        *(MOVES % '"broker-learns 9 9"', MOVES % '"controller-elects-leader"', MOVES % '"partition-has-error 0 99999"'),
+        (MOVES % '"client-sends-request 0"').replace("1", "2", 1),
+        (MOVES % '"client-sends-request 0"').replace("leader-discovery", "replication"),
+    ],
 )
 def test_a_file_that_is_no_history_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "bad.history"
@@ -495,3 +506,10 @@ def test_brokers_are_judged_by_the_model_and_each_planted_mistake_is_noticed() -
     assert {item.rule for item in BrokersReport("old", list(questions(cast(Any, OldSnapshot())))).broken} == {
         "epochs-end-where-they-do"
     }
+
+
+def test_every_history_that_is_played_is_one_that_a_file_may_have() -> None:
+    told = [story.history for story in STORIES]
+    drawn = Source(settings(), 7).walks(300, DEPTH)
+    for history in (*told, *of_archive(), *Source(COVERED).cover(), *drawn, *producer_walks(50, DEPTH, 7)):
+        require_possible(history)
