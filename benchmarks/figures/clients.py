@@ -49,6 +49,7 @@ SEED = 951
 AGAIN = 500
 """The number of walks that are always played a second time."""
 SECONDS = 700
+"""The time limit for the walks of one client."""
 LATEST = 10
 """The number of releases of each client that are compared."""
 OF_PRODUCERS = NAMES[NAMES.index("retries-keep-their-sequence") : NAMES.index("stays-alive")]
