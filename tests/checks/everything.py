@@ -117,7 +117,8 @@ def run(parts: Iterable[Part], *, until: float = float("inf"), named: bool = Fal
             kept.write_text(json.dumps([*{**before, **outcomes}.values()]))
             print(outcome.line, flush=True)  # noqa: T201
             if outcome.word == FAILED:
-                print(*(folder / f"{part.name}.txt").read_text(errors="replace").splitlines()[-LAST:], sep="\n")  # noqa: T201
+                log = (folder / f"{part.name}.txt").read_text(errors="replace")
+                print(*log.splitlines()[-LAST:], sep="\n")  # noqa: T201
     finally:
         summary = [(outcomes.get(part.name) or Outcome(part.name, "not run")).line for part in PARTS]
         (folder / "summary.txt").write_text("\n".join([f"commit {folder.name}", *summary, ""]))
