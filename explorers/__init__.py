@@ -1,1 +1,1 @@
-"""Search engines, which search the states of a machine and return a verdict on each property."""
+"""Engines that search the states of a machine and return a verdict on each property."""

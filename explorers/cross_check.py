@@ -1,7 +1,7 @@
 """Cross-check of a finished search against the plain semantics, on a sample of the search's states.
 
-The sample is drawn uniformly, from a seed, among the states that a native search expanded. For each sampled state, the
-compiled code must agree with the plain semantics: the stored row decodes to the same state, both compute the same
+A seed determines the sample, which is uniform among the states that a native search expanded. For each sampled state,
+the compiled code must agree with the plain semantics: the stored row decodes to the same state, both compute the same
 successors, and both count the same number of refused steps for each guard. All successors must be in the search's
 table, every property that the search left undecided must hold, and each sampled state must be initial or a successor of
 its stored parent. Only stored states are sampled, so a state that the search missed is noticed only if it is a
@@ -31,11 +31,11 @@ Array = np.ndarray[Any, Any]
 
 LEAST_SECONDS = 0.1
 SHARE = 0.1
-"""Default time for the sample as a fraction of the search's time, but at least LEAST_SECONDS."""
+"""Fraction of the search's time that the sample takes by default; the minimum is LEAST_SECONDS."""
 AIM = 0.9
 """Fraction of the allowed time to plan for, because later states may take longer than earlier states."""
 BY_GUARD = 1.0
-"""Minimum time in seconds for a sample that counts blocked steps per guard, which requires checking the model."""
+"""Minimum time in seconds for a sample that counts blocked steps per guard, because the model is checked first."""
 FIRST_CHUNK = 4
 CHUNK = 256
 

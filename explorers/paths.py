@@ -1,7 +1,7 @@
 """Paths for display, on which each fault happens as late as possible.
 
-A search finds one of many shortest paths, which differ in the order of independent steps. A search returns an arbitrary
-shortest path, but a reader expects a fault just before the fault's effect.
+A search returns an arbitrary one of the shortest paths, which differ in the order of independent steps, but a reader
+expects a fault just before its effect.
 """
 
 from collections.abc import Iterable, Sequence

@@ -264,11 +264,11 @@ class CrossCheck:
             return "no stored state was cross-checked"
         if self.whole:
             if self.states == 1:
-                return "the only expanded state was cross-checked by the plain semantics"
-            return f"all {self.states:,} expanded states were cross-checked by the plain semantics"
+                return "the only expanded state was cross-checked against the plain semantics"
+            return f"all {self.states:,} expanded states were cross-checked against the plain semantics"
         some = f"{self.states:,} stored states were" if self.states > 1 else "one stored state was"
         return (
-            f"{some} cross-checked by the plain semantics: if 1 in {int(1 / self.excludes):,} states were wrong, "
+            f"{some} cross-checked against the plain semantics: if 1 in {int(1 / self.excludes):,} states were wrong, "
             f"the sample would have detected it with probability {SURE}"
         )
 
@@ -331,7 +331,7 @@ class Result:
 
 
 Summed = Callable[[Result], tuple[str, ...] | None]
-"""Returns the actions whose steps are part of a complete search's digest, or None if no digest is requested."""
+"""Function that returns the actions whose steps a complete search's digest includes, or None without a digest."""
 
 
 def require_no_error(result: Result) -> Result:
@@ -345,7 +345,7 @@ def refuse_behaviours(properties: tuple[Property, ...], why: str) -> None:
         if item.kind.over_behaviours:
             raise UsageError(
                 f"property {item.name!r} is about whole behaviours, which never end: {why}. "
-                f"Omit the property here, and check it by `fencepost check` with `only=[{item.name!r}]`."
+                f"Omit the property here, and check it with `fencepost check` and `only=[{item.name!r}]`."
             )
 
 

@@ -57,12 +57,11 @@ def settings(constants: Constants, more: Mapping[str, tuple[int, ...]]) -> tuple
 
 class Purpose(StrEnum):
     NEEDED = "needed"
-    """A property that holds with the guard is violated without the guard."""
+    """A property that holds with the guard is violated without it."""
     BOUND = "bound"
     """The guard keeps values in their domains. Without the guard, domain checks block the same steps."""
     SAME = "same-states"
-    """Without the guard, more steps are possible, but these steps lead only to states that are also reachable with the
-    guard.
+    """Without the guard, more steps are possible, but they lead only to states that are also reachable with the guard.
     """
     IMPLIED = "implied"
     """Another guard of the action blocks every step that this guard blocks."""
@@ -71,7 +70,7 @@ class Purpose(StrEnum):
     DEAD = "never-fires"
     """The guard's action is never enabled with these constants, whether or not the guard is removed."""
     HARMLESS = "nothing-broke"
-    """Without the guard, more states are reached, but these states violate no checked property."""
+    """Without the guard, more states are reached, but none of them violates a checked property."""
     REFUSED = "refused"
     """The machine rejects the setting in combination with the other constants."""
     UNDETERMINED = "undetermined"

@@ -28,7 +28,7 @@ SIDES = ("a", "b")
 
 @dataclass(frozen=True)
 class OnlyOne:
-    """A behaviour that only one machine has, a shortest path with it, and the behaviour's number of observations."""
+    """A behaviour of only one machine, a shortest path that produces it, and its number of observations."""
 
     side: str
     path: Path
@@ -41,7 +41,7 @@ class Difference:
 
     `seen` counts the observations made by A, by B, and by both. `state` is the path to an observation that only one
     machine makes. `behaviour` is a sequence that only one machine produces, although both machines make each of the
-    observations. `why` is the reason if the behaviours were not compared completely.
+    observations. If the comparison of behaviours is incomplete, `why` contains the reason.
     """
 
     seen: tuple[int, int, int]

@@ -1,7 +1,7 @@
 """Minimal combinations of faults that violate a property, found by searches that allow more and more faults.
 
 Combinations are tried in order of cost. A combination is skipped if it includes a smaller combination that already
-violates the property. Every result is minimal, and every minimal result within the constants is found. If the typed
+violates the property. Every result is minimal, and every minimal result that the constants allow is found. If the typed
 program shows that every behaviour with fewer faults is also possible with more faults, the largest numbers are searched
 first: a property that is not violated with them is not violated with fewer faults. If fewer faults may allow other
 behaviours, for example because the property reads a budget, each smaller combination is searched.

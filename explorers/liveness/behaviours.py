@@ -59,7 +59,7 @@ class FairAnswer(NamedTuple):
     forever. If there is no path, `begin` is -1. If there is no loop, `stuck` means that every action may stay disabled
     after the stem.
 
-    `worst` and `best` are MOST_COST for all costs that are at least as large. `near` is defined in `BehaviourFinding`.
+    In `worst` and `best`, MOST_COST also stands for all larger costs. `near` is defined in `BehaviourFinding`.
     """
 
     reach: Reach

@@ -154,7 +154,7 @@ def _inner(build: Builder, value: Value, place: int) -> tuple[str, Memory]:
 
 
 def _at(value: Any, way: tuple[int, ...]) -> int:
-    """Return the number at a path in a message or, beyond the end of an array, 0, as compiled code does."""
+    """Return the number at a path in a message, or 0 beyond the end of an array, as compiled code does."""
     for place in way:
         if place >= len(value):
             return 0
@@ -208,8 +208,8 @@ class Graph:
 
 @dataclass(frozen=True)
 class Fairness:
-    """Bit masks of the fairness constraints that edges of each class satisfy, that are strong, and that each state
-    enables.
+    """Bit masks of fairness constraints: those that each class of edges satisfies, the strong ones, and those that each
+    state enables.
     """
 
     masks: Array

@@ -1,5 +1,5 @@
 """The graph of a finished search, and the code that is compiled to build the graph: step numbers and predicates. One
-compiled module contains the machine's actions, takes long to compile, and serves all properties. A second module
+compiled module contains the machine's actions. It takes long to compile, but serves all properties. A second module
 contains the properties.
 """
 
@@ -228,7 +228,7 @@ class Graph:
 
 
 MIXED = np.uint64(0x9E3779B97F4A7C15)
-"""Factors of a successor's hash and of its step's number, which make the hash of a reversed step different."""
+"""Factors for a successor's hash and its step's number, chosen so that a reversed step has a different hash."""
 
 
 def digest_of(

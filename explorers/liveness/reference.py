@@ -185,7 +185,7 @@ class Reference:
                 if edge.after not in ways:
                     ways[edge.after] = [*ways[key], edge]
                     waiting.append(edge.after)
-        raise AssertionError(f"a component of {len(part)} states has no wanted step")
+        raise AssertionError(f"no step in a component of {len(part)} states meets the condition")
 
     # -- costs
 
@@ -242,7 +242,7 @@ class Reference:
 
     @cached_property
     def stems(self) -> dict[Key, Way]:
-        """Return a shortest path to each state of the region, from an initial state via one in which `when` holds."""
+        """Return a shortest path to each state of the region, from an initial state via a `when` state."""
         found: dict[Key, Way] = {}
         order = count()
         waiting = [(len(self.prefixes[key]), next(order), self.prefixes[key], key) for key in self.region.begins]

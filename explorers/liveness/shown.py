@@ -1,4 +1,4 @@
-"""Verification of violations of leads-to and at-most properties, by their definition on the plain semantics. Paths
+"""Verification of violations of leads-to and at-most properties, using the definitions in the plain semantics. Paths
 found by any engine are verified before they are displayed, and so are replayed trace files.
 """
 
@@ -52,7 +52,7 @@ def every_instance(plain: Interpreter, fair: Fairness) -> list[tuple[Any, ...]]:
 
 
 def of_which(plain: Interpreter, fair: Fairness, values: tuple[Any, ...]) -> str:
-    """Return the values of `each` as in traces, for example `leader=1, m.kind=vote`."""
+    """Return the values of `each` as traces show them, for example `leader=1, m.kind=vote`."""
     pairs = zip(fair.each, values, strict=True)
     return ", ".join(
         f"{item}={plain.show_argument(_domain_with(plain, fair, item, value), value)}" for item, value in pairs
@@ -155,12 +155,11 @@ def confirmed(
     found = shown(plain, prop, args, path)
     if isinstance(found, str):
         raise MismatchError(
-            f"property {prop.name!r}: the behaviour that was found does not show a violation: {found}. Please report "
-            "this."
+            f"property {prop.name!r}: the reported behaviour does not show a violation: {found}. Please report this."
         )
     if found.reach is not reach or (cost is not None and found.cost != cost):
         raise MismatchError(
-            f"property {prop.name!r}: the engine reports {reach} {cost}, but the plain semantics {found.reach} "
+            f"property {prop.name!r}: the engine reports {reach} {cost}, but the plain semantics gives {found.reach} "
             f"{found.cost}. Please report this."
         )
     return path

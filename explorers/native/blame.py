@@ -59,7 +59,7 @@ def _go_through(search: Explored, key: Key, decided: set[str]) -> None:
 
 
 def blame(search: Explored, code: int) -> NoReturn:
-    """Raise the error for a check that fails only in compiled code: a number over 64 bits, or a bug in Fencepost."""
+    """Raise the error for a check that fails only in compiled code, by a 64-bit overflow or a bug in Fencepost."""
     if code == checks.NUMBER:
         raise DomainError(
             f"protocol {search.machine.name!r}: the result of a shift or a product does not fit in the 64 bits of a "

@@ -129,8 +129,8 @@ def source_of(
 
 
 def most_successors(module: Module) -> int:
-    """Return an upper bound on a state's number of successors, in which every action has every combination of
-    arguments. Raise UsageError if the bound exceeds `MOST_SUCCESSORS`.
+    """Return an upper bound on a state's number of successors, counting every combination of arguments of every action.
+    Raise UsageError if the bound exceeds `MOST_SUCCESSORS`.
     """
     total = 0
     for action in module.program.actions:
@@ -371,7 +371,7 @@ def is_ready(source: Source) -> bool:
 
 def begin(source: Source, seconds: float = 0.0) -> Kernels:
     """Return the kernels with which a search begins: optimized code if it exists, otherwise cheaply compiled code. If
-    the search is expected to take longer (`seconds`) than optimizing does, the code is optimized first.
+    the search is expected to take longer (`seconds`) than the optimization, the code is optimized first.
     """
     tier = forced()
     if tier in (Tier.OPTIMIZED, Tier.EXACT) or (

@@ -38,7 +38,7 @@ UNDECIDED = 1 << 62
 LARGE = 1 << 23
 """Number of states from which a search stores keys instead of rows, because rows are faster but larger."""
 WORTH_SHARING = 2048
-"""Minimum number of states for several workers, because waking another worker takes time."""
+"""Minimum number of states to share among several workers, because waking another worker takes time."""
 
 
 @dataclass
@@ -182,7 +182,7 @@ class Expansion:
         self.trees: Trees | None = None
         self.position = Position()
         self.before_judging: tuple[list[int], dict[str, int]] | None = None
-        """Decisions made before a search was stopped within a level, which a resumed search judges again."""
+        """Decisions made before the level in which a search was stopped. A resumed search judges that level again."""
         self.workers = options.workers or processors()
         most = kernels.source.most_successors
         self.batch, self.batches = sizes(self.layout.dtype, most, BATCH, ROUND)
@@ -343,7 +343,7 @@ class Expansion:
         return self.trees.facts, self.trees.steps, address_of(worker.opened), self.trees.room()
 
     def _expand(self, worker: Worker, failed: list[tuple[int, Worker]]) -> None:
-        """Expand batches until all are taken or one fails, by which time workers have taken all earlier batches."""
+        """Expand batches until all are taken or one fails. Whenever one fails, all earlier batches have been taken."""
         expand = self._call(worker).expand
         while True:
             number = expand()

@@ -23,9 +23,9 @@ from fencepost.model.language.constants import Constants
 START = 0.15
 """CPU seconds needed to start another process."""
 WORTH = 2.5
-"""Minimum ratio of the rest of a search to the CPU time of optimizing for which optimizing pays off. Optimized code
-takes 0.55 of the time, so the ratio must exceed 2.2 if the search and the compiler share a processor, 1 with one worker
-and a free processor, and 3.2 if one of two workers is suspended.
+"""Minimum ratio of a search's remaining time to the CPU time of the optimization at which optimizing pays off.
+Optimized code takes 0.55 of the time, so the ratio must exceed 2.2 if the search and the compiler share a processor, 1
+with one worker and a free processor, and 3.2 if one of two workers is suspended.
 """
 WORTH_EXACT = 5.0
 """Value of WORTH for code for one run's constants, which takes 0.77 of optimized code's time."""

@@ -17,14 +17,14 @@ from fencepost.model.language.trees import definition_of, source_lines
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 HELPER = "Return whether "
-"""Beginning of a predicate's sentence."""
+"""First words of the sentence that describes a predicate."""
 
 
 @dataclass(frozen=True)
 class Guard:
     """A `require` of an action, or one conjunct of such a guard.
 
-    `number` numbers the action's guards from 1, and `part` numbers the guard's conjuncts from 1 (0: the whole guard).
+    `number` counts the action's guards from 1, and `part` counts the guard's conjuncts from 1 (0 is the whole guard).
     `sentence` is the model's description of the condition, if any.
     """
 
@@ -107,7 +107,7 @@ def _without(item: Action, guard: Guard) -> Callable[..., None]:
     python = item.function
     if python.__closure__:
         raise ModelError(
-            f"action {item.name} uses names of the function around it. "
+            f"action {item.name} uses names of the enclosing function. "
             "Instead, write the action at the top of its file."
         )
     node = definition_of(python)

@@ -155,11 +155,11 @@ def require_java() -> None:
     found = re.search(r'version "(\d+)(?:\.(\d+))?', text)
     if not found:
         raise UsageError(
-            f"{wanted}, and {java} does not report its version: {text.strip()[:200]!r}. Set JAVA_HOME to another."
+            f"{wanted}, and {java} does not report its version: {text.strip()[:200]!r}. Set JAVA_HOME to another Java."
         )
     release = int(found[2]) if found[1] == "1" else int(found[1])
     if release < OLDEST_JAVA:
-        raise UsageError(f"{wanted}, and {java} is Java {release}: install a newer one or set JAVA_HOME to it.")
+        raise UsageError(f"{wanted}, and {java} is Java {release}: install a newer version, or set JAVA_HOME to one.")
 
 
 def first_cause(text: str) -> str:

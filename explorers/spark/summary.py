@@ -143,7 +143,7 @@ def below(one: Sequence[int], other: Sequence[int]) -> bool:
 
 
 def smallest_unsafe(points: Mapping[str, Point]) -> tuple[str, ...]:
-    """Return the minimal unsafe cells, which have no other unsafe cell below them. Values compare by position."""
+    """Return the minimal unsafe cells, below which no other cell is unsafe. Values compare by position."""
     unsafe = {name: point for name, point in points.items() if point.unsafe}
     return tuple(
         name

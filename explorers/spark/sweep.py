@@ -164,7 +164,7 @@ def _place(folder: str) -> str:
 
 
 def missing(spark: SparkSession, folder: str, wanted: list[Block]) -> list[Block]:
-    """Return the missing blocks, which include the missing parts of blocks with too few saved walks."""
+    """Return the missing blocks, including the missing parts of blocks with too few saved walks."""
     from pyspark.sql import functions
 
     rows = rows_of(spark, folder)

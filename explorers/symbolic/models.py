@@ -187,7 +187,7 @@ OPEN = 1_000
 
 
 def value_under(model: Any) -> Callable[[Any], int]:
-    """Return a function from terms to plain values in a model that raises OpenValueError if z3 gives no value."""
+    """Return a function that maps terms to plain values in a model, and raises OpenValueError if z3 gives no value."""
 
     def value_of(term: Any) -> int:
         found = model.eval(term, model_completion=True)

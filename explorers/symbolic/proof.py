@@ -103,8 +103,8 @@ def prove(
             )
     if not properties:
         raise UsageError(
-            f"{machine.name!r} was given no property that must hold in every state or of every step, so there is "
-            "nothing to prove: write `fencepost check`, or add a property to its PROPERTIES."
+            f"{machine.name!r} has no requested property that must hold in every state or of every step, so there is "
+            "nothing to prove: run `fencepost check`, or add a property to its PROPERTIES."
         )
     began = time.perf_counter()
     try:

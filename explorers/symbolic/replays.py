@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def replay(machine: Machine, history: History, properties: tuple[Property, ...]) -> Path:
-    """Return the path of a run that violates a property. If the run ends with an error instead, raises its DomainError,
-    with the states and steps before the error. Raises MismatchError if the run does not show the finding.
+    """Return the path of a run that violates a property. If the run ends with an error instead, raise that DomainError,
+    with the states and steps before the error. Raise MismatchError if the run does not show the finding.
     """
     plain = Interpreter(machine, machine.set_constants(history.constants))
     for name, args in history.steps:

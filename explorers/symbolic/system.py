@@ -80,7 +80,7 @@ class Happening:
 
     @property
     def cut(self) -> Flag:
-        """Return the condition that a value leaves its bounds in a guard or a later check, an error in a plain run."""
+        """Return the condition that a value leaves its bounds in a guard or a later check (an error in a plain run)."""
         return both(self.present, negate(self.passes))
 
     @property
@@ -131,7 +131,7 @@ class System:
             raise UsageError(
                 f"protocol {self.machine.name!r}: the parameters of action {item.label!r} have {combinations:,} "
                 "combinations, and a proof must examine each one: give the parameters smaller domains (at most "
-                f"{MOST_MOVES:,} combinations), or check with `check`."
+                f"{MOST_MOVES:,} combinations), or use `check`."
             )
         for args in product(*choices):
             yield Move(item, args)

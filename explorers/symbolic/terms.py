@@ -43,7 +43,7 @@ class Mask:
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """A set without a greatest member, as a function that returns whether a number from 0 on is a member."""
+    """A set without a greatest member, as a function that returns whether a nonnegative number is a member."""
 
     term: Any
 

@@ -91,7 +91,7 @@ class Walk(Walking):
                 _STATEMENTS[type(statement)](self, frame, statement)
             except UnknownOperation as error:
                 what = f"the symbolic engine has no term for {error}"
-                self.refuse(frame, statement, what, "bound the number, or check with `check`")
+                self.refuse(frame, statement, what, "bound the number, or use `check`")
 
     def jump(self, frame: Frame, node: nodes.Break | nodes.Continue) -> None:
         (frame.breaks if isinstance(node, nodes.Break) else frame.continues).append(frame.live)
@@ -203,7 +203,7 @@ class Walk(Walking):
             self.refuse(frame, node, what, instead)
         if high - low > MOST_ROUNDS:
             what = f"this loop may have {high - low:,} iterations, and a proof must follow each iteration"
-            instead = f"limit the loop to at most {MOST_ROUNDS:,} iterations, or check with `check`"
+            instead = f"limit the loop to at most {MOST_ROUNDS:,} iterations, or use `check`"
             self.refuse(frame, node, what, instead)
         for item in range(low, high):
             condition = terms.both(terms.at_most(source.start, item), terms.less(item, source.stop))

@@ -10,8 +10,8 @@ from fencepost.model.language.records import ArrayOf, Nested, Record, Scalar, fi
 
 
 def faults_used(machine: Machine, states: np.ndarray[Any, Any], initial: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return, for each state in memory, the sum of all budgets spent since the initial state; int64. `initial` contains
-    each state's initial state.
+    """Return, for each state in memory, the sum (int64) of all budgets spent since the initial state. `initial`
+    contains each state's initial state.
     """
     spent = np.zeros(len(states), np.int64)
     for path in budgets(machine.state):
@@ -31,7 +31,7 @@ def logs(state: type[Record]) -> Iterator[str]:
 
 
 def deepest_log(machine: Machine, states: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return, for each state in memory, the number of records in the longest log; int64, 0 for a state without logs."""
+    """Return, for each state in memory, the number (int64) of records in the longest log, or 0 without logs."""
     longest = np.zeros(len(states), np.int64)
     for name in logs(machine.state):
         longest = np.maximum(longest, states[name]["end"].max(axis=1, initial=0))
@@ -39,7 +39,7 @@ def deepest_log(machine: Machine, states: np.ndarray[Any, Any]) -> np.ndarray[An
 
 
 def divergence(machine: Machine, states: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return, for each state, the number of offsets at which two logs differ, summed over pairs of logs; int64."""
+    """Return, for each state, the number (int64) of offsets at which two logs differ, summed over pairs of logs."""
     found = np.zeros(len(states), np.int64)
     for name in logs(machine.state):
         log, end = states[name]["log"], states[name]["end"]

@@ -25,7 +25,7 @@ from fencepost.model.language.records import Key
 REGISTERS = 4096
 """Number of registers in the sketch that counts distinct states. The error is 1.04 / sqrt(4096) = 1.6 %."""
 KEPT = 16
-"""Kept fraction of hashes, if hashes are requested: one in this many distinct states. A power of two."""
+"""Number of distinct states per kept hash, if hashes are requested; a power of two."""
 MOST_STEPS = 1_000_000
 """Maximum number of steps of one walk, because a recorded walk is kept in memory."""
 
@@ -221,7 +221,7 @@ class Walker:
         return walks
 
     def faults(self, made: Walks) -> np.ndarray[Any, Any]:
-        """Return, for each walk, the sum of all budgets that the walk spent; int64."""
+        """Return, for each walk, the sum (int64) of all budgets that the walk spent."""
         return faults_used(self.machine, self.states(made.finals), self.states(self.initial[made.begins]))
 
     def states(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

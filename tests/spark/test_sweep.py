@@ -383,5 +383,5 @@ def test_java_that_is_missing_or_too_old_is_told(tmp_path: Path, monkeypatch: py
     java = tmp_path / "bin" / "java"
     java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
     java.chmod(0o755)
-    with pytest.raises(UsageError, match=r"is Java 11: install a newer one or set JAVA_HOME"):
+    with pytest.raises(UsageError, match=r"is Java 11: install a newer version, or set JAVA_HOME"):
         require_java()

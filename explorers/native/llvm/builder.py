@@ -284,7 +284,7 @@ class Builder:
         return self.joined("&", one, other)
 
     def alike(self, left: Value, right: Value) -> tuple[Value, Value, bool]:
-        """Return two numbers of one type, to which a literal is adapted, and whether they are unsigned."""
+        """Return two numbers, with a literal adapted to the type of the other, and whether they are unsigned."""
         left, right = self.number(left), self.number(right)
         if left.type is right.type:
             return left, right, left.type is Sort.WORD

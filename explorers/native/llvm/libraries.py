@@ -1,4 +1,4 @@
-"""Compiled units loaded into this process, from the cache on disk if possible. Each is loaded once.
+"""Compiled units, each loaded into this process once, from the cache on disk if possible.
 
 Objects are cached by the digest of their content. A damaged object is compiled again. An object that cannot be written
 is not cached. LLVM loads the objects, whose kernels accept numbers and numpy arrays. Code stays loaded while a kernel

@@ -134,7 +134,7 @@ class Acting(Sifted):
         return found
 
     def guards(self, several: list[Guarded], following: str) -> None:
-        """Write several guards without branches, because which guard will fail is hard to predict."""
+        """Write several guards without branches, because it is hard to predict which guard will fail."""
         build = self.build
         flags = [build.flag(self.code.straight(item.statement.condition)) for item in several]
         holds = Value("true", Sort.FLAG)
@@ -148,7 +148,7 @@ class Acting(Sifted):
         build.begin(inside)
 
     def guard(self, node: Guarded, following: str) -> None:
-        """Continue if a guard holds, otherwise count a refusal per combination of the parameters not chosen yet."""
+        """Continue if a guard holds, otherwise count a refusal per combination of the parameters not yet chosen."""
         build = self.build
         if self.wanted.masks is not None:
             self.masked_guard(node, following, self.wanted.masks)

@@ -16,8 +16,8 @@ COMMUTES = (BinaryOp.ADD, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 
 def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: bool) -> tuple[Node, str] | None:
-    """Return a write by these expressions or, if evaluation may stop early (`stops`), a possible failure; None for
-    neither.
+    """Return a node that writes, or one that may fail if evaluation may stop early (`stops`), with the reason. If there
+    is no such node, return None.
     """
     for item in inside(block):
         if isinstance(item, nodes.Call) and functions[item.function].effects.writes:

@@ -161,7 +161,7 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
 
 
 def _at_least(part: Expression) -> tuple[Expression | None, int]:
-    """Return a number, and the value from which on this number satisfies a condition."""
+    """Return a number and the least value with which it satisfies a condition."""
     if isinstance(part, nodes.Field):
         return part, 1
     if not isinstance(part, nodes.Compare) or len(part.rest) != 1:
@@ -302,7 +302,7 @@ class Sent:
         return where is not None and where[1] not in self.bags
 
     def is_missing(self, clause: nodes.Clause, test: nodes.Expression) -> bool:
-        """Return whether a test requires a value that no message has, such as `m.kind == FETCH`."""
+        """Return whether a test, such as `m.kind == FETCH`, requires a value that no message has."""
         if isinstance(test, nodes.Logic) and test.conjunction:
             return any(self.is_missing(clause, part) for part in test.values)
         if not isinstance(clause.source, nodes.Expression) or not isinstance(clause.source.type, BagRef):

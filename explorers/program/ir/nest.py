@@ -1,4 +1,4 @@
-"""An action as nested loops over its parameters, with each guard in the outermost loop possible."""
+"""An action as nested loops over its parameters, with each guard in the outermost possible loop."""
 
 from dataclasses import dataclass
 
@@ -15,15 +15,15 @@ class Over:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compute:
-    """Statements that write only slots, and that guards need before the later steps."""
+    """Statements that compute the slots needed by a guard, before the later steps."""
 
     statements: Block
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guarded:
-    """A guard. If the guard does not hold, the later steps are skipped, and a refusal is counted for each combination
-    of values of the parameters that are not chosen yet.
+    """A guard. If it does not hold, the later steps are skipped, and a refusal is counted for each combination of
+    values of the parameters not yet chosen.
     """
 
     guard: Guard
@@ -38,7 +38,7 @@ class Guarded:
 @dataclass(frozen=True, slots=True, eq=False)
 class Nest:
     """Execution of an action in a state, in steps that are each nested in the previous step. The innermost step is
-    `effect`, which runs the body without guards on a copy of the state. For a parameter without values, nothing is
+    `effect`, which runs the body without guards on a copy of the state. If a parameter has no values, nothing is
     executed.
     """
 

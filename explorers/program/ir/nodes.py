@@ -57,7 +57,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Node:
-    """A node with its position, and with the node's own checks that may fail."""
+    """A node with its position and its own checks that may fail."""
 
     at: At
     checks: Failures = NEVER
@@ -188,7 +188,7 @@ class Compare(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Among(Expression):
-    """1 if a number equals at least one other number (if `negated`, none), otherwise 0. All numbers are evaluated."""
+    """1 if a number equals one of the others (if `negated`, none of them), otherwise 0. All numbers are evaluated."""
 
     item: Expression
     others: tuple[Expression, ...]

@@ -153,7 +153,7 @@ def _nodes(value: Any) -> list[Node]:
 
 
 def parts(node: Node) -> list[Node]:
-    """Return the parts of a node, in the order of evaluation if that order is the order of the fields."""
+    """Return the parts of a node, in the order of its fields."""
     found: list[Node] = []
     for name in _holders(type(node)):
         value = getattr(node, name)

@@ -279,8 +279,8 @@ class Statements:
         return [*before, self.store(node, place, value)]
 
     def kept(self, value: Expression, before: list[Statement]) -> Expression:
-        """Return an expression that may be used twice: the same one if evaluating it twice is harmless, else a new
-        slot.
+        """Return an expression that may be used twice: the expression itself if evaluating it twice is harmless,
+        otherwise a new slot.
         """
         inner = value
         while isinstance(inner, nodes.Field) and inner.type != INT:

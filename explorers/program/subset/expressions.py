@@ -38,7 +38,7 @@ class Expressions:
         if name.id in self.made.params:
             self.refuse(name, f"this rebinds the parameter {name.id!r}", "use another name")
         if name.id in self.made.drawn:
-            self.refuse(name, f"this assigns to {name.id!r}, which the action draws", "use another name")
+            self.refuse(name, f"this assigns to {name.id!r}, a parameter that the action draws", "use another name")
         before = self.scope.env.get(name.id)
         if before is not None and before != kind:
             self.refuse(name, f"{name.id!r} contains {say(before)} and is assigned {say(kind)}", "use another name")
@@ -284,7 +284,7 @@ class Expressions:
             self.refuse(
                 node,
                 f"a {found.__name__} is constructed where it cannot be stored",
-                "store the record in a field or an element, or compare the two, as in `if m == Message(...)`",
+                "store the record in a field or an element, or compare it with another, as in `if m == Message(...)`",
             )
         if isinstance(found, Action | Property):
             kind = "an action" if isinstance(found, Action) else "a property"
@@ -441,7 +441,7 @@ class Expressions:
             return NOTHING
         instead = {
             "append": f"write {bag}.add({hints.named(record)}), with named fields",
-            "pop": f"write {bag}.remove(m), with a message that was received or that is a loop's variable",
+            "pop": f"write {bag}.remove(m), where m is a received message or a loop's variable",
             "clear": f"write `for m in {bag}: {bag}.remove(m)`, on two lines",
         }
         self.refuse(

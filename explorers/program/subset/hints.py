@@ -83,7 +83,7 @@ def statement(node: ast.stmt, *, in_action: bool) -> str:
 
 def operator(node: ast.operator) -> str:
     if isinstance(node, ast.Div):
-        return "write `//`, which rounds down: numbers are whole"
+        return "write `//`, which rounds down: all numbers are integers"
     if isinstance(node, ast.Pow):
         return "multiply, or write `1 << n` for a power of two"
     return "use + - * // % & | ^ << >>"
@@ -100,14 +100,14 @@ def name(node: ast.Name, found: Any) -> tuple[str, str]:
         return f"{node.id!r} returns a different value each time", RANDOM[node.id]
     if isinstance(found, list | dict | set):
         return (
-            f"{node.id!r} is a {type(found).__name__} of the module, which may change",
+            f"{node.id!r} is a {type(found).__name__} of the module whose value may change",
             "store changing values in the state",
         )
     if isinstance(found, type) and issubclass(found, Enum):
         return f"{node.id!r} is an enum, not one of its members", f"write {node.id}.{next(iter(found.__members__))}"
     return (
         f"{node.id!r} is not a number, parameter or local here.",
-        "assign a value to the name before, or pass the value as an argument",
+        "assign a value to the name first, or pass the value as an argument",
     )
 
 
@@ -116,7 +116,7 @@ def attribute(node: ast.Attribute, scope: Scope) -> tuple[str, str]:
     text = ast.unparse(node)
     if isinstance(owner, type) and issubclass(owner, Constants) and node.attr in owner.declared():
         return (
-            f"{text!r} declares the constant, which has no value here",
+            f"{text!r} declares the constant and has no value",
             f"write c.{node.attr}, the constant's value in this run",
         )
     if isinstance(owner, type) and issubclass(owner, Enum):
@@ -188,7 +188,7 @@ def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
                 "or keep a set as a field, with a BitSet domain"
             ),
             "isinstance": (
-                "omit the test, because a value never changes its type; kinds of messages differ in a field, "
+                "omit the test, because types never change, and distinguish messages by a field, "
                 "as in m.kind == Kind.GRANT"
             ),
             "deepcopy": COPIES,

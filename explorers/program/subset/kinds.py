@@ -23,7 +23,7 @@ class Rec:
 
 @dataclass(frozen=True)
 class Queue(Rec):
-    """A reference to a channel, which for engines is a record with an array of messages and the number of messages."""
+    """A reference to a channel, which engines treat as a record with an array of messages and their number."""
 
     @property
     def message(self) -> type[records.Record]:

@@ -100,7 +100,7 @@ class Program:
         if python.__code__.co_freevars:
             free = ", ".join(python.__code__.co_freevars)
             instead = "pass an argument"
-            scope.refuse(made.node, f"{made.name}() reads a variable of the function around it: {free}", instead)
+            scope.refuse(made.node, f"{made.name}() reads a variable of the enclosing function: {free}", instead)
         names = [item.arg for item in made.node.args.args]
         if len(names) != len(arguments):
             words = f"{len(names)} argument{'' if len(names) == 1 else 's'}"
@@ -135,7 +135,7 @@ class Program:
         return made
 
     def _keeps_all(self, made: Function, where: str) -> None:
-        """Require that only effects omit parts if a bag is full, because other omissions would go unnoticed."""
+        """Require that `fits` is used only in effects, because omissions elsewhere would go unnoticed."""
         if made.drops is not None:
             Scope(self, made).refuse(made.drops, f"`fits` is used {where}", "write the condition alone")
 

@@ -81,7 +81,7 @@ def items(reader: Reader, source: ast.expr, *, inside: bool) -> Items:
         return Item(Rec(over.message), places)
     if isinstance(over, BagRef):
         if inside:
-            what = "the messages of a bag are numbered, paired or reversed, but have no positions"
+            what = "messages of a bag have no positions, so they cannot be numbered, paired or reversed"
             scope.refuse(source, what, "loop over the bag itself")
         return Item(Rec(over.field.record), places)
     scope.refuse(source, "this loop runs over something other than a range, an array or a bag", "write range(n)")

@@ -39,7 +39,7 @@ def test_walks_say_which_properties_they_leave_out_and_refuse_them_by_name() -> 
     assert not simulate(first.MACHINE, first.PROPERTIES, only="one-holds", walks=10).notes
     message = refused("simulate", LOCK, "--property", "who-waits-gets-it")
     assert message.endswith(
-        "Omit the property here, and check it by `fencepost check` with `--property who-waits-gets-it`.\n"
+        "Omit the property here, and check it with `fencepost check` and `--property who-waits-gets-it`.\n"
     )
 
 

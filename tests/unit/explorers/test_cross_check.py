@@ -169,7 +169,7 @@ def test_what_a_sample_excludes() -> None:
         "if 1 in 290 states were wrong, the sample would have detected it with probability 0.999"
     )
     assert CrossCheck(7, 7).whole
-    assert str(CrossCheck(7, 7)) == "all 7 expanded states were cross-checked by the plain semantics"
+    assert str(CrossCheck(7, 7)) == "all 7 expanded states were cross-checked against the plain semantics"
 
 
 def test_the_probability_that_is_stated_is_that_of_noticing() -> None:

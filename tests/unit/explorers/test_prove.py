@@ -252,7 +252,7 @@ def test_an_operator_without_a_term_is_refused_with_its_line() -> None:
     assert found.verdict is Verdict.UNDETERMINED
     message = (
         r"the symbolic engine has no term for the bits of an unbounded number\.\n"
-        r".*return s\.first & 1 == 0\n.*\nInstead, bound the number, or check with `check`\.$"
+        r".*return s\.first & 1 == 0\n.*\nInstead, bound the number, or use `check`\.$"
     )
     with pytest.raises(ModelError, match=message):
         prove(machine, machine.set_constants({}), (shift_register.first_is_even,), Settings(lifted={"most": None}))
