@@ -223,7 +223,7 @@ def reached(result: CheckResult) -> str:
     words += f"; {result.symmetry} are interchangeable: states are canonical" if result.symmetry else ""
     bounds = [f"{item.constant}={item.value}" for item in result.bounds_reached if item.value]
     if result.cross_check is not None and result.cross_check.states:
-        words += f"; {counted(result.cross_check.states, 'state')} cross-checked against the plain semantics"
+        words += f"; {counted(result.cross_check.states, 'state')} checked against the plain semantics"
     if bounds:
         return f"{words}; bounds reached: {' '.join(bounds)}"
     if not result.bounds or not result.complete:
