@@ -57,7 +57,6 @@ def actions_of(fired: Mapping[str, int]) -> list[Json]:
 
 
 def judged(verdict: object, expected: object | None) -> dict[str, Any]:
-    """Return the expected verdict as JSON, or an empty object if no verdict is expected."""
     if expected is None:
         return {}
     return {"expected": {"verdict": str(expected)}, "as_expected": verdict is expected}
@@ -72,7 +71,6 @@ def pandas() -> Any:
 
 
 def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as an HTML table."""
     cells = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
     return f"<p><b>{escape(title)}</b></p><table><tr>{''.join(f'<th>{name}</th>' for name in head)}</tr>{cells}</table>"
 
@@ -89,5 +87,4 @@ class Answer(Printed):
     """The answer of a call, as a frozen dataclass."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as JSON."""
         return {"format": FORMAT, **as_json(self)}

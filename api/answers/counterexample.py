@@ -99,7 +99,6 @@ class Counterexample:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """The steps as text."""
         return tuple(self.plain.show(step) for step in self.path.steps)
 
     @cached_property
@@ -117,7 +116,6 @@ class Counterexample:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """The steps with their changes."""
         record, states = self.trace.protocol.machine.state, self.path.states
         found = []
         for number, (step, text) in enumerate(zip(self.path.steps, self.texts, strict=True), 1):
@@ -175,7 +173,6 @@ class Counterexample:
         write(file, self.trace)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the finding and the steps as JSON."""
         return {"property": self.prop or None, **pick(self, "finding length"), "steps": list(self.texts)}
 
     def to_frame(self) -> pd.DataFrame:

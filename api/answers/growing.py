@@ -101,8 +101,6 @@ def grow(question: Question, first: Result, seconds: float, search: Ask, *, bega
 
 
 class Growing:
-    """The state of one call of `grow`."""
-
     def __init__(self, question: Question, first: Result, end: float, search: Ask) -> None:
         self.question, self.end, self.search = question, end, search
         self.newest = first
@@ -119,7 +117,6 @@ class Growing:
         """Cells whose search finished, with their verdicts."""
 
     def bounds(self) -> dict[str, int]:
-        """Return the bounds of the latest search."""
         return {item.constant: item.value for item in self.newest.bounds}
 
     def run(self, began: float, seconds: float) -> Growth:

@@ -141,7 +141,6 @@ def _cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, item: Proper
 
 
 def trace_of_cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, prop: str) -> Trace:
-    """Return the trace of a cell."""
     from fencepost.counterexamples.trace import trace_of
 
     assert outcome.result is not None

@@ -50,7 +50,6 @@ class ProveResult(Printed):
 
     @property
     def verdict(self) -> Verdict:
-        """The worst verdict."""
         return self.proof.verdict
 
     @cached_property
@@ -76,7 +75,6 @@ class ProveResult(Printed):
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON."""
         proof, lifted = self.proof, self.settings.lifted
         data = {
             "format": FORMAT,
@@ -102,7 +100,6 @@ class ProveResult(Printed):
         return data
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each property."""
         rows = ((item.name, str(item.kind), str(item.verdict), item.why) for item in self.proof.findings)
         return frame("property kind verdict why", rows, index="property")
 

@@ -53,7 +53,6 @@ MANY = 1_000
 
 
 def warnings_of(question: Question, result: Result, *, normalize: bool) -> tuple[ModelWarning, ...]:
-    """Return the warnings about a question and its answer."""
     found = question.protocol
     ours = PROTOCOLS.get(found.machine.name) is found  # a test shows that these have no warnings of their text
     program = cache(lambda: translate(found.machine, found.every_property))
@@ -177,7 +176,6 @@ class Answer(Printed):
         return made
 
     def to_dict(self) -> Json:
-        """Return the answer as JSON."""
         return deepcopy(self.data)
 
 
@@ -320,7 +318,6 @@ class CheckResult(Printed, Result):
         return found | {"trace": files.get(item.name), "steps": list(trace.texts) if trace else []}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each property."""
         rows = ((it.name, str(it.kind), str(it.verdict), it.path and it.path.length) for it in self.properties)
         return frame("property kind verdict length", rows, index="property", whole="length")
 

@@ -38,7 +38,6 @@ class Question:
 
     @property
     def name(self) -> str:
-        """The protocol's name."""
         return self.protocol.name
 
 

@@ -95,7 +95,6 @@ class AblateResult(Answer):
         return tuple(claim for row in self.data["rows"] if (claim := Unneeded.of(row)) is not None)
 
     def row(self, name: str) -> MatrixRow:
-        """Return the row of a guard or a setting."""
         return next(item for item in self.rows if item.name == name)
 
     def to_frame(self) -> pd.DataFrame:

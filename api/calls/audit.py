@@ -81,7 +81,6 @@ class AuditResult(Answer):
         return tuple(note["text"] for note in self.data["notes"] if note["unread"])
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each finding."""
         return pandas().DataFrame(list(self.findings))
 
     def _repr_html_(self) -> str:

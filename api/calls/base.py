@@ -209,7 +209,6 @@ def are_same(one: Result, other: Result, placed: Placed) -> bool:
 
 
 def searched_the_same(variant: "Search", base: "Search", results: tuple[Result, Result]) -> bool:
-    """Return whether complete searches of a variant and its base have the same result."""
     from fencepost.explorers.search import digested
 
     placed = placed_in(variant.machine, base.machine)

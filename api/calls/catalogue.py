@@ -46,7 +46,6 @@ def data_of(run: Run, result: CheckResult, differences: tuple[str, ...]) -> dict
 
 
 def question_of(run: Run) -> Question:
-    """Return the question of a run."""
     found = protocol(run.protocol)
     return Question(found, found.machine.set_constants(values_of(run)), found.select(run.properties))
 
@@ -173,16 +172,13 @@ class CatalogueResult(Printed):
 
     @property
     def differs(self) -> bool:
-        """Whether the result of a finished run differs from its expectation."""
         return any(item["complete"] and not item["as_expected"] for item in self.runs)
 
     @property
     def as_expected(self) -> bool:
-        """Whether every run finished and was as expected."""
         return not self.not_run and all(item["as_expected"] for item in self.runs)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON."""
         return {
             "format": FORMAT,
             "profile": str(self.profile),

@@ -26,8 +26,6 @@ WORST_FIRST = ("differs", "undetermined", "conforms")
 
 
 class Comparison(Protocol):
-    """A comparison of Kafka with the model."""
-
     @property
     def title(self) -> str:
         """The subject of the comparison, with the release or the client."""
@@ -273,7 +271,6 @@ class ReproduceResult(Answer):
 
     @classmethod
     def of(cls, report: Report) -> ReproduceResult:
-        """Return the result of a run."""
         repairs = report.asked.repairs
         some = bool(repairs) and len(repairs) < len(report.scenario.repairs(report.kit.number))
         repaired = f" (fixed: {', '.join(repairs)})" if some else " (repaired)"

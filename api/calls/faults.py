@@ -67,7 +67,6 @@ class FaultsResult(Answer):
 
     @property
     def prop(self) -> str:
-        """The name of the property."""
         return str(self.data["property"]["name"])
 
     @property

@@ -47,7 +47,6 @@ class StateGraph:
         return "\n".join([*lines, "}", ""])
 
     def to_graphml(self) -> str:
-        """Return the graph as GraphML."""
         import networkx as nx
 
         file = BytesIO()

@@ -77,7 +77,6 @@ class InHand:
         self.guards = guards_of(check(machine, properties))
 
     def initial(self) -> list[Held]:
-        """Return the initial states."""
         return [Held(self, key) for key in self.plain.initial_states()]
 
     def state(self, start: Held | None = None, /, **values: Any) -> Held:
@@ -116,7 +115,6 @@ class InHand:
         return ""
 
     def holds(self, state: Held, name: str) -> bool:
-        """Return whether a state property holds in a state."""
         found, name = {item.name: item for item in self.properties}, name.replace("_", "-")
         require_known((name,), found, f"protocol {self.machine.name!r} has no property", "Properties are")
         prop = found[name]

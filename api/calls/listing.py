@@ -38,11 +38,9 @@ class Protocols:
         return tuple(item.name for item in self.protocols)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the protocols as JSON."""
         return {"format": FORMAT, "protocols": [protocol_data(item) for item in self.protocols]}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each property of each protocol."""
         pd = pandas()
         rows = [
             {"protocol": item.name, "property": prop.name, "kind": str(prop.kind), "sentence": prop.sentence}
@@ -63,7 +61,6 @@ def list_protocols(name: str = "") -> Protocols:
 
 
 def protocol_data(item: Protocol) -> dict[str, Any]:
-    """Return a protocol as JSON."""
     machine = item.machine
     return {
         "name": item.name,

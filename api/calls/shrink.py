@@ -42,7 +42,6 @@ class ShrinkResult(Shrunk):
 
     @cached_property
     def counterexample(self) -> Counterexample:
-        """The shortened trace."""
         return Counterexample(self.trace, self.path)
 
     @property
@@ -59,7 +58,6 @@ class ShrinkResult(Shrunk):
         return f"{length} {f'Lowered: {lowered}. ' if lowered else ''}{self.reach}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON."""
         return {
             "protocol": self.trace.protocol.name,
             "property": self.counterexample.prop or None,

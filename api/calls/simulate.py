@@ -79,7 +79,6 @@ class SimulateResult(Printed, Sample):
         return found
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each property."""
         rows = (
             (it.result.name, str(it.result.kind), str(it.result.verdict), it.walks, it.path and it.path.length)
             for it in self.properties

@@ -68,7 +68,6 @@ class SweepResult(Answer):
         return f"SweepResult({self.protocol}: {self.verdict}, {counted(len(self.cells), 'cell')})"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each cell."""
         pd = pandas()
         rows = ((str(item.verdict), item.walks, item.violated, item.shortest) for item in self.cells)
         found = frame("verdict walks violated shortest", rows, whole="shortest")

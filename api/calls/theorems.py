@@ -44,7 +44,6 @@ class TheoremsResult:
         return len(THEOREMS) - len(self.proofs)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON."""
         as_expected = self.verdict is Verdict.PROVED
         proofs = list(self.proofs)
         return {"format": FORMAT, "as_expected": as_expected, "why_stopped": self.why_stopped, "proofs": proofs}
@@ -117,7 +116,6 @@ def prove_theorem(item: Theorem, watch: Watch, *, timeout: float, workers: int, 
 
 
 def settings_of(item: Theorem, timeout: float, workers: int) -> Settings:
-    """Return the settings of a theorem's proof."""
     from fencepost.explorers.symbolic.proof import Settings
 
     return Settings(

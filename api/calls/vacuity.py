@@ -43,7 +43,6 @@ class VacuityResult:
         return not any(data["guarantees"] for data in self.protocols)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as JSON."""
         return {"format": FORMAT, "stale": list(self.stale), "protocols": list(self.protocols)}
 
 
@@ -80,7 +79,6 @@ class MeasuredRow:
         return next((history(self.protocol, pair) for pair in self.found if "steps" in pair[0]), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as JSON."""
         rows = [{"run": base["run"], "constants": base["constants"], **item} for item, base in self.found]
         return {"format": FORMAT, "protocol": self.protocol, "row": self.row, "rows": rows}
 

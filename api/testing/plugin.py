@@ -141,10 +141,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 class TraceFile(pytest.File):
-    """A trace file, collected as one test."""
-
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield the test."""
         yield TraceItem.from_parent(self, name="replay")
 
 
@@ -152,7 +149,6 @@ class TraceItem(pytest.Item):
     """The replay of a trace, which passes if every step is enabled and the trace ends as it claims."""
 
     def runtest(self) -> None:
-        """Replay the trace."""
         from fencepost.model.language.errors import UsageError
         from fencepost.testing import checks as testing
 
@@ -169,7 +165,6 @@ class TraceItem(pytest.Item):
         return str(excinfo.value) if isinstance(excinfo.value, FencepostError) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Return the location of the test."""
         return self.path, 0, f"{self.path.name}: replay"
 
 

@@ -267,7 +267,6 @@ def _rank(point: Json) -> int:
 
 
 def notes(settings: Settings, data: Json) -> Iterator[str]:
-    """Yield notes on the answer, as sentences."""
     crashes = data["crashes"]
     if crashes is not None:
         yield (

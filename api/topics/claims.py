@@ -36,7 +36,6 @@ class Stable:
 
     @property
     def sentence(self) -> str:
-        """Return the claim as a clause."""
         last, first = self.cells[-1], self.cells[0]
         if self.box:
             return f"{self.properties}, up to {in_values(last)}"
@@ -61,7 +60,6 @@ class Tolerates:
 
     @property
     def sentence(self) -> str:
-        """Return the claim as a clause."""
         if self.faults is None:
             return f"all that were tried ({faults_in_words(self.most)})"
         cost = f"; the cheapest violating faults cost {self.least}" if self.weighted else ""
@@ -87,7 +85,6 @@ class Needed:
 
     @property
     def sentence(self) -> str:
-        """Return the claim as a clause."""
         return f"{', '.join(self.properties)}: violated without {self.guard}"
 
     @classmethod
@@ -106,7 +103,6 @@ class Unneeded:
 
     @property
     def sentence(self) -> str:
-        """Return the claim as a clause."""
         return f"{self.guard}: {MEANING[self.purpose]}"
 
     @classmethod
@@ -125,7 +121,6 @@ class Same:
 
     @property
     def sentence(self) -> str:
-        """Return the claim as a sentence."""
         return (
             f"this variant has no effect under these constants: it reaches the same {counted(self.states, 'state')} "
             f"as its base {self.base}, by the same steps."
@@ -141,7 +136,6 @@ class Allows:
 
     @property
     def sentence(self) -> str:
-        """Return the claim as a sentence."""
         return (
             f"{self.base} itself does not allow the shortest history of {', '.join(self.properties)} under the same "
             "constants: the changes of this variant do."
@@ -156,7 +150,6 @@ class Cuts:
 
     @property
     def sentence(self) -> str:
-        """Return the claim as a clause."""
         item = self.found
         if item.together:
             return f"{item.constant}={item.value}, only together with others"
@@ -173,7 +166,6 @@ class Prevents:
 
     @property
     def sentence(self) -> str:
-        """Return the claim as a clause."""
         return f"{self.setting} prevents {self.history}"
 
 
@@ -209,7 +201,6 @@ class NeverMatters:
 
     @property
     def sentence(self) -> str:
-        """Return the claim as a clause."""
         return f"{', '.join(self.bounds)}: larger values add no states"
 
 

@@ -113,7 +113,6 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """The hypothesis as a clause."""
         places = (("clusters", self.clusters), ("Kafka's classes", self.classes))
         seen = [f"on {what} of {_releases(found)}" for what, found in places if found]
         parts = (
@@ -124,7 +123,6 @@ class Finding:
         return f"{self.id} ({'; '.join(part for part in parts if part)})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the finding as JSON."""
         return {"id": self.id, "repair": self.repair or None, **pick(self, "versions classes clusters")}
 
 

@@ -490,7 +490,6 @@ def patch_with_own_rules(release: str) -> Version | None:
 
 @cache
 def scenarios() -> tuple[Scenario, ...]:
-    """Return the scenarios that run on clusters."""
     from fencepost.kafka.clusters.reproduce import SCENARIOS
 
     return SCENARIOS

@@ -119,8 +119,6 @@ class Judged:
 
 @dataclass
 class MetadataLog:
-    """A metadata log and the settings for judging it."""
-
     reading: Reading
     within: int = 60_000
     """Maximum time, in milliseconds, between two changes that together are suspicious."""
