@@ -10,8 +10,6 @@ valid within the bounds that these constants set, which include budgets of 0. `f
 writes `figures/reached.json`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources

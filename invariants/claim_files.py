@@ -51,8 +51,6 @@ and the twin of each of its runs: the run with the same constants except for the
 The verdicts, the lengths of traces and the counts of states are read from the runs.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Mapping

@@ -2,8 +2,6 @@
 protocols takes a tenth of a second.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache

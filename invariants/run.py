@@ -1,7 +1,5 @@
 """The elements of the catalogue: runs, and the entries that they decide."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

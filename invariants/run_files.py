@@ -36,8 +36,6 @@ To add a run, write its row with `pin=[0, 0]` (and 0 for unknown lengths), name 
 that it decides, and let `fencepost check PROTOCOL --profile ci --pin` write the figures.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from functools import cached_property

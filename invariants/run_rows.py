@@ -1,7 +1,5 @@
 """A file of runs, read from its tables and validated. The docstring of `run_files` describes the schema."""
 
-from __future__ import annotations
-
 import re
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping

@@ -4,8 +4,6 @@ A lemma is a predicate over states that the protocol satisfies and that makes a 
 guarantees of Kafka, so `check` does not evaluate them; `prove` finds a lemma by its name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,6 @@ from fencepost.api.asking.quantities import show_seconds
 from fencepost.explorers.running.cache import lasts
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from fencepost.explorers.native.store import Progress
 
 LONG = 2.0

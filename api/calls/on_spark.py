@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fencepost.api.answers.as_json import Json
@@ -21,8 +22,6 @@ from fencepost.explorers.verdict import Options, Result, Summed
 from fencepost.invariants.protocols import Protocol
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from fencepost.explorers.evidence.ablation import Ablation, Row
     from fencepost.explorers.spark.session import Cluster
     from fencepost.kafka.fuzz.histories import Alarm, Fuzzer, Progress

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from click import argument, option
 from fencepost.api.answers.as_json import Json
-from fencepost.api.asking.constants import axes_of
+from fencepost.api.asking.constants import Value, axes_of
 from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.api.calls.sweep import WRONG
 from fencepost.api.calls.sweep import sweep as swept
@@ -19,7 +19,6 @@ from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import called, print_bare, print_json, print_lines, render_page, results, styled
 
 if TYPE_CHECKING:
-    from fencepost.api.asking.constants import Value
     from rich.console import Console
     from rich.table import Table
 

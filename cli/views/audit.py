@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from datetime import datetime
 from os.path import commonpath
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from fencepost.kafka.formatting import clock, moment, when
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from rich.console import Console
 
 STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "dim"}

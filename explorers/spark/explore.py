@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -53,8 +53,6 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from pyspark import SparkContext
 
 

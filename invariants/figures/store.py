@@ -1,7 +1,5 @@
 """Reading and writing figures as JSON with one row per line, so that a change is a small diff."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,24 +1,19 @@
 """Actions and guards: plain functions with a name, a sentence and parameter domains."""
 
-from __future__ import annotations
-
 import ast
 import inspect
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.model.language.bounds import DROPPED, TRIALS
+from fencepost.model.language.constants import Constant
 from fencepost.model.language.domains import Domain, InFlight, domain_of
 from fencepost.model.language.errors import DisabledError, ModelError
 from fencepost.model.language.names import require_trace_name
 from fencepost.model.language.own_names import alias_for, own_names
 from fencepost.model.language.trees import definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from fencepost.model.language.constants import Constant
 
 
 def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None:  # noqa: FBT001 (it reads as a sentence)
@@ -88,7 +83,7 @@ class Action:
         finally:
             _DRAWN.pop()
 
-    def named(self, name: str) -> Action:
+    def named(self, name: str) -> "Action":
         """Return this action under another name."""
         return replace(self, name=name)
 

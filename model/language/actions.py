@@ -1,12 +1,11 @@
 """Properties: plain functions with a name and a sentence, about states, steps or whole behaviours."""
 
-from __future__ import annotations
-
 import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from fencepost.model.language.acting import (
     Action,
@@ -18,17 +17,11 @@ from fencepost.model.language.acting import (
     require_first_parameters,
     summary_of,
 )
+from fencepost.model.language.domains import Domain
 from fencepost.model.language.errors import ModelError
-from fencepost.model.language.fairness import parameters
+from fencepost.model.language.fairness import Eventual, parameters
 from fencepost.model.language.names import require_trace_name
 from fencepost.model.language.own_names import alias_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from fencepost.model.language.domains import Domain
-    from fencepost.model.language.fairness import Eventual
-
 
 __all__ = ["Action", "Kind", "Property", "action", "always", "choose", "fits", "require", "sometimes", "step"]
 

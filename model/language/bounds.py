@@ -5,16 +5,11 @@ state if it alone disables a step, that is, if all other guards of the step hold
 that exceeds a capacity.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from fencepost.model.language.constants import Constant
 from fencepost.model.language.errors import DisabledError, FencepostError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from fencepost.model.language.constants import Constant
 
 DROPPED: set[str] = set()
 """Bounds that caused effects to omit a part since the set was last cleared."""

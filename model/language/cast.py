@@ -1,15 +1,11 @@
 """The parties of a protocol in diagrams, unless the schema and the names of the actions suffice."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.model.language.domains import Index, domain_of
 from fencepost.model.language.errors import ModelError, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ On the class, a constant is an expression (`C.log_size + 1`, for use in domains)
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
@@ -16,9 +17,6 @@ from fencepost.model.language.domains import Linear
 from fencepost.model.language.errors import ModelError, UsageError, nearest
 from fencepost.model.language.names import require_distinct_spellings, require_trace_name, require_usable_names
 from fencepost.model.language.own_names import in_class
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 T = TypeVar("T", bound=int)
 

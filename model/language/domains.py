@@ -6,18 +6,14 @@ Fields are annotated with aliases, so that a type checker sees plain integers an
     Replica = Annotated[int, Index(C.replicas)]
 """
 
-from __future__ import annotations
-
 import typing
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.names import require_distinct_spellings, require_usable_names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 NONE = -1
 """No broker, no epoch, or no offset. NONE as an index is an error."""
@@ -56,28 +52,28 @@ class Linear:
             parts.append(str(self.offset))
         return "(" + " + ".join(parts) + ")"
 
-    def __add__(self, other: Linear | int) -> Linear:
+    def __add__(self, other: "Linear | int") -> "Linear":
         return _combine(self, other, 1)
 
-    def __radd__(self, other: int) -> Linear:
+    def __radd__(self, other: int) -> "Linear":
         return _combine(self, other, 1)
 
-    def __sub__(self, other: Linear | int) -> Linear:
+    def __sub__(self, other: "Linear | int") -> "Linear":
         return _combine(self, other, -1)
 
-    def __rsub__(self, other: int) -> Linear:
+    def __rsub__(self, other: int) -> "Linear":
         return -self + other
 
-    def __neg__(self) -> Linear:
+    def __neg__(self) -> "Linear":
         return self * -1
 
-    def __mul__(self, factor: int) -> Linear:
+    def __mul__(self, factor: int) -> "Linear":
         return Linear({name: value * factor for name, value in self.terms.items()}, self.offset * factor)
 
-    def __rmul__(self, factor: int) -> Linear:
+    def __rmul__(self, factor: int) -> "Linear":
         return self * factor
 
-    def __floordiv__(self, other: object) -> Linear:
+    def __floordiv__(self, other: object) -> "Linear":
         raise ModelError(
             f"{self!r} is divided in a declaration, but only +, - and * by a number are allowed there. "
             "Declare a constant of that size."

@@ -2,8 +2,6 @@
 rejected, and what to write instead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from typing import Any
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.actions import Action, Kind, Property
@@ -12,8 +13,6 @@ from fencepost.model.language.fairness import Eventual, Fairness, parameters
 from fencepost.model.language.names import require_title
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     Predicate = Callable[..., bool]
     Costs = Mapping[Action, Linear | int] | Callable[..., int]
 

@@ -1,18 +1,12 @@
 """Fairness: actions that cannot be postponed forever, as parts of leads-to and at-most properties."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.model.language.acting import Action
-from fencepost.model.language.domains import Domain, InFlight, domain_of
+from fencepost.model.language.domains import Domain, InFlight, Linear, domain_of
 from fencepost.model.language.errors import ModelError, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from fencepost.model.language.domains import Linear
 
 
 @dataclass(frozen=True)

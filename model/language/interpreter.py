@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.model.language.actions import Kind
+from fencepost.model.language.actions import Action, Kind, Property
 from fencepost.model.language.bounds import refusing
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.domains import NONE, Domain, InFlight
 from fencepost.model.language.errors import (
     DisabledError,
@@ -19,15 +21,11 @@ from fencepost.model.language.errors import (
     ModelError,
     UsageError,
 )
+from fencepost.model.language.fairness import Fairness
+from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key, Schema, fields, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from fencepost.model.language.actions import Action, Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.fairness import Fairness
-    from fencepost.model.language.machine import Machine
     from fencepost.model.language.symmetry import Symmetry
 
 

@@ -1,10 +1,9 @@
 """A complete, named protocol: a state schema, constants, initial states and actions."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.model.language.actions import Action, Property
 from fencepost.model.language.cast import NOBODY, Cast
@@ -14,9 +13,6 @@ from fencepost.model.language.errors import ModelError, UsageError, nearest
 from fencepost.model.language.names import require_title
 from fencepost.model.language.records import Record
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 
 @dataclass(frozen=True)
 class Version:
@@ -25,7 +21,7 @@ class Version:
     name: str
     sentence: str
     values: Mapping[str, int]
-    patches: tuple[Version, ...] = ()
+    patches: "tuple[Version, ...]" = ()
     """Patch releases that differ from the version, with the constants that differ."""
 
 
@@ -70,7 +66,7 @@ class Machine:
     repairs: tuple[Repair, ...] = ()
     terms: Callable[[Any], tuple[str, ...]] | None = None
     interchangeable: Any = None
-    base: Machine | None = field(default=None, compare=False, repr=False)
+    base: "Machine | None" = field(default=None, compare=False, repr=False)
     """The machine on which `replacing` was called, which does not affect any result."""
 
     def __post_init__(self) -> None:
@@ -111,7 +107,7 @@ class Machine:
 
     def replacing(
         self, *, name: str, sentence: str, source: str = "", **parts: Action | Callable[[Any, Any], None] | None
-    ) -> Machine:
+    ) -> "Machine":
         """Return this machine with some parts replaced, under a new name and source.
 
         This machine becomes the `base` of the new machine.

@@ -1,14 +1,9 @@
 """Rejection of names in a model that would be ambiguous or invalid elsewhere."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from types import WrapperDescriptorType
-from typing import TYPE_CHECKING
 
 from fencepost.model.language.errors import ModelError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def require_trace_name(what: str, name: str) -> None:

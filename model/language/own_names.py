@@ -1,18 +1,14 @@
 """Source lines and names from a model's file for messages: the line of a field, and the alias of a domain."""
 
-from __future__ import annotations
-
 import linecache
 import os
 import re
 import sys
 import typing
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Annotated, NamedTuple
 
 from fencepost.model.language.domains import Index, Linear, domain_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 class OwnNames(NamedTuple):

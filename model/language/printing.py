@@ -1,13 +1,9 @@
 """Conversion of states and messages to text: names, values, and the differences between two states."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from fencepost.model.language.records import ArrayOf, BagOf, Key, Nested, Record, Scalar, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def show_message(record: type[Record], key: Key) -> str:

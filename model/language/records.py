@@ -5,29 +5,23 @@ constants, and reject values outside their bounds. Assigning a record to a field
 content, so two places never share a record.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import re
 import sys
 import typing
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.domains import BitSet, Domain, Linear, Range, Size, domain_of, linear
 from fencepost.model.language.errors import DomainError, ModelError, nearest
 from fencepost.model.language.names import require_trace_name
-from fencepost.model.language.own_names import as_declared, in_class, own_names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.own_names import OwnNames
+from fencepost.model.language.own_names import OwnNames, as_declared, in_class, own_names
 
 T = TypeVar("T")
 Key = tuple[Any, ...]
@@ -44,7 +38,7 @@ class Scalar:
 class Nested:
     """A field that holds a record."""
 
-    record: type[Record]
+    record: "type[Record]"
 
 
 @dataclass(frozen=True)
@@ -59,7 +53,7 @@ class ArrayOf:
 class BagOf:
     """A field that holds up to `room` messages, as an unordered multiset in canonical order."""
 
-    record: type[Record]
+    record: "type[Record]"
     room: Linear
 
 

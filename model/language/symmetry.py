@@ -8,21 +8,18 @@ by the whole key.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
-from fencepost.model.language.domains import BitSet, Domain, Index, domain_of, linear
+from fencepost.model.language.constants import Constants
+from fencepost.model.language.domains import BitSet, Domain, Index, Linear, domain_of, linear
 from fencepost.model.language.errors import UsageError
+from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nested, Record, Scalar, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.domains import Linear
-    from fencepost.model.language.machine import Machine
-
     Renaming = Callable[[Any, tuple[int, ...]], Any]
 
 MOST = 5

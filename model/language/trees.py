@@ -5,22 +5,18 @@ constructor recursion depth mismatch" (github.com/python/cpython/issues/106905).
 compiles trees.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import os
 import re
 import textwrap
 import time
+from collections.abc import Callable
 from functools import cache, lru_cache
 from pathlib import Path
 from threading import RLock
 from types import CodeType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any
 
 USER_MODULE = "fencepost_user_"
 """Prefix of the module names of users' files, to which each load appends a new number."""
