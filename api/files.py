@@ -52,7 +52,6 @@ def make_sure_folder(path: Path) -> None:
 
 
 def unwritable(path: Path, error: OSError) -> UsageError:
-    """Return an error that says that a user's file cannot be written."""
     return UsageError(f"{path} cannot be written: {error.strerror or error}. Choose a place that you may write to.")
 
 
@@ -75,7 +74,6 @@ def hold(folder: Path) -> Lock:
 
 
 def keeps_search(folder: Path) -> bool:
-    """Return whether a folder contains the checkpoint of a search on one machine."""
     from fencepost.explorers.native.checkpoint import MANIFEST
 
     return (folder / MANIFEST).is_file()

@@ -61,7 +61,6 @@ def fields_of(record: type[Record], key: Key) -> dict[str, str]:
 
 
 def changes_of(record: type[Record], before: Key, after: Key) -> tuple[str, ...]:
-    """Return the differences between two states, as text."""
     from fencepost.counterexamples.states import changes
 
     return tuple(f"{item.label}.{item}" if item.label else str(item) for item in changes(record, before, after))
@@ -254,7 +253,6 @@ def bare(console: Console, content: RenderableType) -> str:
 
 
 def trace_text(trace: Trace, path: Path) -> str:
-    """Return the output of `print_trace` for a file, without colours."""
     from fencepost.counterexamples.text import render
     from rich.console import Console
 

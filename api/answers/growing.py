@@ -158,7 +158,6 @@ class Growing:
         return StableVerdict(name, verdict, self.up_to[name], change, cells, change is None and boxes[name])
 
     def why_not_raised(self, item: BoundCount) -> str:
-        """Return why a reached bound is not raised further."""
         name = item.constant
         if item.value < 0:
             return "negative bounds are not raised"
@@ -167,7 +166,6 @@ class Growing:
         return self.refused.get(name) or self.given_up.get(name) or "time ran out"
 
     def why_not_further(self) -> str:
-        """Return why bounds are not raised further, or an empty string."""
         values = {item.constant: item.value for item in self.steps}
         late = [name for name, reason in self.given_up.items() if reason and cause_of(reason) is not Cause.ERROR]
         wrong = [f"{name}={values[name]}" for name, reason in self.given_up.items() if reason and name not in late]
@@ -191,7 +189,6 @@ class Growing:
         return self.question.protocol.machine.set_constants({**self.question.constants.values, **cell})
 
     def next_value(self, name: str) -> tuple[int, Constants | None]:
-        """Return the next larger value of a bound that the machine accepts, with its constants."""
         value = self.bounds()[name] + 1
         passed = []
         for larger in range(value, int(self.question.constants.declared()[name].high) + 1):
@@ -296,7 +293,6 @@ class Growing:
         return {name: not is_open for name, is_open in uncovered.items()}
 
     def is_allowed(self, cell: Mapping[str, int]) -> bool:
-        """Return whether the machine accepts a cell."""
         try:
             self.constants(cell)
         except UsageError:

@@ -61,7 +61,6 @@ def not_run(data: Json) -> str:
 
 
 def refuse_unfinished(found: Protocol, base: Result) -> None:
-    """Raise UsageError if the search of the unmodified machine did not finish."""
     if not base.complete:
         raise UsageError(
             f"the search of the unmodified {found.name!r} did not finish: {base.why_stopped}. All rows are compared "
@@ -70,7 +69,6 @@ def refuse_unfinished(found: Protocol, base: Result) -> None:
 
 
 def whole_data(found: Protocol, ablation: Ablation, base: Result) -> Json:
-    """Return the result for the unmodified machine, without rows."""
     return {
         "format": FORMAT,
         "protocol": found.name,

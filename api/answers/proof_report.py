@@ -144,7 +144,6 @@ def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
 
 
 def unbounded_of(settings: Settings) -> str:
-    """Return the unbounded parts of a proof as text: constants and, for an induction, the number of steps."""
     words = [name if most is None else f"{name} (64 bits)" for name, most in settings.lifted.items()]
     return (
         ", ".join([*([] if settings.depth is not None or settings.everywhere else ["the number of steps"]), *words])
@@ -168,7 +167,6 @@ def _told(constants: Constants, settings: Settings) -> dict[str, Any]:
 
 
 def trace_of(report: ProveResult) -> Trace:
-    """Return the run that z3 found as a trace."""
     history, path = report.proof.history, path_of_history(report)
     assert history is not None
     prop = next(item for item in report.properties if item.name == history.violates)

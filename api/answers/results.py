@@ -60,7 +60,6 @@ def warnings_of(question: Question, result: Result, *, normalize: bool) -> tuple
 
 
 def of_text(found: Protocol, program: Program) -> tuple[ModelWarning, ...]:
-    """Return the warnings that follow from the model's text."""
     return (*_left_out(found), *oversights(program), *_without_witness(found))
 
 
@@ -171,7 +170,6 @@ class Answer(Printed):
 
     @classmethod
     def read(cls, data: Json) -> Self:
-        """Return the answer that this JSON represents."""
         made: Self = of_json(cls, dict(data, data=data))
         return made
 

@@ -36,7 +36,6 @@ def read_value(machine: Machine, name: str, value: Any) -> tuple[str, int]:
 
 
 def read_values(machine: Machine, values: Mapping[str, Any]) -> dict[str, int]:
-    """Return the values of constants as numbers, by name; raise UsageError if a constant has two values."""
     read: dict[str, int] = {}
     for name, value in values.items():
         known, number = read_value(machine, name, value)
@@ -48,7 +47,6 @@ def read_values(machine: Machine, values: Mapping[str, Any]) -> dict[str, int]:
 
 
 def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
-    """Return the constant and the value in an option's `NAME=VALUE`; raise UsageError if they are invalid."""
     name, mark, value = text.partition("=")
     if not mark:
         declared = machine.constants.declared().items()
@@ -121,7 +119,6 @@ def _by_meaning(machine: Machine, name: str, said: str) -> str:
 
 
 def make_constants(machine: Machine, version: str, values: Mapping[str, Any]) -> Constants:
-    """Return a version's constants with some of them changed; raise UsageError if the machine rejects them."""
     base = dict(machine.version(version).values) if version else {}
     try:
         return machine.set_constants({**base, **read_values(machine, values)})

@@ -15,7 +15,6 @@ from fencepost.model.language.trees import module_of
 
 
 def is_file(name: str) -> bool:
-    """Return whether a protocol's name is the path of a file."""
     return name.endswith(".py") or "/" in name or ".py:" in name
 
 
@@ -67,7 +66,6 @@ def _left_out(module: ModuleType, machine: Machine, properties: tuple[Property, 
 
 
 def make_sure_file(path: Path) -> None:
-    """Raise UsageError if a path is not a file that could define a protocol."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
     if not path.is_file():

@@ -34,7 +34,6 @@ def errors_of_models() -> Iterator[None]:
 
 
 def of_model(error: Exception) -> Exception:
-    """Return the error or, if a user's model raised it, a ModelError with its position."""
     if not _raised_by_user(error):
         return error
     return ModelError(placed(error, "The model must be defined in every state. Add a guard to the step that fails."))

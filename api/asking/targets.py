@@ -214,7 +214,6 @@ def kernels_of(question: Question, source: Source, watch: Watch) -> Kernels:
 
 
 def dump(question: Question, stage: str, *, normalize: bool = True) -> str:
-    """Return a compilation stage of the question's machine as text; raise UsageError for an unknown stage."""
     from fencepost.explorers.native.llvm.objects import assembly, native, translated
     from fencepost.explorers.program.ir.program import text
     from fencepost.explorers.program.ir.translate import translate

@@ -76,25 +76,20 @@ class Watch:
 
 
 class Listener(Watch):
-    """A watch that calls a function with every event."""
-
     live = True
 
     def __init__(self, listen: Callable[[Event], None]) -> None:
         self.listen = listen
 
     def note(self, text: str) -> None:
-        """Pass a line of information, or the current activity, to the function."""
         self.listen(Event(text))
 
     spin = note
 
     def telling(self, title: str) -> Callable[[Progress], None]:
-        """Return a callback that passes the progress of a search to the function."""
         return lambda at: self.listen(Event(title, at.expanded, at.frontier, at.distinct, at.depth, at.seconds))
 
     def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None]:
-        """Return a callback that passes the number of finished walks to the function."""
         return lambda done, _, seconds: self.listen(Event(title, done, walks, seconds=seconds))
 
 

@@ -172,7 +172,6 @@ def ablate(
 
 
 def _look_at_properties(question: Question) -> None:
-    """Raise UsageError if no guard can be needed for the requested properties."""
     chosen, found = question.properties, question.protocol
     if any(item.kind.must_hold for item in chosen):
         return
@@ -193,7 +192,6 @@ def _look_at_properties(question: Question) -> None:
 
 
 def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, Iterable[Any]]) -> tuple[Row, ...]:
-    """Return the rows of the named guards and settings or, without names, all rows."""
     from fencepost.explorers.evidence.ablation import rows_of, settings
 
     machine = question.protocol.machine

@@ -204,7 +204,6 @@ def count_alike(one: Result, other: Result, placed: Placed) -> bool:
 
 
 def are_same(one: Result, other: Result, placed: Placed) -> bool:
-    """Return whether a variant and its base reached the same states by the same steps of each action."""
     return other.complete and count_alike(one, other, placed) and one.digest == other.digest
 
 

@@ -66,11 +66,9 @@ class Runs:
         self.budget = self.left = self.options.budget
 
     def out_of_time(self) -> verdict.Reason | None:
-        """Return the reason if the time limit was reached, otherwise None."""
         return None if self.left is None or self.left > 0 else self._whole_budget()
 
     def recalled(self, run: Run) -> dict[str, Any] | None:
-        """Return the saved result of a finished run as JSON, or None if it is unfinished."""
         found: dict[str, Any] | None = self.kept.recall(run.name, self._mark(run))
         return found
 
@@ -250,7 +248,6 @@ def catalogue(
 
 
 def profile_named(name: str) -> Profile:
-    """Return the profile with this name; raise UsageError if it does not exist."""
     require_known((name,), [str(item) for item in Profile], "there is no profile", "Profiles are")
     return Profile(name)
 

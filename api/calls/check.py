@@ -159,7 +159,6 @@ def larger(
 
 
 def choose_engine(name: str) -> None:
-    """Raise UsageError if the engine does not exist."""
     if name not in ENGINES:
         listed = "; ".join(f"{engine} ({meaning})" for engine, meaning in ENGINES.items())
         raise UsageError(f"there is no engine {name!r}.{nearest(name, list(ENGINES))} Engines are: {listed}.")
@@ -247,7 +246,6 @@ def _hanging(question: Question, options: Options, result: Result) -> Iterator[s
 
 
 def notes_on(options: Options, result: Result) -> tuple[str, ...]:
-    """Return notes on a search and on its checkpoint."""
     notes = [*result.notes]
     if result.kept and options.checkpoint:
         notes.append(
@@ -271,7 +269,6 @@ def _interrupted(question: Question, engine: str, options: Options, why: str, se
 
 
 def with_memory_explained(result: Result) -> Result:
-    """Return the result with an explanation of the default memory limit if that limit ended the search."""
     if result.why_stopped and cause_of(result.why_stopped) is Cause.MEMORY:
         where = f" ({interrupts.DEFAULT_SHARE:.0%} of the available memory; `memory=` sets another limit)"
         return replace(result, why_stopped=extended(result.why_stopped, where))

@@ -38,8 +38,6 @@ WORDS = {True: "no difference", False: "different", None: "undetermined"}
 
 @dataclass(frozen=True)
 class Variant:
-    """One of two compared models: its title, its protocol and its constants."""
-
     title: str
     found: Protocol
     constants: Constants
@@ -209,7 +207,6 @@ def _sides(
 
 
 def common_machine(a: str, b: str = "") -> Machine:
-    """Return the machine whose constants both models use."""
     return (_model(a) or _model(b) or _no_model(a, b)).machine
 
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 @contextmanager
 def started(cluster: Cluster, watch: Watch, name: str = "") -> Iterator[SparkContext]:
-    """Start Spark for some work, and stop it afterwards."""
     from fencepost.explorers.spark.session import spark
 
     with ExitStack() as stack:
@@ -42,7 +41,6 @@ def started(cluster: Cluster, watch: Watch, name: str = "") -> Iterator[SparkCon
 def search_on(
     question: Question, options: Options, kernels: Kernels, watch: Watch, cluster: Cluster, *, summed: Summed | None
 ) -> Result:
-    """Search on Spark, in a session that is started for this search and then stopped."""
     from fencepost.explorers.spark.explore import Explore
     from fencepost.explorers.spark.session import require_java
 
@@ -70,7 +68,6 @@ class Plan:
 
 
 def plan_of(question: Question, ablation: Ablation, memory: int) -> Plan:
-    """Return the plan of a matrix whose unmodified machine was explored in this process."""
     asked = tuple(item.name for item in question.properties)
     values = tuple((key, int(value)) for key, value in ablation.constants.values.items())
     options = ablation.options
@@ -101,7 +98,6 @@ def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
 
 
 def row_there(plan: Plan, row: Row) -> Json:
-    """Explore one row in this process and return it as data."""
     from fencepost.api.answers.matrix import row_data
 
     found, ablation = _ablation(plan)

@@ -42,7 +42,6 @@ def with_safety(question: Question) -> Question:
 
 
 def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
-    """Judge the leads-to properties on the unmodified machine."""
     return explore(replace(question, properties=eventual_properties(question)), "native", options, watch)
 
 

@@ -25,8 +25,6 @@ _LISTED = re.compile(r"\b(fails|worst) *= *(\"\"\"|\")(.*?)\2", re.DOTALL)
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures that a search found for a run."""
-
     distinct: int
     depth: int
     lengths: Mapping[str, int]

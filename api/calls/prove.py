@@ -39,7 +39,6 @@ MOST_VALUES = 100_000
 
 
 def look_for_z3() -> None:
-    """Raise UsageError if z3 is not installed."""
     if importlib.util.find_spec("z3") is None:
         raise UsageError(
             'proofs need z3, which is not installed: run `pip install "fencepost[prove]"`, or use `fencepost check` '
@@ -193,7 +192,6 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
 
 
 def with_violated(proof: Proof, found: Mapping[str, str]) -> Proof:
-    """Return the proof with the given properties marked as violated, each with its reason."""
     findings = tuple(
         replace(item, verdict=Verdict.VIOLATED, why=found[item.name]) if item.name in found else item
         for item in proof.findings

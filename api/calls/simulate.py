@@ -173,7 +173,6 @@ def _with_trace(
 
 
 def shortened(trace: Counterexample, watch: Watch, workers: int) -> ShrinkResult | None:
-    """Shorten a new trace; return None if the user interrupts."""
     try:
         return shrink(trace, workers=workers, progress=watch)
     except KeyboardInterrupt:

@@ -71,14 +71,12 @@ def prove_catalogue(
 
 
 def verdict_of(row: dict[str, Any]) -> Verdict:
-    """Return the common verdict on a proof and its broken twin."""
     if row["verdict"] == Verdict.PROVED and row["twin"]["fails_as_expected"]:
         return Verdict.PROVED
     return Verdict.UNDETERMINED if row["verdict"] == Verdict.UNDETERMINED else Verdict.VIOLATED
 
 
 def prove_theorem(item: Theorem, watch: Watch, *, timeout: float, workers: int, cache: bool) -> dict[str, Any]:
-    """Attempt one proof and its broken twin; return both results as JSON."""
     from fencepost.explorers.symbolic.cache import digest
 
     machine = item.found.machine
@@ -146,6 +144,5 @@ def twin_fails(item: Theorem, twin: Proof) -> bool:
 
 
 def unbounded_words(item: Theorem) -> str:
-    """Return the names of a theorem's unbounded constants as text."""
     words = [name if most is None else f"{name} (64 bits)" for name, most in item.unbounded.items()]
     return ", ".join([*([] if item.everywhere else ["steps"]), *words])

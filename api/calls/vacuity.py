@@ -75,7 +75,6 @@ class MeasuredRow:
 
     @property
     def history(self) -> Replay | None:
-        """Return the row's shortest path to a violation, or None."""
         return next((history(self.protocol, pair) for pair in self.found if "steps" in pair[0]), None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -154,7 +153,6 @@ def falsifiable() -> dict[str, bool]:
 
 
 def vacuous() -> list[str]:
-    """Return the guarantees that hold and were never violated."""
     return [name for name, known in falsifiable().items() if not known]
 
 

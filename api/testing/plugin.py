@@ -29,7 +29,6 @@ FACT = "fencepost"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add Fencepost's options, whose names have the same prefix."""
     group = parser.getgroup("fencepost", "Fencepost: models of replication protocols")
     for name, metavar, said in OPTIONS:
         group.addoption(f"--fencepost-{name}", metavar=metavar, help=said, type=int if name == "workers" else str)
@@ -89,11 +88,9 @@ class Fencepost:
         return here if here is not None and here.is_file() else what
 
     def note(self, text: str) -> None:
-        """Add a line to the summary and to test reports."""
         self.item.user_properties.append((FACT, text))
 
     def search(self) -> Search:
-        """Return the search settings from the options of the pytest run."""
         from fencepost.api.asking.quantities import parse_duration
         from fencepost.testing.checks import Search
 
@@ -108,7 +105,6 @@ class Fencepost:
         )
 
     def trace(self) -> Path | None:
-        """Return the file to which this test writes the trace of a violation, if any."""
         folder = self.config.getoption("fencepost_trace_dir")
         if not folder:
             return None
@@ -117,7 +113,6 @@ class Fencepost:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Reject invalid options before any test runs."""
     given = [name for name in ("fencepost_engine", "fencepost_budget") if config.getoption(name, None)]
     if given:
         from fencepost.api.asking.quantities import parse_duration

@@ -62,7 +62,6 @@ ELR_SHOWN = f"`{ELR_COMMAND}` shows eligible.leader.replicas.version: ELR is on 
 
 
 def release_of(data: Json) -> str:
-    """Return the release of an answer, without the prefix `kafka-`."""
     return str(data["settings"]["kafka"]).replace("kafka-", "Kafka ")
 
 
@@ -237,7 +236,6 @@ def broken_by(item: Json) -> str:
 
 
 def in_sentences(steps: Iterable[str]) -> list[str]:
-    """Return steps as sentences, with their parameters."""
     sentences = {item.label: item.sentence for item in protocol(PROTOCOL).machine.actions}
     given = [(label, ", ".join(values).replace("=", " ")) for label, *values in map(str.split, steps)]
     return [f"{sentences[label].rstrip('.')} ({values})." for label, values in given]
@@ -261,7 +259,6 @@ def released_of(data: Json) -> str:
 
 
 def change_of(item: Json) -> tuple[str, str]:
-    """Return a changed setting and the effect of the change."""
     value = item["value"]
     shown = ("on" if value else "off") if isinstance(value, bool) else str(value)
     down = item["writes_go_on_with_brokers_down"]

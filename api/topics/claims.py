@@ -221,12 +221,10 @@ def stable_claims(growth: Growth) -> list[Stable]:
 
 
 def raised_in(growth: Growth) -> list[str]:
-    """Return the bounds that were raised, in the order of the constants."""
     return [name for name in growth.bounds if any(name == item.constant for item in growth.steps)]
 
 
 def is_weighted(point: Json) -> bool:
-    """Return whether a fault has a cost other than 1."""
     return any(cost != 1 for cost in point.get("costs", {}).values())
 
 
@@ -247,7 +245,6 @@ BY_OPERATOR = {
 
 
 def tolerated(point: Json) -> str:
-    """Return a clause on the faults that a setting tolerates."""
     if point["undetermined"]:
         return "undetermined"
     claim = Tolerates.of(point)

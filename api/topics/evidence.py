@@ -29,7 +29,6 @@ KINDS = {
 
 
 def of_kind(name: str) -> list[Entry]:
-    """Return the entries of a kind, in the order of the catalogue's file."""
     return [entry for entry in entries().values() if entry.kind in KINDS[name]]
 
 
@@ -44,7 +43,6 @@ def trace_of_case(case: Case) -> str:
 
 
 def case_data(case: Case) -> dict[str, Any]:
-    """Return a case, which is a run and its expected verdict on a property, as JSON."""
     run, reached = case.run, reached_by(case.run)
     bounds = None if reached is None else [{"constant": name, "value": value} for name, value in reached.items()]
     return {
@@ -75,7 +73,6 @@ def classes_of(entry: Entry) -> list[dict[str, str]]:
 
 
 def answer_of(entry: Entry) -> str:
-    """Return the answer to an entry in words, and the reason if the entry is not decided."""
     found = evidence().get(entry.id)
     return " ".join(part for part in (found.answer, found.gap) if part) if found else ""
 
@@ -108,7 +105,6 @@ class Finding:
 
     @property
     def is_seen(self) -> bool:
-        """Whether the hypothesis was observed on Kafka's own classes or on clusters."""
         return bool(self.classes or self.clusters)
 
     @property
@@ -143,7 +139,6 @@ class Standing:
 
 
 def standing_of(entry: Entry) -> Standing:
-    """Return the status of a guarantee, as decided by its runs and by observations on real Kafka."""
     is_broken, judged = status(entry) == "broken", {(case.run.protocol, case.prop) for case in cases_of(entry)}
     asked = judged & named_by(entry) or (judged if is_broken else set())
     breaking = (
@@ -195,7 +190,6 @@ def _is_as_read(case: Case) -> bool:
 
 @cache
 def finding_of(entry: Entry) -> Finding:
-    """Return what is known about a hypothesis."""
     known = evidence().get(entry.id)
     if known is not None and known.releases:
         return _seen_on_kafka(entry, known)

@@ -36,7 +36,6 @@ Found = tuple[dict[str, Any], dict[str, Any]]
 
 
 def base_run(name: str, title: str) -> Run:
-    """Return a protocol's run of the catalogue with this title."""
     return next(run for run in runs() if run.name == f"{name} {title}")
 
 
@@ -66,7 +65,6 @@ def _question(found: Protocol, title: str) -> tuple[list[tuple[str, int]], list[
 
 
 def stale() -> list[str]:
-    """Return the protocols whose matrices are missing or older than the model."""
     known = measured()
     return [name for name in BASES if name not in known or known[name]["mark"] != mark_of(protocol(name))]
 

@@ -33,7 +33,6 @@ def machine_mark(machine: Machine) -> str:
 
 
 def is_measured(mark: str) -> bool:
-    """Return whether there is measured evidence about the machine with this mark."""
     figures = load(NAME)
     return mark in {*figures.get("crashes", {}).values(), *(item["mark"] for item in figures.get("driven", ()))}
 
@@ -103,13 +102,11 @@ def _is_rule(constant: Constant[Any]) -> bool:
 
 
 def cells(replicas: int) -> list[Json]:
-    """Return the cells of the table of crashes for this many replicas."""
     found: list[Json] = load("faults").get(str(replicas), {}).get("grid", [])
     return found
 
 
 def cell_of(replicas: int, min_isr: int, *, elr: bool, unclean_election: bool) -> Json | None:
-    """Return the cell of a setting, or None if it was not searched."""
     wanted = {"min_isr": min_isr, "elr": elr, "unclean_election": unclean_election}
     return next((item for item in cells(replicas) if item["setting"] == wanted), None)
 
