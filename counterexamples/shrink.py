@@ -120,7 +120,7 @@ class _Shrinking:
         self.began = time.perf_counter()
         before = follow(self.given).path.length
         self.tell(f"removing some of {before - 1} steps")
-        self.leave_out()
+        self.trace = replace(self.trace, steps=without(Attempts(self.trace, self.until(0.3)), self.trace.steps))
         self.in_a_smaller_shape()
         for _ in range(ROUNDS):
             if not (self.found_shorter(self.wide, 0.6) or self.found_shorter_below()) and (
@@ -186,10 +186,6 @@ class _Shrinking:
         return time.perf_counter() + max(0.0, self.left) * share
 
     # -- fewer steps
-
-    def leave_out(self) -> None:
-        attempts = Attempts(self.trace, self.until(0.3))
-        self.trace = replace(self.trace, steps=without(attempts, self.trace.steps))
 
     def simplify(self) -> None:
         attempts = Attempts(self.trace, time.perf_counter() + max(1.0, min(5.0, self.left)))

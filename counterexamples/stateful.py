@@ -106,7 +106,8 @@ class Driver:
     def __init__(self, walker: Walker, chosen: Profile) -> None:
         self.walker, self.chosen = walker, chosen
         self.width = np.dtype(np.uint8 if walker.kernels.source.most_successors <= BYTE else ">u2")
-        self.depth = self._depth()
+        steps = walker.walk(0, PILOTS, seed=0, depth=self.chosen.depth).steps
+        self.depth = max(1, int(np.quantile(steps, 1 - FEW)))
         self.must = [number for number, item in enumerate(walker.properties) if item.kind is not Kind.SOMETIMES]
         self.schedules = self.steps = 0
 
@@ -116,10 +117,6 @@ class Driver:
         """
         size = schedules * (self.depth + 1) * self.width.itemsize
         return hypothesis().strategies.binary(min_size=size, max_size=size)
-
-    def _depth(self) -> int:
-        steps = self.walker.walk(0, PILOTS, seed=0, depth=self.chosen.depth).steps
-        return max(1, int(np.quantile(steps, 1 - FEW)))
 
     def run(self, schedules: bytes, *, aims: bool = True) -> None:
         made = self.walker.follow(self.numbers(schedules))

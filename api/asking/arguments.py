@@ -149,10 +149,6 @@ def _is_by_name(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(item, str) for item in value)
 
 
-def _are_numbers(value: Any) -> bool:
-    return _is_by_name(value) and all(map(_is_whole, value.values()))
-
-
 def _are_lists(value: Any) -> bool:
     return _is_by_name(value) and all(
         isinstance(item, Iterable) and not isinstance(item, str) for item in value.values()
@@ -172,7 +168,8 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "Mapping[str, Any]": (_is_by_name, "a dictionary of constants by name"),
     "Mapping[str, Any] | Constants": (lambda value: isinstance(value, Constants) or _is_by_name(value),
         "a dictionary of constants by name"),
-    "Mapping[str, int]": (_are_numbers, "a dictionary of whole numbers by name"),
+    "Mapping[str, int]": (lambda value: _is_by_name(value) and all(map(_is_whole, value.values())),
+        "a dictionary of whole numbers by name"),
     "Mapping[str, Iterable[Any]]": (_are_lists, "a dictionary of lists of values, by the name of a constant"),
     "Watch | Callable[[Event], None]": (lambda value: isinstance(value, Watch) or callable(value),
         "a function that takes events"),

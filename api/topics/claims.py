@@ -250,13 +250,9 @@ def tolerated(point: Json) -> str:
     claim = Tolerates.of(point)
     if claim is not None:
         return claim.sentence
-    kinds = "" if _all_spent(point) or not point["kinds"] else f" {either(point['kinds'])}"
+    without_any = any(item.get("free") == {} for item in point["front"] if not any(item["faults"].values()))
+    kinds = "" if without_any or not point["kinds"] else f" {either(point['kinds'])}"
     return f"none: the property fails without any{kinds}"
-
-
-def _all_spent(point: Json) -> bool:
-    """Return whether a history without counted faults is known to contain no faults at all."""
-    return any(item.get("free") == {} for item in point["front"] if not any(item["faults"].values()))
 
 
 def breaks_with(point: Json) -> str:

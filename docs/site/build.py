@@ -88,7 +88,7 @@ def gathered(docs: Path) -> dict[str, str]:
     if "index.md" in found:
         title, about, rest = found["index.md"].split("\n\n", 2)
         found["index.md"] = f"{title}\n\n{about}\n\n{BUTTONS}\n\n{card()}\n\n{rest}"
-    made = {**protocols.pages(), **protocols.run_pages(), settings.PLACE: settings.page(), "traces.md": traces.listed()}
+    made = {**protocols.pages(), settings.PLACE: settings.page(), "traces.md": traces.listed()}
     return found | {place: text_of(lines) for place, lines in made.items()}
 
 

@@ -19,7 +19,8 @@ from fencepost.site.places import number, row, table
 
 def pages() -> dict[str, Iterator[str]]:
     made = {places.of_protocol(name): page(found) for name, found in PROTOCOLS.items()}
-    return {"protocols/index.md": _index(), **made}
+    runs = {f"runs/{name}.md": runs_page(name) for name in PROTOCOLS if runs_of(name)}
+    return {"protocols/index.md": _index(), **made, **runs}
 
 
 def _index() -> Iterator[str]:
@@ -131,10 +132,6 @@ INTRODUCTION = (
     "The number of states, the depth and the length of each shortest trace (in states) are pinned: `fencepost check "
     "--profile ci` fails if one of them differs. All properties that are not listed as violated hold in the run."
 )
-
-
-def run_pages() -> dict[str, Iterator[str]]:
-    return {f"runs/{name}.md": runs_page(name) for name in PROTOCOLS if runs_of(name)}
 
 
 def runs_page(name: str) -> Iterator[str]:

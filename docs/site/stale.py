@@ -131,10 +131,6 @@ def faults_mark() -> str:
     return digest([*_model_of_loss(), repr(QUESTIONS)])
 
 
-def faults_are_stale() -> bool:
-    return bool(load("finding-faults")) and load("finding-faults")["mark"] != faults_mark()
-
-
 # the losses of operations
 
 
@@ -166,11 +162,6 @@ def losses_mark() -> str:
     return digest([*_model_of_loss(), _versions(), repr(DISK_STAYS)])
 
 
-def versions_are_stale() -> bool:
-    found = load("versions")
-    return bool(found) and (found["mark"], found["losses"]["mark"]) != (versions_mark(), losses_mark())
-
-
 def _versions() -> str:
     return repr([(item.name, sorted(item.values.items())) for item in protocol(PROTOCOL).machine.versions])
 
@@ -185,9 +176,9 @@ def _model_of_loss() -> list[str]:
 
 def stale() -> Iterator[str]:
     found = [(f"matrices/{name}", f"matrices {name}") for name in matrices.stale()]
-    found += [("versions", "versions")] if versions_are_stale() else []
-    found += [("finding-faults", "finding_faults")] if faults_are_stale() else []
-    found += [("operations", "operations")] if load("operations").get("mark") != operations_mark() else []
+    marks = {"versions": versions_mark(), "finding-faults": faults_mark(), "operations": operations_mark()}
+    found += [(file, file.replace("-", "_")) for file, mark in marks.items() if load(file).get("mark") != mark]
+    found += [("versions", "versions")] if load("versions").get("losses", {}).get("mark") != losses_mark() else []
     found += [("faults", f"matrices --faults {replicas}") for replicas in stale_crashes()]
     for file, program in found:
         yield (

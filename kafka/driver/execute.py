@@ -137,17 +137,13 @@ class Execution(ABC):
         act = self.acts.get(step.action.name)
         return act.line(self.seen, *step.args) if act is not None else ""
 
-    def set_aside(self, did: str) -> str:
-        return self.why if did == "refused" and self.why in self.asides else ""
-
     def step(self, taken: Sequence[Step], transition: Transition) -> Difference | None:
         did = self.ask(self.line(transition.step))
         steps = (*taken, transition.step)
         self.tally.steps += 1
-        aside = self.set_aside(did)
-        if aside:
-            self.tally.aside[aside] += 1
-            raise SetAsideError(aside)
+        if did == "refused" and self.why in self.asides:
+            self.tally.aside[self.why] += 1
+            raise SetAsideError(self.why)
         self.tally.actions[transition.step.action.label] += 1
         if transition.step.action.name in self.leaving:
             self.lose_late(transition.raw)

@@ -78,10 +78,6 @@ class Classes(Driver):
     def named(self, part: str) -> list[str]:
         return sorted(name for name in releases.classes_in(self.release.jars) if part in name)
 
-    def fetch_versions(self) -> dict[str, int]:
-        """Return the Fetch version that replicas use for each metadata version, oldest first."""
-        return self.tell("fetch-versions")
-
 
 def _trip(told: dict[str, Any]) -> Trip:
     return Trip(told.get("bytes", 0), told.get("read", ""), told.get("refused", ""))

@@ -239,11 +239,7 @@ class Look:
 
     def value(self, node: Expression) -> Kind:
         kind = self.part(node)
-        return kind | COUNT if node.type == INT and kind & SAME and self.is_count(node) else kind
-
-    def is_count(self, node: Expression) -> bool:
-        total = total_of(node)
-        return total is not None and total == self.things.count
+        return kind | COUNT if node.type == INT and kind & SAME and total_of(node) == self.things.count else kind
 
     def part(self, node: Expression) -> Kind:
         match node:
