@@ -175,7 +175,7 @@ def _refuse_doubled(ctx: click.Context, command: click.Command, args: list[str])
 
 
 def _end(error: BaseException, group: Commands) -> Exit:
-    from fencepost.cli.failures import debugging, explain, visible
+    from fencepost.cli.status import debugging, explain, visible
     from fencepost.cli.wording import reword
 
     status, message = explain(error)

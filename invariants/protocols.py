@@ -5,7 +5,6 @@ protocols takes a tenth of a second.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 
 from fencepost.model.language import Action, Machine, Property
 from fencepost.model.language.errors import require_known
@@ -55,103 +54,96 @@ class Protocol:
         return tuple(known[name] for name in dict.fromkeys(names))
 
 
-def _lineage(name: str) -> Protocol:
-    from fencepost.invariants import lineage, visible
-    from fencepost.model.lineage import kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
-
-    parts = {"truncate-to-hwm": truncate_to_hwm, "kip101": kip101, "kip279": kip279,
-        "kip320-first-try": kip320_first_try, "kip320": kip320}  # fmt: skip
-    return Protocol(parts[name].MACHINE, lineage.PROPERTIES, visible=visible.LINEAGE)
-
-
-def _replication() -> Protocol:
-    from fencepost.invariants import replication, replication_liveness, replication_witnesses, visible
-    from fencepost.model.cluster import machine
-
-    on_request = (*replication_witnesses.PROPERTIES, *replication_liveness.PROPERTIES)
-    return Protocol(machine.MACHINE, replication.PROPERTIES, on_request, visible.REPLICATION)
-
-
-def _quorum() -> Protocol:
-    from fencepost.invariants import quorum, quorum_liveness
-    from fencepost.model.quorum import machine
-
-    return Protocol(machine.MACHINE, quorum.PROPERTIES, quorum_liveness.PROPERTIES)
-
-
-def _follower_reads() -> Protocol:
-    from fencepost.invariants import follower_reads, follower_reads_cases, follower_reads_live
-    from fencepost.model.consumers import machine
-
-    on_request = (*follower_reads_cases.ON_REQUEST, *follower_reads_live.PROPERTIES)
-    return Protocol(machine.MACHINE, follower_reads.PROPERTIES, on_request)
-
-
-def _watermark_propagation() -> Protocol:
-    from fencepost.invariants import watermark_propagation
-    from fencepost.model.consumers.propagation import machine
-
-    return Protocol(machine.MACHINE, watermark_propagation.PROPERTIES, watermark_propagation.ON_REQUEST)
-
-
-def _controller_failover() -> Protocol:
-    from fencepost.invariants import controller_failover
-    from fencepost.model.controllers import machine
-
-    on_request = (*controller_failover.ON_REQUEST, *controller_failover.LIVENESS)
-    return Protocol(machine.MACHINE, controller_failover.PROPERTIES, on_request)
-
-
-def _unclean_recovery() -> Protocol:
-    from fencepost.invariants import recovery
-    from fencepost.model.recovery import machine
-
-    return Protocol(machine.MACHINE, recovery.PROPERTIES)
-
-
 LINEAGE = ("truncate-to-hwm", "kip101", "kip279", "kip320-first-try", "kip320")
 """The published models."""
-
-
-_OTHERS: dict[str, Callable[[], Protocol] | str] = {
-    "replication": _replication, "quorum": _quorum, "metadata-reads": "clients.tokens",
-    "leader-discovery": "clients.discovery", "hints-and-tokens": "clients.joint",
-    "follower-reads": _follower_reads, "watermark-propagation": _watermark_propagation,
-    "controller-failover": _controller_failover, "unclean-recovery": _unclean_recovery,
-    "broker-sessions": "sessions", "topic-deltas": "topics", "idempotent-producer": "idempotence",
-    "tiers": "tiers", "directory-moves": "moves",
-}  # fmt: skip
-"""The other protocols: how each is imported, or the folder of its machine, if its properties are in a module of its
-name.
-"""
+_NAMES = (
+    *LINEAGE, "replication", "quorum", "metadata-reads", "leader-discovery", "hints-and-tokens", "follower-reads",
+    "watermark-propagation", "controller-failover", "unclean-recovery", "broker-sessions", "topic-deltas",
+    "idempotent-producer", "tiers", "directory-moves",
+)  # fmt: skip
 
 
 @cache
 def _imported(name: str) -> Protocol:
     if name in LINEAGE:
-        return _lineage(name)
-    made = _OTHERS[name]
-    if not isinstance(made, str):
-        return made()
-    properties = import_module(f"fencepost.invariants.{name.replace('-', '_')}")
-    machine = import_module(f"fencepost.model.{made}.machine")
-    return Protocol(machine.MACHINE, properties.PROPERTIES, properties.LIVENESS)
+        from fencepost.invariants import lineage, visible
+        from fencepost.model.lineage import kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
+
+        models = zip(LINEAGE, (truncate_to_hwm, kip101, kip279, kip320_first_try, kip320), strict=True)
+        return Protocol(dict(models)[name].MACHINE, lineage.PROPERTIES, visible=visible.LINEAGE)
+    if name == "replication":
+        from fencepost.invariants import replication, replication_liveness, replication_witnesses, visible
+        from fencepost.model.cluster import machine
+
+        live = (*replication_witnesses.PROPERTIES, *replication_liveness.PROPERTIES)
+        return Protocol(machine.MACHINE, replication.PROPERTIES, live, visible.REPLICATION)
+    if name == "follower-reads":
+        from fencepost.invariants import follower_reads, follower_reads_cases, follower_reads_live
+        from fencepost.model.consumers import machine as consumers
+
+        on_request = (*follower_reads_cases.ON_REQUEST, *follower_reads_live.PROPERTIES)
+        return Protocol(consumers.MACHINE, follower_reads.PROPERTIES, on_request)
+    LIVENESS: tuple[Property, ...] = ()  # noqa: N806 (as it is imported)
+    if name == "quorum":
+        from fencepost.invariants.quorum import PROPERTIES
+        from fencepost.invariants.quorum_liveness import PROPERTIES as LIVENESS
+        from fencepost.model.quorum.machine import MACHINE
+    elif name == "watermark-propagation":
+        from fencepost.invariants import watermark_propagation
+        from fencepost.model.consumers.propagation.machine import MACHINE
+
+        return Protocol(MACHINE, watermark_propagation.PROPERTIES, watermark_propagation.ON_REQUEST)
+    elif name == "controller-failover":
+        from fencepost.invariants import controller_failover as failover
+        from fencepost.model.controllers.machine import MACHINE
+
+        return Protocol(MACHINE, failover.PROPERTIES, (*failover.ON_REQUEST, *failover.LIVENESS))
+    elif name == "unclean-recovery":
+        from fencepost.invariants.recovery import PROPERTIES
+        from fencepost.model.recovery.machine import MACHINE
+    elif name == "metadata-reads":
+        from fencepost.invariants.metadata_reads import LIVENESS, PROPERTIES
+        from fencepost.model.clients.tokens.machine import MACHINE
+    elif name == "leader-discovery":
+        from fencepost.invariants.leader_discovery import LIVENESS, PROPERTIES
+        from fencepost.model.clients.discovery.machine import MACHINE
+    elif name == "hints-and-tokens":
+        from fencepost.invariants.hints_and_tokens import LIVENESS, PROPERTIES
+        from fencepost.model.clients.joint.machine import MACHINE
+    elif name == "broker-sessions":
+        from fencepost.invariants.broker_sessions import LIVENESS, PROPERTIES
+        from fencepost.model.sessions.machine import MACHINE
+    elif name == "topic-deltas":
+        from fencepost.invariants.topic_deltas import LIVENESS, PROPERTIES
+        from fencepost.model.topics.machine import MACHINE
+    elif name == "idempotent-producer":
+        from fencepost.invariants.idempotent_producer import LIVENESS, PROPERTIES
+        from fencepost.model.idempotence.machine import MACHINE
+    elif name == "tiers":
+        from fencepost.invariants.tiers import LIVENESS, PROPERTIES
+        from fencepost.model.tiers.machine import MACHINE
+    else:
+        from fencepost.invariants.directory_moves import LIVENESS, PROPERTIES
+        from fencepost.model.moves.machine import MACHINE
+    return Protocol(MACHINE, PROPERTIES, LIVENESS)
 
 
 class _Protocols(Mapping[str, Protocol]):
     """All protocols by name, in the order in which Kafka introduced them."""
 
     def __getitem__(self, name: str) -> Protocol:
+        if name not in self:
+            raise KeyError(name)
         return _imported(name)
 
     def __contains__(self, name: object) -> bool:
-        return name in LINEAGE or name in _OTHERS
+        return name in _NAMES
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*LINEAGE, *_OTHERS))
+        return iter(_NAMES)
 
     def __len__(self) -> int:
-        return len(LINEAGE) + len(_OTHERS)
+        return len(_NAMES)
 
 
 PROTOCOLS = _Protocols()

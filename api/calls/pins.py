@@ -24,15 +24,6 @@ _LISTED = re.compile(r"\b(fails|worst) *= *(\"\"\"|\")(.*?)\2", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Figures:
-    distinct: int
-    depth: int
-    lengths: Mapping[str, int]
-    """Length of the shortest trace for each violated property."""
-    worst: Mapping[str, int | str]
-
-
-@dataclass(frozen=True)
 class Pinned:
     """A report on pinned figures, with a line for each file and for each run that stays unchanged."""
 
@@ -43,13 +34,16 @@ class Pinned:
 def pin(done: Sequence[dict[str, Any]]) -> Pinned:
     """Write the figures of runs that have the expected verdicts into their files."""
     by_name = {run.name: run for run in runs()}
-    changed: dict[Path, dict[str, Figures]] = {}
+    changed: dict[Path, dict[str, Run]] = {}
     left, lines = [], []
     for item in done:
         run = by_name[item["run"]]
-        if not item["complete"] or not _has_its_verdicts(run, item):
+        expected = dict.fromkeys(run.violated, "violated") | dict.fromkeys(run.unreached, "unreached")
+        if not item["complete"] or any(
+            prop["verdict"] != expected.get(prop["name"], "holds") for prop in item["properties"]
+        ):
             left.append(item)
-        elif with_figures(run, found := _figures_of(item)) != run:
+        elif (found := _found(run, item)) != run:
             changed.setdefault(file_of(run), {})[run.name] = found
     bounds = {
         item["run"]: tuple(found["constant"] for found in item["bounds_reached"])
@@ -60,9 +54,9 @@ def pin(done: Sequence[dict[str, Any]]) -> Pinned:
     if reached != store.load(NAME):
         store.save(NAME, reached)
         lines.append(f"{store.file_of(NAME)}: the bounds that were reached. Review the diff before keeping it.")
-    for file, figures in changed.items():
-        write_text(file, pinned(file.name, file.read_text("utf-8"), figures))
-        lines.append(f"{file}: pinned {counted(len(figures), 'run')}. Review the diff before keeping it.")
+    for file, repinned in changed.items():
+        write_text(file, pinned(file.name, file.read_text("utf-8"), repinned))
+        lines.append(f"{file}: pinned {counted(len(repinned), 'run')}. Review the diff before keeping it.")
     for item in left:
         why = "did not finish"
         if item["complete"]:
@@ -71,24 +65,14 @@ def pin(done: Sequence[dict[str, Any]]) -> Pinned:
     return Pinned(tuple(lines), tuple(left))
 
 
-def _has_its_verdicts(run: Run, item: dict[str, Any]) -> bool:
-    expected = dict.fromkeys(run.violated, "violated") | dict.fromkeys(run.unreached, "unreached")
-    return all(found["verdict"] == expected.get(found["name"], "holds") for found in item["properties"])
+def _found(run: Run, item: dict[str, Any]) -> Run:
+    by_name = {prop["name"]: prop for prop in item["properties"]}
+    lengths = {name: by_name[name]["length"] for name in run.violated}
+    worst = {name: by_name[name]["worst"] for name in run.worst}
+    return replace(run, distinct=item["distinct"], depth=item["depth"], violated=lengths, worst=worst)
 
 
-def _figures_of(item: dict[str, Any]) -> Figures:
-    lengths = {found["name"]: found["length"] for found in item["properties"] if found["verdict"] == "violated"}
-    worst = {found["name"]: found["worst"] for found in item["properties"] if "worst" in found}
-    return Figures(item["distinct"], item["depth"], lengths, worst)
-
-
-def with_figures(run: Run, found: Figures) -> Run:
-    lengths = {name: found.lengths[name] for name in run.violated}
-    worst = {name: found.worst[name] for name in run.worst}
-    return replace(run, distinct=found.distinct, depth=found.depth, violated=lengths, worst=worst)
-
-
-def pinned(name: str, text: str, figures: Mapping[str, Figures]) -> str:
+def pinned(name: str, text: str, changed: Mapping[str, Run]) -> str:
     """Return the text of a runs file with new figures; raise UsageError if a run has no place for its figures."""
     before = Runs({name: text})
     rows = iter(before.all)
@@ -97,11 +81,11 @@ def pinned(name: str, text: str, figures: Mapping[str, Figures]) -> str:
 
     def row(match: re.Match[str]) -> str:
         run = next(rows)
-        return _repinned(before, run, match[0], figures[run.name]) if run.name in figures else match[0]
+        return _repinned(before, match[0], changed[run.name]) if run.name in changed else match[0]
 
     made = _ROW.sub(row, text)
     for run, again in zip(before.all, Runs({name: made}).all, strict=True):
-        if again != (with_figures(run, figures[run.name]) if run.name in figures else run):
+        if again != changed.get(run.name, run):
             raise UsageError(
                 f"{name}: some figures of {run.name!r} are defaults of its group: write them in the run's row, then "
                 "pin again."
@@ -109,15 +93,15 @@ def pinned(name: str, text: str, figures: Mapping[str, Figures]) -> str:
     return made
 
 
-def _repinned(runs: Runs, run: Run, row: str, found: Figures) -> str:
-    places = {"fails": found.lengths, "worst": found.worst}
+def _repinned(runs: Runs, row: str, run: Run) -> str:
+    places: dict[str, Mapping[str, int | str]] = {"fails": run.violated, "worst": run.worst}
 
     def listed(match: re.Match[str]) -> str:
         key, quote, items = match[1], match[2], match[3]
         named = [_item(runs, run, item, places[key]) for item in items.split(",")]
         return match[0].replace(f"{quote}{items}{quote}", f"{quote}{','.join(named)}{quote}")
 
-    row = _PIN.sub(lambda match: f"{match[1]}{found.distinct:_}, {found.depth:_}", row, count=1)
+    row = _PIN.sub(lambda match: f"{match[1]}{run.distinct:_}, {run.depth:_}", row, count=1)
     return _LISTED.sub(listed, row)
 
 

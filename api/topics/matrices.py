@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,6 @@ from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import Protocol, protocol
 from fencepost.model.language import Machine, Property
 
-_FILE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-BASES: dict[str, tuple[str, ...]] = {name: tuple(titles) for name, titles in _FILE.items()}
-"""Runs of each protocol whose constants are used when guards are removed. They exercise the whole protocol."""
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
 """Constants that are varied in addition to the switches."""
 LEAST_STATES, TIMES = 300_000, 3
@@ -33,6 +31,12 @@ ORDER = (
 """Purposes by rank. If a row's purpose depends on the constants, the first purpose in this order is reported."""
 Found = tuple[dict[str, Any], dict[str, Any]]
 """A row of a matrix, and the matrix to which it belongs."""
+
+
+@cache
+def bases() -> dict[str, list[str]]:
+    """Return runs of each protocol that exercise it whole. Their constants are used when guards are removed."""
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 def base_run(name: str, title: str) -> Run:
@@ -54,8 +58,10 @@ def texts_of(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 def mark_of(found: Protocol) -> str:
     """Return a digest of everything that the matrices depend on: functions, schema, properties, and constants."""
     asked = [(item.name, str(item.kind)) for item in found.properties]
-    bases = [(title, *_question(found, title)) for title in BASES[found.name]]
-    return digest([*texts_of(found.machine, found.properties), repr(asked), repr(bases), repr((LEAST_STATES, TIMES))])
+    questions = [(title, *_question(found, title)) for title in bases()[found.name]]
+    return digest(
+        [*texts_of(found.machine, found.properties), repr(asked), repr(questions), repr((LEAST_STATES, TIMES))]
+    )
 
 
 def _question(found: Protocol, title: str) -> tuple[list[tuple[str, int]], list[str]]:
@@ -66,16 +72,16 @@ def _question(found: Protocol, title: str) -> tuple[list[tuple[str, int]], list[
 
 def stale() -> list[str]:
     known = measured()
-    return [name for name in BASES if name not in known or known[name]["mark"] != mark_of(protocol(name))]
+    return [name for name in bases() if name not in known or known[name]["mark"] != mark_of(protocol(name))]
 
 
 def measured() -> dict[str, Any]:
     """Return the measured matrices by protocol, in the JSON format of `fencepost ablate`."""
-    for name in BASES:
+    for name in bases():
         data = load(f"matrices/{name}")
         if data and (name not in _READ or _READ[name][0] is not data):
             _READ[name] = data, {"mark": data["mark"], "bases": [_whole(base) for base in data["bases"]]}
-    return {name: _READ[name][1] for name in BASES if load(f"matrices/{name}")}
+    return {name: _READ[name][1] for name in bases() if load(f"matrices/{name}")}
 
 
 _READ: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}

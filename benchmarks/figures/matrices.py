@@ -13,7 +13,7 @@ import click
 from fencepost.api.asking.constants import axes_of
 from fencepost.api.calls.faults import faults
 from fencepost.api.files import Kept
-from fencepost.api.topics.matrices import BASES, LEAST_STATES, MORE, TIMES, base_run, mark_of, stale
+from fencepost.api.topics.matrices import LEAST_STATES, MORE, TIMES, base_run, bases, mark_of, stale
 from fencepost.api.topics.measured import NAME as MEASURED
 from fencepost.api.topics.measured import machine_mark
 from fencepost.cli.views.console import Display
@@ -41,7 +41,7 @@ NEW_VIOLATION = "a property is violated"
 
 def measure(name: str, folder: str | None, workers: int) -> dict[str, Any]:
     found = protocol(name)
-    return {"mark": mark_of(found), "bases": slim([_base(found, title, folder, workers) for title in BASES[name]])}
+    return {"mark": mark_of(found), "bases": slim([_base(found, title, folder, workers) for title in bases()[name]])}
 
 
 def slim(bases: list[dict[str, Any]]) -> list[dict[str, Any]]:

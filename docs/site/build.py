@@ -6,18 +6,26 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from html import escape
 from importlib.resources import files
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from fencepost.api.files import make_sure_folder
+from fencepost.counterexamples.browser.links import link_of_trace
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.render import render
+from fencepost.counterexamples.replay import replay
+from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
-from fencepost.site import checks, entries, links, protocols, settings, traces
+from fencepost.site import checks, entries, links, places, protocols, settings
 from fencepost.site.entries import card, with_stories
-from fencepost.site.places import EXPLORER, around_explorer, slug, text_of
+from fencepost.site.places import EXPLORER, around_explorer, slug, table, text_of
 from fencepost.site.stale import stale
 
 STATIC = ("site.css", "settings.js")
@@ -64,7 +72,7 @@ def build_site(
     tell(f"4 of {STAGES}: linking the pages")
     (output / "404.html").unlink()  # it works only at the root of a server, and the site may be anywhere
     join(output)
-    traces.write(output, workers, lambda done: tell(f"5 of {STAGES}: {done} pages of traces"))
+    write_traces(output, workers, lambda done: tell(f"5 of {STAGES}: {done} pages of traces"))
     found = [file for file in output.rglob("*") if file.is_file()]
     html, size = sum(file.suffix == ".html" for file in found), sum(file.stat().st_size for file in found)
     return SiteResult(output, html, size, time.monotonic() - began)
@@ -88,7 +96,7 @@ def gathered(docs: Path) -> dict[str, str]:
     if "index.md" in found:
         title, about, rest = found["index.md"].split("\n\n", 2)
         found["index.md"] = f"{title}\n\n{about}\n\n{BUTTONS}\n\n{card()}\n\n{rest}"
-    made = {**protocols.pages(), settings.PLACE: settings.page(), "traces.md": traces.listed()}
+    made = {**protocols.pages(), settings.PLACE: settings.page(), "traces.md": traces()}
     return found | {place: text_of(lines) for place, lines in made.items()}
 
 
@@ -196,3 +204,64 @@ def navigation(pages: Path) -> list[Any]:
         left -= set(found)
         menu.append({title: found})
     return [*menu, "glossary.md", *({"More": sorted(left)} for _ in [0] if left)]
+
+
+# -- archived traces, drawn by the HTML renderer, with links to the explorer and the catalogue
+
+ABOUT_TRACES = (
+    "This page lists all archived traces, each of which is as short as possible. A trace's length is its number of "
+    "states, including the initial state."
+)
+EVERY = 40
+END_OF_HEAD, END_OF_META = "</header>", "</head>"
+ICON = '<link rel="icon" href="../assets/images/favicon.png">'
+"""An empty icon, without which browsers request an icon from the server's root."""
+WAYS = (
+    '<style>.ways a {{ color: var(--accent); margin-right: 1em; }}</style><nav class="ways" aria-label="Fencepost"><p>'
+    '<a href="{explore}">Open in the explorer</a>{others}</p></nav>'
+)
+
+
+def traces() -> Iterator[str]:
+    yield from ("# Traces", "", ABOUT_TRACES, "")
+    rows = []
+    for name in places.traces():
+        trace = read(ARCHIVE / f"{name}.trace").trace
+        asked = trace.prop.name if trace.prop else ""
+        rows.append(
+            [
+                places.linked(name, places.of_trace(name), "traces.md"),
+                trace.title,
+                f"[{trace.protocol.name}]({places.of_protocol(trace.protocol.name)})",
+                f"[{asked}]({places.of_property(trace.protocol.name, asked)})" if asked else "",
+                str(len(trace.steps) + 1),
+                places.links_to_entries(places.entries_by_trace().get(f"{name}.trace", ()), "traces.md"),
+                f"[explore]({places.EXPLORER}{link_of_trace(name)})",
+            ]
+        )
+    yield from (*table(("trace", "about", "protocol", "property", "length", "evidence for", ""), rows), "")
+
+
+def trace_page(name: str) -> str:
+    made = replay(ARCHIVE / f"{name}.trace")
+    place = places.of_trace(name)
+    others = [
+        ("All traces", "traces.md"),
+        (f"Protocol {made.trace.protocol.name}", places.of_protocol(made.trace.protocol.name)),
+    ]
+    others += [(entry, places.of_entry(entry)) for entry in places.entries_by_trace().get(f"{name}.trace", ())]
+    links = "".join(f'<a href="{escape(places.rendered(target, place))}">{escape(text)}</a>' for text, target in others)
+    ways = WAYS.format(explore=escape(places.rendered(places.EXPLORER + link_of_trace(name), place)), others=links)
+    head, end, rest = render("html", made).partition(END_OF_HEAD)
+    return f"{head}{ways}{end}{rest}".replace(END_OF_META, ICON + END_OF_META, 1)
+
+
+def write_traces(folder: Path, workers: int, tell: Callable[[str], None] = lambda _: None) -> None:
+    (folder / "traces").mkdir(parents=True, exist_ok=True)
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        for number, (name, text) in enumerate(
+            zip(places.traces(), pool.map(trace_page, places.traces(), chunksize=8), strict=True)
+        ):
+            if number % EVERY == 0:
+                tell(f"{number} of {len(places.traces())}")
+            (folder / places.of_trace(name)).write_text(text, encoding="utf-8")

@@ -11,7 +11,6 @@ from fencepost.invariants.catalogue import entries
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.site import places
 from fencepost.site.tables import with_tables
-from fencepost.site.traces import names
 
 FRONT = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
 READ = (".py", ".java", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
@@ -139,7 +138,7 @@ def _names() -> dict[str, dict[str, str]]:
         _add(found, name, ((item.name, places.of_property(name, item.name)) for item in known.every_property))
         _add(found, name, ((item.name, places.of_guard(name, item.name)) for item in guards(known.machine)))
         _add(found, name, ((item, places.of_constant(name, item)) for item in known.machine.constants.declared()))
-    _add(found, "", ((name, places.of_trace(name)) for name in names()))
+    _add(found, "", ((name, places.of_trace(name)) for name in places.traces()))
     _add(found, "", ((f"fencepost guarantees {name}", places.of_entry(name)) for name in entries()))
     _add(found, "", (("fencepost guarantees", "guarantees.md"), ("fencepost vacuity", "checks.md")))
     return found

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from fencepost.api.topics.evidence import cases_of
 from fencepost.api.topics.matrices import best_of, measured
 from fencepost.counterexamples.browser.links import differing, link
+from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.catalogue import Entry, Run, entries, sections
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.invariants.run import Case
@@ -113,6 +114,10 @@ def of_entry(name: str) -> str:
 
 def of_trace(file: str) -> str:
     return f"traces/{file.rpartition('/')[2].removesuffix('.trace')}.html"
+
+
+def traces() -> tuple[str, ...]:
+    return tuple(file.stem for file in sorted(ARCHIVE.glob("*.trace")))
 
 
 def in_explorer(

@@ -22,8 +22,7 @@ from fencepost.explorers.native.llvm.types import Lowered, Unit
 from fencepost.explorers.native.lower.actions import Judged, Wanted
 from fencepost.explorers.native.lower.bounds import Bounds
 from fencepost.explorers.native.lower.machine import CODES, write_expand, write_judge
-from fencepost.explorers.native.lower.masks import Masks
-from fencepost.explorers.native.lower.module import Module
+from fencepost.explorers.native.lower.module import Masks, Module
 from fencepost.explorers.native.lower.shape import Shape
 from fencepost.explorers.program.ir.nodes import Expression, Node, Require, Switch
 from fencepost.explorers.program.ir.program import Action, Guard, Program, rebuilt

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from fencepost.kafka.clusters.cluster import Client, Cluster, Shape
 from fencepost.kafka.clusters.kit import Kit
 from fencepost.kafka.clusters.scenario import Harm, Scenario
-from fencepost.kafka.clusters.scenarios import directories, disks, eligible, metadata, topics
+from fencepost.kafka.clusters.scenarios import disks, eligible, metadata, topics
 from fencepost.kafka.clusters.stage import Line, NotReached, Stage, Story
 from fencepost.kafka.driver.process import MEMORY_FOLDER
 from fencepost.model.language.errors import UsageError
@@ -20,7 +20,7 @@ from fencepost.model.language.errors import UsageError
 FORMAT = 1
 SCENARIOS: tuple[Scenario, ...] = tuple(
     sorted(
-        (scenario for module in (directories, disks, eligible, metadata, topics) for scenario in module.SCENARIOS),
+        (scenario for module in (disks, eligible, metadata, topics) for scenario in module.SCENARIOS),
         key=lambda scenario: int(scenario.name.split("-")[1]),
     )
 )

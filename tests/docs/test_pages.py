@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from fencepost.api.topics.matrices import BASES, best_of, histories, history, history_of_faults, measured
+from fencepost.api.topics.matrices import bases, best_of, histories, history, history_of_faults, measured
 from fencepost.invariants.catalogue import Profile, entries, evidence, runs, runs_of
 from fencepost.invariants.figures.store import FOLDER, load, text_of
 from fencepost.invariants.protocols import PROTOCOLS
@@ -200,7 +200,7 @@ def test_no_verdict_of_stale_figures_is_refuted() -> None:
     assert list(refuted()) == []
 
 
-@pytest.mark.parametrize("name", list(BASES))
+@pytest.mark.parametrize("name", list(bases()))
 def test_every_measured_history_replays_and_each_needed_row_has_one(name: str) -> None:
     found = list(histories(measured()[name]))
     assert found

@@ -17,7 +17,7 @@ from fencepost.explorers.program.removal import guards
 from fencepost.invariants.catalogue import entries, runs_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.site import build as building
-from fencepost.site import links, protocols, settings, traces
+from fencepost.site import links, protocols, settings
 from fencepost.site.build import GROUPS, build_site
 from fencepost.site.build import built as built_pages
 from fencepost.site.entries import all_stories, card, details, with_stories
@@ -191,7 +191,7 @@ def test_words_that_name_something_become_links_where_they_are_not_links_yet() -
 
 
 def test_the_page_of_a_trace_leads_into_the_explorer_and_to_what_it_is_evidence_for() -> None:
-    text = traces.page("kip101-weak-isr")
+    text = building.trace_page("kip101-weak-isr")
     assert '<a href="../explore/index.html#trace=kip101-weak-isr">Open in the explorer</a>' in text
     assert 'href="../protocols/kip101.html"' in text
     assert 'href="../guarantees/bugs.html#b02"' in text
@@ -218,7 +218,7 @@ def test_the_build_says_what_it_makes_unless_it_is_to_be_quiet(monkeypatch: pyte
             (output / name).write_text("x")
 
     monkeypatch.setattr("fencepost.counterexamples.browser.page.write", lambda folder, _: folder.mkdir())
-    monkeypatch.setattr(traces, "write", lambda _, workers, tell: tell(workers))
+    monkeypatch.setattr(building, "write_traces", lambda _, workers, tell: tell(workers))
     stages = {"gather": lambda pages, _: pages.mkdir(), "generate": generate, "navigation": lambda _: [], "stale": list}
     for name, stand_in in {**stages, "require_generator": lambda: None, "join": lambda _: None}.items():
         monkeypatch.setattr(building, name, stand_in)

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from fencepost.explorers.native.llvm.builder import Builder, counted, only_if
 from fencepost.explorers.native.llvm.types import CELLS, Sort, Type, Value, Vector, number
 from fencepost.explorers.native.lower.bounds import Bounds, Trying
-from fencepost.explorers.native.lower.masks import Masks
-from fencepost.explorers.native.lower.module import BYTES, NUMBERS, PLAIN, ROWS, Module, symbol
+from fencepost.explorers.native.lower.module import BYTES, NUMBERS, PLAIN, ROWS, Masks, Module, symbol
 from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.explorers.native.lower.sieve import Sieve, Sifted
 from fencepost.explorers.native.packed import OWNERS

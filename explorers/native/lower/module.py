@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from fencepost.explorers.native.layout import Layout, packing_size
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.builder import Builder, counted, only_if
+from fencepost.explorers.native.llvm.checks import RARE, too_long
 from fencepost.explorers.native.llvm.types import CELLS, Export, Lowered, Named, Sort, Type, Value, Vector, View, number
 from fencepost.explorers.native.lower.bags import Bags
 from fencepost.explorers.native.lower.code import Code
@@ -267,3 +268,44 @@ class Plain:
 
 def _is_flag(node: Expression) -> bool:
     return node.type == INT and node.low >= 0 and node.high <= 1
+
+
+# -- Modules whose guards can be turned off at run time, so that one compilation serves every guard
+
+
+class Masks:
+    """Slots of the check array: a switch for each guard and each part of a guard, and records of steps that left a
+    domain.
+
+    `slots[guard][part]` is 1 if a part of a guard is turned off, where part 0 is the whole guard. `first` is the row,
+    counted from 1, of the first state with a step that leaves a domain; `times` is the number of such steps. `hard` is
+    the code of an error that does not count as a refusal: an error in a property, or a number of more than 64 bits. If
+    such an error prevented the evaluation of a guard, `unsure` is set to its code too.
+    """
+
+    def __init__(self, module: Module) -> None:
+        reserve = module.shape.reserve
+        self.slots = [[reserve() for _ in range(1 + len(guard.parts))] for guard in module.program.guards]
+        module.switches.update(
+            {(n, part): slot for n, slots in enumerate(self.slots) for part, slot in enumerate(slots)}
+        )
+        self.first, self.times, self.hard, self.unsure = reserve(), reserve(), reserve(), reserve()
+
+    def leave(self, module: Module, build: Builder, e: Value, row: Value, times: Value) -> None:
+        code = module.cell(build, e, ERROR)
+        with only_if(build, too_long(build, code), RARE):
+            module.note(build, e, self.hard, code)
+        module.note(build, e, ERROR, number(0))
+        with only_if(build, build.compared("==", module.cell(build, e, self.first), number(0))):
+            module.note(build, e, self.first, build.wrapped("+", row, number(1)))
+        module.note(build, e, self.times, build.wrapped("+", module.cell(build, e, self.times), times))
+
+    def unevaluated(self, module: Module, build: Builder, e: Value) -> None:
+        code = module.cell(build, e, ERROR)
+        with only_if(build, too_long(build, code), RARE):
+            module.note(build, e, self.unsure, code)
+
+    def broken(self, module: Module, build: Builder, e: Value, code: Value) -> None:
+        """Record the code of an error in a property (0: no error), which never counts as a refusal by a domain."""
+        with only_if(build, build.compared("!=", code, number(0)), RARE):
+            module.note(build, e, self.hard, code)

@@ -23,7 +23,7 @@ FILES = {
         ("order of bags", "native/lower", "bags"),
         ("code", "native", "lower/actions lower/code llvm/builder lower/choosing lower/module"),
         ("columns", "native/lower", "columns lanes sieve"),
-        ("masks", "native", "lower/masks masked"),
+        ("masks", "native", "masked"),
         ("search", "native", "search expansion store"),
         ("walks", "walk", "sample walker measures"),
         ("symbolic", "symbolic", "terms places expressions bags loops walk"),

@@ -4,9 +4,10 @@ from dataclasses import replace
 from importlib import resources
 
 import pytest
-from fencepost.api.calls.pins import Figures, pinned, with_figures
+from fencepost.api.calls.pins import pinned
 from fencepost.invariants.catalogue import RUN_FILES, Profile
 from fencepost.invariants.claim_files import read_claims, settle
+from fencepost.invariants.run import Run
 from fencepost.invariants.run_files import Runs
 from fencepost.model.language.errors import UsageError
 
@@ -231,23 +232,21 @@ run."clock, ignored" = {set="empty_answers_raise_high_watermark=off", pin=[5, 6]
 '''
 
 
-def figures(name: str) -> Figures:
-    """Return the pins of a run in the file above."""
+def figures(name: str) -> Run:
+    """Return a run in the file above, with its pins."""
     (run,) = (run for run in Runs({"a file": FILE}).all if run.name == f"quorum {name}")
-    return Figures(run.distinct or 0, run.depth or 0, run.violated, run.worst)
+    return run
 
 
 @pytest.mark.parametrize("name", RUN_FILES)
 def test_writing_what_is_pinned_already_changes_no_character(name: str) -> None:
     text = (resources.files("fencepost.invariants") / "runs" / f"{name}.toml").read_text()
-    found = {
-        run.name: Figures(run.distinct or 0, run.depth or 0, run.violated, run.worst) for run in Runs({name: text}).all
-    }
-    assert pinned(name, text, found) == text
+    assert pinned(name, text, {run.name: run for run in Runs({name: text}).all}) == text
 
 
 def test_counts_depths_and_lengths_change_and_comments_and_layout_stay() -> None:
-    found = Figures(77_835, 29, {"committed-is-the-same-everywhere": 11, "nobody-fails": 8}, {})
+    lengths = {"committed-is-the-same-everywhere": 11, "nobody-fails": 8}
+    found = replace(figures("3 voters, Q8"), distinct=77_835, depth=29, violated=lengths)
     made = pinned("a file", FILE, {"quorum 3 voters, Q8": found})
     assert made == FILE.replace("[0, 0]", "[77_835, 29]").replace("KR-S4 9", "KR-S4 11").replace("stops 10", "stops 8")
 
@@ -257,14 +256,6 @@ def test_worst_cases_change_whether_they_are_numbers_or_words(worst: int | str) 
     found = replace(figures("clock, ignored"), worst={"commit-is-known-in-time": worst})
     made = pinned("a file", FILE, {"quorum clock, ignored": found})
     assert made == FILE.replace("delay never", f"delay {worst}")
-
-
-def test_a_run_with_what_was_found_expects_it() -> None:
-    run = next(run for run in Runs({"a file": FILE}).all if run.title == "3 voters, Q8")
-    found = Figures(1, 2, {"committed-is-the-same-everywhere": 3, "nobody-fails": 4, "records-are-unique": 5}, {})
-    again = with_figures(run, found)
-    assert (again.distinct, again.depth) == (1, 2)
-    assert again.violated == {"committed-is-the-same-everywhere": 3, "nobody-fails": 4}
 
 
 def test_a_figure_that_a_group_shares_and_a_row_of_another_form_are_not_changed() -> None:
