@@ -73,7 +73,7 @@ def walks(asked: str, number: int = WALKS) -> None:
     histories = [*of_archive(), *Source(COVERED, SEED).cover(), *source.walks(number, DEPTH)]
     outcome = run(client, histories, seconds=SECONDS)
     print(client.title, outcome.histories, round(outcome.seconds), flush=True)
-    played = set(outcome.names)
+    played = {item.name for item in outcome.played}
     again = run(client, [one for one in histories if one.name in played][-AGAIN:], seconds=SECONDS, most=0)
     changed = _changed(outcome, again)
     print(
@@ -150,7 +150,7 @@ def _changed(first: ClientOutcome, second: ClientOutcome) -> int:
             for item in items:
                 found.setdefault(item.history.name, set()).add(rule)
         sets.append(found)
-    names = second.names
+    names = [item.name for item in second.played]
     return sum(sets[0].get(name, set()) != sets[1].get(name, set()) for name in names)
 
 

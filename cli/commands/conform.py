@@ -23,7 +23,7 @@ ENDS = {"conforms": Exit.AS_EXPECTED, "differs": Exit.FAILED, "undetermined": Ex
 WORDS = {
     "conforms": "conforms: no difference was found.",
     "differs": "differs from the model.",
-    "undetermined": "is undetermined: the comparison ended early.",
+    "undetermined": "is undetermined: {}.",
 }
 ROWS = 16
 COLOURS = {"conforms": "bold green", "differs": "bold red", "undetermined": "bold yellow"}
@@ -91,7 +91,8 @@ def conform(protocol: str, **given: Any) -> Exit:
 def print_conform(console: Console, found: ConformResult, *, verbose: bool) -> None:
     most = sys.maxsize if verbose else max(1, ROWS // len(found.runs))
     for run in found.runs:
-        verdict = styled(f"{run.title} {WORDS[run.verdict]}", COLOURS[run.verdict])
+        why = getattr(run, "why_undetermined", "the comparison ended early")
+        verdict = styled(f"{run.title} {WORDS[run.verdict].format(why)}", COLOURS[run.verdict])
         print_lines(console, verdict)
         lines = list(run.summary())
         heights = accumulate(-(-len(line) // (console.width - 4)) for line in lines)

@@ -199,7 +199,7 @@ def _metadata(
     where, told = world.metadata(broker)
     partitions: list[dict[str, Any]] = []
     events: list[Event] = []
-    topic = world.view(0, world.s.broker[broker].cache).topic
+    topic = told[0][1].topic if told else world.view(0, world.s.broker[broker].cache).topic
     omitted = set(range(world.c.partitions)) - {partition for partition, _, _ in told}
     events += [Event("omitted", 0, "metadata", broker, partition) for partition in omitted]
     everyone = list(range(world.c.brokers))

@@ -38,6 +38,8 @@ COVERED = (
 )
 """Constants that `benchmarks/clients.py` covers: SMALL and larger ones."""
 DEPTH = 30
+MOST_WALKS = 100_000
+"""Limit on the number in a walk's name: finding a walk by its name takes as long as drawing all earlier walks."""
 NAME = re.compile(r"(walk|errors|follower|producer|cover) (\d+)\.(\d+)\Z")
 
 
@@ -128,6 +130,8 @@ class History:
     constants: Any
     moves: tuple[Move, ...]
     name: str = ""
+    rule: str = ""
+    """The rule that a client violated in this history, if a file records it."""
 
     @property
     def role(self) -> str:
@@ -306,6 +310,8 @@ def by_name(name: str) -> History | None:
     if found is None:
         return None
     first, number = int(found[2]), int(found[3])
+    if number >= MOST_WALKS or (found[1] == "cover" and first >= len(COVERED)):
+        return None
     if found[1] == "producer":
         return next(islice(producer_walks(number + 1, DEPTH, first), number, None))
     if found[1] != "cover":
@@ -344,7 +350,8 @@ def load(path: Path) -> History:
     try:
         data = json.loads(read_named(path))
         constants = named_protocol(PROTOCOL).machine.set_constants(data["constants"])
-        history = History(constants, tuple(map(_move, data["moves"])), str(data.get("name", path.stem)))
+        moves, name, rule = tuple(map(_move, data["moves"])), data.get("name", path.stem), data.get("rule", "")
+        history = History(constants, moves, str(name), str(rule))
         require_possible(history, (data["format"], data["protocol"]))
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(

@@ -38,6 +38,7 @@ OWN = "fencepost"
 SECONDS = 300
 LEAVE = "leave this client out"
 VERSION = re.compile(r"[0-9][0-9A-Za-z.]*\Z")
+LIBRARY = "import sys; sys.path.insert(0, sys.argv[1]); import confluent_kafka; print(confluent_kafka.libversion()[0])"
 JAVA = ("-XX:+UseSerialGC", "-Xmx512m", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-Xss256k")
 
 
@@ -47,6 +48,8 @@ class Installed:
     version: str
     command: tuple[str, ...] = ()
     environment: Mapping[str, str] | None = None
+    contains: str = ""
+    """For a client that wraps another release of its library, a sentence that names both."""
 
     @property
     def title(self) -> str:
@@ -150,7 +153,12 @@ def _python(name: str, version: str) -> Installed:
         _require_done(done, f"{name}=={version} cannot be installed")
         move_folder(work, folder)
     command = (sys.executable, str(DRIVERS / "python_client.py"), name)
-    return Installed(name, version, command, {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"})
+    environment = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    contains = ""
+    if name == "librdkafka":
+        found = run([sys.executable, "-c", LIBRARY, str(folder)], SECONDS, "python").stdout.strip()
+        contains = f"confluent-kafka {version} contains librdkafka {found}" if found != version else ""
+    return Installed(name, version, command, environment, contains)
 
 
 def _java(version: str) -> Installed:

@@ -89,7 +89,7 @@ def addresses(servers: str) -> list[tuple[str, int]]:
     found = []
     for text in servers.split(","):
         host, _, port = text.strip().rpartition(":")
-        if not host or not port.isdigit():
+        if not host or not port.isdigit() or not 0 < int(port) < 65_536:
             raise UsageError(f"`bootstrap_server=` was given {text!r}: write HOST:PORT, such as 127.0.0.1:9092.")
         found.append((host.strip("[]"), int(port)))
     return found

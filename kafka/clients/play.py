@@ -214,7 +214,7 @@ class Player:
         kind: Any = "reported" if told["event"] == "error" else told["event"]
         partition = told.get("partition", NOBODY)
         given = {"offset": told.get("offset", NOBODY), "epoch": told.get("epoch") or 0, "value": told.get("value", "")}
-        given |= {"error": told.get("error", "")[:200], "happened": kind == "truncated" and self._has_lost(partition)}
+        given |= {"error": told.get("error", "")[:200], "happened": kind == "truncated" and self._is_due(partition)}
         self.note(Event(kind, self.now(), partition=partition, **given))
         if kind == "failed" and not self.play.is_idempotent and not self.history.has(*APPLICATION):
             asyncio.get_running_loop().call_later(ASKED_AGAIN, self.session.produce, partition, given["value"])
@@ -234,12 +234,23 @@ class Player:
             await asyncio.sleep(TICK)
             self.play.lag = max(self.play.lag, self.now() - before - TICK)
 
-    def _has_lost(self, partition: int) -> bool:
+    def _is_due(self, partition: int) -> bool:
+        """Return whether a record that was read is lost, or whether a broker that metadata falsely named as the leader
+        in the newest epoch has just answered that the offset is out of range.
+        """
+        about = [item for item in self.play.events if partition in (item.partition, NOBODY)]
+        fetched = [item for item in about if item.kind == "answer" and item.api == "fetch"]
+        if fetched and fetched[-1].error == str(wire.OUT_OF_RANGE):
+            news = [item for item in about if item.kind == "metadata" and item.partition == fetched[-1].partition]
+            newest = max((item.epoch for item in news), default=NOBODY)
+            named = {item.leader for item in news if item.epoch == newest and not item.error}
+            leader = self.world.view(fetched[-1].partition, self.world.s.newest).leader
+            if fetched[-1].broker in named and fetched[-1].broker != leader:
+                return True
         return any(
             self.world.is_lost(item.partition, item.topic, item.offset, item.epoch)
-            for item in self.play.events
-            if item.kind == "answer" and item.api == "fetch" and item.epoch != NOBODY
-            if partition in (item.partition, NOBODY)
+            for item in fetched
+            if item.epoch != NOBODY
         )
 
     def arrived(self, request: Request) -> None:

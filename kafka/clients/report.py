@@ -1,6 +1,7 @@
 """Plays of many histories to one client, several in parallel. Results become JSON, and failures become files."""
 
 import asyncio
+import itertools
 import logging
 import time
 from collections import Counter
@@ -89,15 +90,16 @@ class ClientOutcome:
     begun_again: Counter[str] = field(default_factory=Counter)
     """Number of histories that had to be played twice, by reason."""
     deaths: int = 0
-    names: list[str] = field(default_factory=list)
+    played: list[History] = field(default_factory=list)
     wanted: int = 0
     followed: int = 0
     seconds: float = 0.0
     complete: bool = True
+    is_interrupted: bool = False
 
     def add(self, history: History, play: Play) -> None:
         self.histories += 1
-        self.names.append(history.name)
+        self.played.append(history)
         self.wanted += play.wanted
         self.followed += play.followed
         if play.begun_again:
@@ -137,10 +139,30 @@ class ClientOutcome:
     @property
     def verdict(self) -> str:
         """`differs` if a violation recurs in every replay, `undetermined` if it recurs only in some."""
-        if any(found.is_steady for items in self.failures.values() for found in items):
+        if any(self.row(rule)["steady"] for rule in self.failures):
             return "differs"
-        is_whole = self.complete and self.counted and not self.undone and not self.deaths
-        return "conforms" if is_whole and not self.failures else "undetermined"
+        return "undetermined" if self.why_undetermined else "conforms"
+
+    @property
+    def why_undetermined(self) -> str:
+        """The reasons why the client cannot be said to keep the rules."""
+        reasons = {
+            "the run was interrupted": self.is_interrupted,
+            "the time limit was reached": not (self.complete or self.is_interrupted),
+            "a violation did not recur in each replay": any(self.row(rule)["played_again"] for rule in self.failures),
+            "a violation was not replayed": not all(self.row(rule)["played_again"] for rule in self.failures),
+            "the client's process crashed": self.deaths,
+            "some histories were not played to the end": self.undone,
+            "no rule applied to the client in any history": not self.counted,
+        }
+        return ", and ".join(reason for reason, holds in reasons.items() if holds)
+
+    def claims(self) -> Iterator[str]:
+        """Yield how often each violation that a file records recurred, in the plays of that file's history."""
+        for name, rule in dict.fromkeys((item.name, item.rule) for item in self.played if item.rule):
+            plays = sum((item.name, item.rule) == (name, rule) for item in self.played)
+            again = sum((item.history.name, item.history.rule) == (name, rule) for item in self.failures.get(rule, ()))
+            yield f"{name}, recorded as a violation of {rule}: violated in {again} of {many(plays, 'play')}"
 
 
 class Pool:
@@ -300,12 +322,18 @@ def run(
     async def work() -> None:
         async with Pool(client, times or Times()) as pool:
             began = time.monotonic()
-            outcome.complete = await pool.play_all(histories, outcome.add, None if seconds is None else began + seconds)
-            outcome.seconds, outcome.deaths = time.monotonic() - began, pool.deaths
+            end = None if seconds is None else began + seconds
+            try:
+                outcome.complete = await pool.play_all(histories, outcome.add, end)
+            finally:
+                outcome.seconds, outcome.deaths = time.monotonic() - began, pool.deaths
             failures = [found for items in outcome.failures.values() for found in items[:most]]
             await asyncio.gather(*(_again(pool, found) for found in failures))
 
-    asyncio.run(work())
+    try:
+        asyncio.run(work())
+    except KeyboardInterrupt:
+        outcome.complete, outcome.is_interrupted = False, True
     return outcome
 
 
@@ -328,7 +356,9 @@ class ClientPlan:
 
     def histories(self) -> Iterator[History]:
         if self.files or self.stories:
-            yield from map(load, self.files)
+            for file in self.files:
+                found = load(file)
+                yield from [found] * (AGAIN if found.rule else 1)
             for name in self.stories:
                 yield from _named(name)
         elif self.protocol == IDEMPOTENT:
@@ -365,9 +395,12 @@ class ClientReport:
     asked: str
     outcome: ClientOutcome | None = None
     missing: str = ""
+    """The reason why the client was not run."""
     traces: dict[str, Path] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     """For the last release of a range, the rules that only this release or only the first release violates."""
+    both: list[str] = field(default_factory=list)
+    """For the last release of a range, the rules that the first release violates too."""
 
     @property
     def verdict(self) -> str:
@@ -377,6 +410,10 @@ class ClientReport:
     def title(self) -> str:
         return self.outcome.client.title if self.outcome is not None else self.asked
 
+    @property
+    def why_undetermined(self) -> str:
+        return self.outcome.why_undetermined if self.outcome is not None else "the client was not run"
+
     def summary(self) -> Iterator[str]:
         outcome = self.outcome
         if outcome is None:
@@ -384,24 +421,35 @@ class ClientReport:
             return
         rate = outcome.histories / outcome.seconds if outcome.seconds else 0
         yield f"{count_histories(outcome.histories)}, {outcome.counted:,} of them judged, {rate:.0f} per second"
+        if outcome.client.contains:
+            yield outcome.client.contains
+        yield from outcome.claims()
         if outcome.deaths:
             yield f"the client's process crashed {many(outcome.deaths, 'time')}"
         for reasons, verb in ((outcome.begun_again, "restarted alone"), (outcome.undone, "not played to the end")):
             for why, times in sorted(reasons.items()):
                 yield f"{count_histories(times)} {verb}: {why}"
         yield from map(str, self.changes)
+        if self.both:
+            yield f"violated by both ends of the range: {', '.join(self.both)}"
         if outcome.failures:
-            rows = ((rule, outcome.broken[rule], outcome.exercised_in[rule]) for rule in NAMES if outcome.broken[rule])
-            yield f"violated: {'; '.join(f'{rule} in {times:,} of {most:,}' for rule, times, most in rows)}"
+            rows = [outcome.row(rule) for rule in NAMES if outcome.broken[rule]]
+            found = (f"{row['rule']} in {row['broken']:,} of {row['histories']:,}{_surely(row)}" for row in rows)
+            yield f"violated: {'; '.join(found)}"
         stories = [(rule, *outcome.story(rule)) for rule in outcome.failures]
         for rule, shown, told in sorted(stories, key=lambda item: not item[1].is_steady):
             yield f"{rule}, in {shown.history.name} ({outcome.again(rule)}):"
             yield from (f"  {line}" for line in told.lines())
             if rule in self.traces:
                 yield f"  {self.traces[rule]}"
-        for name in NAMES:
-            if outcome.exercised_in[name] and not outcome.broken[name]:
-                yield f"  {name:<30} kept in {outcome.exercised_in[name]:,}"
+        kept = {name: outcome.exercised_in[name] for name in NAMES if not outcome.broken[name]}
+        applied = {name: count for name, count in kept.items() if count}
+        if applied:
+            yield f"kept: {many(len(applied), 'rule')}, each in at least {count_histories(min(applied.values()))}"
+        if len(applied) < len(kept):
+            yield f"never applied: {', '.join(name for name in kept if name not in applied)}"
+        if applied:
+            yield f"histories by kept rule: {', '.join(f'{name} {count:,}' for name, count in applied.items())}"
 
     def data(self) -> dict[str, Any]:
         found: dict[str, Any] = {"format": FORMAT, "protocol": PROTOCOL, "client": self.asked, "verdict": self.verdict}
@@ -413,9 +461,10 @@ class ClientReport:
             "not_played": _reasons(outcome.undone), "begun_again": _reasons(outcome.begun_again),
             "deaths": outcome.deaths, "requests_waited_for": outcome.wanted, "requests_in_time": outcome.followed,
             "histories_per_second": round(outcome.histories / outcome.seconds, 1) if outcome.seconds else 0.0,
-            "complete": outcome.complete, "rules": [outcome.row(name) for name in NAMES],
+            "complete": outcome.complete, "interrupted": outcome.is_interrupted,
+            "rules": [outcome.row(name) for name in NAMES],
             "differences": [self._difference(rule) for rule in outcome.failures],
-            "changes": [item._asdict() for item in self.changes],
+            "changes": [item._asdict() for item in self.changes], "violated_by_both": self.both,
         }  # fmt: skip
 
     def _difference(self, rule: str) -> dict[str, Any]:
@@ -423,6 +472,10 @@ class ClientReport:
         shown, told = self.outcome.story(rule)
         trace = str(self.traces[rule]) if rule in self.traces else None
         return {"rule": rule, "history": shown.history.name, "why": shown.verdict.why, "trace": trace, **asdict(told)}
+
+
+def _surely(row: dict[str, Any]) -> str:
+    return "" if row["steady"] else " (flaky)" if row["played_again"] else " (not replayed)"
 
 
 def _reasons(found: Counter[str]) -> list[dict[str, Any]]:
@@ -434,35 +487,55 @@ def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[
     a range NAME==A..B, the first and last release are played; if they differ, releases in between are played too.
     """
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it names each connection that a client has closed
-    ranges = [ends_of(asked) for asked in clients]
+    ranges = [ends_of(asked) for asked in dict.fromkeys(clients)]
     others = [asked for asked in clients if parse_client(asked)[0].split("/")[0] not in (*PRODUCERS, OWN)]
     if request.protocol == IDEMPOTENT and others:
         raise UsageError(
             f"`clients=` was given {others[0]!r}, which is not tested as an idempotent producer: write one of "
             f"{', '.join(PRODUCERS)}."
         )
+    if request.walks and (request.files or request.stories):
+        raise UsageError("`walks=` and named histories exclude each other: leave out `walks=`, or traces and stories.")
     given = list(request.histories()) if request.files or request.stories else []
     kio()
-    reports = []
-    for ends in ranges:
-        for asked in ends:
-            report = ClientReport(asked)
-            reports.append(report)
-            try:
-                client = install_client(asked)
-                tell(f"{client.title} plays")
-                report.outcome = run(client, given or request.histories(), seconds=request.seconds)
-            except UsageError as error:
-                if len(clients) == 1:
-                    raise
-                report.missing = str(error)
-                tell(report.missing)
-                continue
-            if request.output is not None:
-                report.traces = dict(_kept(client, report.outcome, request.output, tell))
-        if len(ends) > 1:
-            reports[-1].changes = list(_bisected(reports[-2].outcome, reports[-1].outcome, tell))
-    return reports
+    reports = [[ClientReport(asked) for asked in ends] for ends in ranges]
+    try:
+        for ends in reports:
+            for report in ends:
+                _play(report, given or request.histories(), request, tell, is_only=len(clients) == 1)
+            if len(ends) > 1 and ends[0].outcome and ends[1].outcome:
+                ends[1].both = [rule for rule in ends[0].outcome.failures if ends[1].outcome.broken[rule]]
+                for change in _bisected(ends[0].outcome, ends[1].outcome, tell):
+                    ends[1].changes.append(change)
+    except KeyboardInterrupt:
+        for report in itertools.chain(*reports):
+            report.missing = report.missing or ("" if report.outcome else "not run, because the run was interrupted")
+    return [*itertools.chain(*reports)]
+
+
+def _play(
+    report: ClientReport,
+    histories: Iterable[History],
+    request: ClientPlan,
+    tell: Callable[[str], None],
+    *,
+    is_only: bool,
+) -> None:
+    try:
+        client = install_client(report.asked)
+        tell(f"{client.title} plays")
+        report.outcome = run(client, histories, seconds=request.seconds)
+    except UsageError as error:
+        if is_only:
+            raise
+        report.missing = str(error)
+        tell(report.missing)
+        return
+    if request.output is not None:
+        for rule, path in _kept(client, report.outcome, request.output, tell):
+            report.traces[rule] = path
+    if report.outcome.is_interrupted:
+        raise KeyboardInterrupt
 
 
 def _steady(outcome: ClientOutcome) -> dict[str, list[History]]:
@@ -473,10 +546,8 @@ def _steady(outcome: ClientOutcome) -> dict[str, list[History]]:
     return {rule: histories[:AGAIN] for rule, histories in found.items() if histories}
 
 
-def _bisected(first: ClientOutcome | None, last: ClientOutcome | None, tell: Callable[[str], None]) -> Iterator[Change]:
+def _bisected(first: ClientOutcome, last: ClientOutcome, tell: Callable[[str], None]) -> Iterator[Change]:
     """Find by bisection, for each rule that only one of two releases always violates, where this changed."""
-    if first is None or last is None:
-        return
     early, late = _steady(first), _steady(last)
     differing = {rule: found for rule, found in early.items() if not last.broken[rule]}
     differing |= {rule: found for rule, found in late.items() if not first.broken[rule]}
@@ -512,17 +583,24 @@ def _bisected(first: ClientOutcome | None, last: ClientOutcome | None, tell: Cal
 
 def _kept(
     client: Installed, outcome: ClientOutcome, folder: Path, tell: Callable[[str], None]
-) -> Iterable[tuple[str, Path]]:
-    for rule, found in outcome.failures.items():
-        best = max(found, key=lambda item: (item.is_steady, item.again))
+) -> Iterator[tuple[str, Path]]:
+    """Write one failure of each rule, and then write them again, shortened: an interruption loses no failure."""
+    best = {rule: max(found, key=lambda item: (item.is_steady, item.again)) for rule, found in outcome.failures.items()}
+    for rule, found in best.items():
+        yield rule, _write(client, found, folder)
+    for rule, found in best.items() if not outcome.is_interrupted else ():
         began = time.monotonic()
-        short = shorten(client, best)
-        moves = f"{len(best.history.moves)} moves to {len(short.history.moves)}"
+        short = shorten(client, found)
+        moves = f"{len(found.history.moves)} moves to {len(short.history.moves)}"
         tell(f"{rule}: shortened {moves} in {time.monotonic() - began:.0f} s")
-        name, why = f"{client.name.replace('/', '-')}-{client.version or 'own'}-{rule}", short.verdict.why
-        path, again = folder / f"{name}.history", f"{short.again} of {short.plays}"
-        path.write_text(text_of(short.history, client=client.title, rule=rule, why=why, again=again), "utf-8")
-        told = "\n\n".join(as_story(short.play, short.verdict).lines())
-        text = page(short.history, short.play, rule, told, client.title, short.verdict.event, path.name)
-        (folder / f"{name}.md").write_text(text, "utf-8")
-        yield rule, path
+        _write(client, short, folder)
+
+
+def _write(client: Installed, found: Failure, folder: Path) -> Path:
+    rule, why, again = found.verdict.rule, found.verdict.why, f"{found.again} of {found.plays}"
+    path = folder / f"{client.name.replace('/', '-')}-{client.version or 'own'}-{rule}.history"
+    path.write_text(text_of(found.history, client=client.title, rule=rule, why=why, again=again), "utf-8")
+    told = "\n\n".join(as_story(found.play, found.verdict).lines())
+    text = page(found.history, found.play, rule, told, client.title, found.verdict.event, path.name)
+    path.with_suffix(".md").write_text(text, "utf-8")
+    return path

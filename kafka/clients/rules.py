@@ -46,6 +46,9 @@ class Beliefs:
             self.optional.append(heard)  # a hint does not name its topic, which a client may find out or not
         elif event.error:
             self.ignored.append(event)
+        elif now is not None and event.leader == event.epoch == NOBODY and event.topic != now.topic:
+            self.trail.append(heard)  # a client may also miss that the topic is another one, and keep the old leader
+            self.optional.append(now)
         elif now is not None and event.leader == NOBODY != event.epoch == now.epoch:
             self.optional.append(heard)  # the partition has an error in a known epoch
         elif _is_accepted(now, event):
@@ -180,7 +183,7 @@ def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None
     for event in reversed([item for item in known.ignored if newest.at < item.at <= request.at]):
         if event.leader == request.broker:
             known_then = [item for item in (*known.trail, *known.optional) if item.at <= event.at]
-            then = max(known_then, key=lambda item: (item.topic, item.epoch))
+            then = max(known_then, key=lambda item: (item.topic, item.epoch, item.at))
             why = (
                 f"{request.api} goes to broker {request.broker}, which {event.kind} named with epoch {event.epoch}, "
                 f"although {then.leader} is the leader in epoch {then.epoch}"
@@ -277,6 +280,7 @@ def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all lo
     s: Any = SimpleNamespace(consumer=SimpleNamespace(preferred=NOBODY, epoch=NOBODY), leader={NOBODY: NOBODY})
     since, refusal, last, asked = 0.0, None, NOBODY, NOBODY
     slack, lease, ends = judge.play.slack, judge.play.lease or NEVER, NEVER
+    moved: set[int] = set()
     latest = NEVER  # the lease may begin with the first fetch that follows it
     for event in judge.events:
         if event.kind == "request" and event.api == "fetch":
@@ -300,6 +304,8 @@ def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all lo
                 if event.at >= since and event.broker != target(s):
                     why = f"fetch goes to broker {event.broker}, but {s.consumer.preferred} is the preferred replica"
                     judge.breaks("preferred-replica-is-used", event, why)
+        elif event.kind == "preferred" and event.leader in moved:
+            s.consumer.preferred = NOBODY  # the client may know only its former address
         elif event.kind == "preferred":
             ends, latest = event.at + lease, NEVER
             if event.leader != s.consumer.preferred or judge.play.lease:
@@ -312,6 +318,7 @@ def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all lo
             s.leader[event.epoch] = event.leader
         elif event.kind == "moved" and event.value.startswith("broker-stops"):
             s.consumer.preferred = NOBODY
+            moved.add(int(event.value.split()[1]))
 
 
 def _validation(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)

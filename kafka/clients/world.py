@@ -371,11 +371,12 @@ class World:
         cache = self.s.broker[broker].cache
         found = {other: where for other in range(self.c.brokers) if (where := self.endpoint(other, cache))}
         told = []
-        for partition in range(self.c.partitions):
-            if self.take("partition_is_left_out", partition):
-                continue
-            is_old = self.take("metadata_is_older", partition)
-            view = self.view(partition, max(0, cache - 1) if is_old else cache)
+        named = [place for place in range(self.c.partitions) if not self.take("partition_is_left_out", place)]
+        older = {place for place in named if self.take("metadata_is_older", place) and cache}
+        if any(self.view(place, cache - 1).topic != self.view(place, cache).topic for place in older):
+            older = {*named}  # an answer has one topic id
+        for partition in named:
+            view = self.view(partition, cache - (partition in older))
             if view.leader != NOBODY and (guess := self.take("leader_is_guessed", partition)):
                 view = view._replace(leader=(view.leader + 1 + self.due.count(guess) % 2) % self.c.brokers)
             if error := self.take("partition_has_error", partition):

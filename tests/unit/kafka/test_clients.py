@@ -130,6 +130,14 @@ def test_news_is_believed_as_the_model_says(epoch: int, leader: int) -> None:
         assert (len(beliefs_of(play)[0].trail) == 2) is bool(accepts)
 
 
+def test_metadata_of_another_topic_without_a_leader_may_be_used_or_not() -> None:
+    """The client may forget the old leader, believe a later answer about the old topic, or notice nothing."""
+    start, other = told("metadata", 0, 0, 4), Event("metadata", 1, "metadata", 0, 0, 1, NOBODY)
+    assert judged(start, other, sent(2, 0)) == judged(start, other, told("metadata", 2, 1, 2), sent(3, 1)) == set()
+    assert judged(start, other, sent(2, 1)) == {"no-leader-no-request"}
+    assert judged(start, told("metadata", 2, 1, 2), sent(3, 1)) == {"older-metadata-is-ignored"}
+
+
 def test_each_rule_about_leaders_is_broken_by_a_request_to_the_wrong_one() -> None:
     start = told("metadata", 0, 0, 2)
     assert judged(start, told("metadata", 1, 1, 4), sent(2, 0)) == {"newer-metadata-is-used"}
@@ -380,6 +388,52 @@ def test_every_archived_trace_can_be_played() -> None:
 
 
 MOVES = '{"format": 1, "protocol": "leader-discovery", "constants": {}, "moves": [%s]}'
+
+
+def test_what_is_decided_is_said(tmp_path: Path) -> None:
+    play, event = Play("producer", 1), Event("x", 0.0)
+    file = tmp_path / "one.history"
+    file.write_text(text_of(history("leader-is-missing 0"), rule=NAMES[0]))
+    plays = list(ClientPlan(files=(file,)).histories())
+    assert [item.rule for item in plays] == [NAMES[0]] * 3
+    found = ClientOutcome(Installed("java", "1"), counted=1, played=plays)
+    assert found.verdict == "conforms"
+    assert next(found.claims()).endswith(f"of {NAMES[0]}: violated in 0 of 3 plays")
+    found.failures = {NAMES[0]: [Failure(plays[0], play, BrokenRule(NAMES[0], event, "why"))]}
+    assert (found.verdict, found.why_undetermined) == ("undetermined", "a violation was not replayed")
+    assert next(found.claims()).endswith("violated in 1 of 3 plays")
+    found.failures[NAMES[0]][0].plays = 3
+    assert found.why_undetermined == "a violation did not recur in each replay"
+    found.complete = False
+    assert found.why_undetermined.startswith("the time limit was reached, and ")
+    found.failures[NAMES[0]][0].again = 3
+    assert found.verdict == "differs"
+
+
+def test_an_interruption_keeps_what_was_played(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(client: Installed, *_: Any, **__: Any) -> ClientOutcome:
+        return ClientOutcome(client, 7, complete=False, is_interrupted=client.version == "2")
+
+    monkeypatch.setattr(report, "install_client", lambda asked: Installed(*parse_client(asked)))
+    monkeypatch.setattr(report, "run", interrupt)
+    monkeypatch.setattr(report, "kio", lambda: None)
+    found = report.conform_clients(["java==1", "java==2", "java==2", "java==3"], ClientPlan(walks=1), lambda _: None)
+    assert [item.outcome.histories if item.outcome else item.missing for item in found] == [
+        7, 7, "not run, because the run was interrupted",
+    ]  # fmt: skip
+    assert found[1].why_undetermined.startswith("the run was interrupted")
+    with pytest.raises(UsageError, match="exclude each other"):
+        report.conform_clients(["java==1"], ClientPlan(walks=1, stories=("rolling-upgrade",)), lambda _: None)
+
+
+def test_an_older_answer_about_a_recreated_topic_has_its_topic_id() -> None:
+    world = World(history("metadata-is-older 0", recreations=1))
+    for move in ("topic_is_recreated 0 1", "broker_learns 0 1"):
+        name, *args = move.split()
+        world.apply(Move(name, tuple(map(int, args))))
+    now = world.metadata(0)[1][0][1]
+    world.apply(Move("metadata_is_older", (0,)))
+    assert (now.topic, world.metadata(0)[1][0][1].topic) == (1, 0)
 
 
 @pytest.mark.parametrize(
