@@ -4,7 +4,9 @@ command continues.
 
 import io
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -61,6 +63,23 @@ def _while_read() -> Iterator[None]:
         raise _GoneError from error
 
 
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Make SIGTERM and SIGHUP end the command like Ctrl-C, so that what was found is kept and no process stays."""
+
+    def end(number: int, _: object) -> NoReturn:
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    numbers = [one for one in (signal.SIGTERM, signal.SIGHUP) if is_main and signal.getsignal(one) != signal.SIG_IGN]
+    before = [signal.signal(number, end) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
 class Commands(click.Group):
     chosen: click.Command | None = None
     """The running command, kept because click's context no longer exists when an error is explained."""
@@ -74,7 +93,8 @@ class Commands(click.Group):
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # a character that the terminal lacks must not end the command
         try:
-            status = Exit(super().main(args, prog_name or "fencepost", **extra) or 0)
+            with _ended_by_signals():
+                status = Exit(super().main(args, prog_name or "fencepost", **extra) or 0)
             _flush()
         except _GoneError:
             _close()  # the reader has gone before there was an answer

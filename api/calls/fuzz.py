@@ -44,7 +44,7 @@ class FuzzResult(Answer):
     """Results of random histories on Kafka's classes.
 
     `verdict` is `unknown` if no known finding explains some violation, `known` if known findings explain all
-    violations, and otherwise `nothing`, or `undetermined` after too few histories. `findings` counts the violations of
+    violations, `nothing` if there are none, and `undetermined` after too few histories. `findings` counts violations of
     each known finding, and `unknown` holds the shortest history of each other violation.
     """
 
@@ -229,7 +229,7 @@ class _Found:
         done, steps = self.pieces.earlier + drawn, self.pieces.steps + steps
         enough = done >= LEAST or self.is_replay
         seen = sight(done) if not self.is_replay else None
-        verdict = "unknown" if unknown else "known" if findings else "nothing" if enough else "undetermined"
+        verdict = "unknown" if unknown else "undetermined" if not enough else "known" if findings else "nothing"
         scripts = self._write(shortest) if self.folder is not None else []
         data = {
             "format": FORMAT,
@@ -254,13 +254,12 @@ class _Found:
         }
         names = ", ".join(f"{name} {times:,} times" if times > 1 else name for name, times in findings.items())
         each = f"{counted(done, 'random history', 'random histories')} of Kafka {self.release.version}"
+        known = f"Only known findings in {each}: {names}" if findings else f"No violation in {each}"
         sentence = {
             "unknown": f"{counted(len(unknown), 'violation')} that no known finding explains, in {each}"
             + (f"; besides {names}" if names else ""),
-            "known": f"Only known findings in {each}: {names}",
-            "nothing": f"No violation in {each}",
-            "undetermined": f"No violation in {each}; at least {LEAST:,} are needed for a conclusion",
-        }[verdict]
+            "undetermined": f"{known}; at least {LEAST:,} are needed for a conclusion",
+        }.get(verdict, known)
         rate = f", {self.progress.steps:,} steps in {show_seconds(self.progress.seconds)}" if self.progress else ""
         sees = (
             f"; {counted(seen.histories, 'history', 'histories')} of profile {seen.profile} "
@@ -269,7 +268,7 @@ class _Found:
             if seen
             else ""
         )
-        how = f"profile {self.profile}{rate}{sees}"
+        how = f"{'ended early; ' if self.stopped else ''}profile {self.profile}{rate}{sees}"
         return FuzzResult(data, verdict, self.release.version, done, findings, unknown, sentence, how)
 
     def _write(self, shortest: dict[tuple[str, str], Alarm]) -> list[str]:

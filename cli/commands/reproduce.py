@@ -1,10 +1,7 @@
 """`fencepost reproduce`: reproduces a finding on a real cluster on this machine, step by step."""
 
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 from click import Choice, IntRange, argument, command, option
 from fencepost.api.asking.watching import Watch
@@ -61,8 +58,7 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
         return Exit.AS_EXPECTED
     told = _Story(quiet=given["quiet"], to_stderr=given["json"])
     names = ("control", "repaired", "repair", "budget", "port", "output")
-    with _ended_by_signals():
-        made = play(name, kafka=kafka, jars=jars, progress=told, **{item: given[item] for item in names})
+    made = play(name, kafka=kafka, jars=jars, progress=told, **{item: given[item] for item in names})
     expected = given["expect"] or made.expected
     if given["json"]:
         print_json({**made.to_dict(), "expected": expected})
@@ -82,19 +78,3 @@ class _Story(Watch):
     def note(self, text: str) -> None:
         if not self.quiet:
             print(text, file=sys.stderr if self.to_stderr else sys.stdout, flush=True)
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP end the command like Ctrl-C, so that no process is left running."""
-
-    def end(number: int, _: object) -> NoReturn:
-        raise KeyboardInterrupt(signal.Signals(number).name)
-
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(number, end) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)

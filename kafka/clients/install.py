@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fencepost.explorers.running.cache import cache_folder
@@ -66,10 +66,10 @@ def parse_client(asked: str) -> tuple[str, str]:
             f"of {', '.join(NEWEST)} or {OWN}, optionally with a version, such as librdkafka==2.6.1."
         )
     version = version or NEWEST[name]
-    if not VERSION.match(version):
+    if not (VERSION.match(version) or Path(version).is_dir()):
         raise UsageError(
-            f"`clients=` was given {asked!r}, which does not contain a valid version: write a number such as "
-            f"{name}=={NEWEST[name]}."
+            f"`clients=` was given {asked!r}, which contains neither a version nor a folder: write a number such as "
+            f"{name}=={NEWEST[name]}, or the folder of your own build."
         )
     return name, version
 
@@ -77,6 +77,8 @@ def parse_client(asked: str) -> tuple[str, str]:
 def ends_of(asked: str) -> tuple[str, ...]:
     name, _, versions = asked.partition("==")
     first, dots, last = versions.partition("..")
+    if Path(versions).is_dir():
+        dots = ""
     ends = tuple(f"{name}=={version}" for version in (first, last)) if dots else (asked,)
     for item in ends:
         parse_client(item)
@@ -122,9 +124,10 @@ def install_client(asked: str) -> Installed:
     name, version = parse_client(asked)
     if name not in NEWEST:
         return Installed(name, version)
-    if name == "java":
-        return _java(version)
-    return _go(name, version) if name in GO else _python(name, version)
+    found = _java(version) if name == "java" else _go(name, version) if name in GO else _python(name, version)
+    if VERSION.match(version):
+        return found
+    return replace(found, version="", contains=f"built in {version}")
 
 
 def _require_done(done: subprocess.CompletedProcess[str], failure: str) -> None:
@@ -142,7 +145,8 @@ def _go_command(use: str) -> str:
 
 def _python(name: str, version: str) -> Installed:
     tag = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    folder = cache_folder() / "clients" / f"{name}-{version}-{tag}"
+    is_own = not VERSION.match(version)
+    folder = Path(version).resolve() if is_own else cache_folder() / "clients" / f"{name}-{version}-{tag}"
     if not folder.is_dir():
         work = folder.with_suffix(".new")
         work.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -155,16 +159,19 @@ def _python(name: str, version: str) -> Installed:
     command = (sys.executable, str(DRIVERS / "python_client.py"), name)
     environment = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     contains = ""
-    if name == "librdkafka":
+    if name == "librdkafka" and not is_own:
         found = run([sys.executable, "-c", LIBRARY, str(folder)], SECONDS, "python").stdout.strip()
         contains = f"confluent-kafka {version} contains librdkafka {found}" if found != version else ""
     return Installed(name, version, command, environment, contains)
 
 
 def _java(version: str) -> Installed:
-    project = pom("kafka-clients-jars", Artifact("org.apache.kafka", "kafka-clients", version))
-    jars = fetch_jars(project, cache_folder() / "clients" / f"java-{version}", f"kafka-clients {version}", LEAVE)
-    classes = compile_driver(version, jars, (DRIVERS / "java",))
+    is_own = not VERSION.match(version)
+    jars = Path(version).resolve()
+    if not is_own:
+        project = pom("kafka-clients-jars", Artifact("org.apache.kafka", "kafka-clients", version))
+        jars = fetch_jars(project, cache_folder() / "clients" / f"java-{version}", f"kafka-clients {version}", LEAVE)
+    classes = compile_driver(NEWEST["java"] if is_own else version, jars, (DRIVERS / "java",))
     return Installed("java", version, (tool("java"), *JAVA, "-cp", f"{classes}:{jars}/*", "fencepost.clients.Driver"))
 
 
@@ -174,16 +181,21 @@ def _go(name: str, version: str) -> Installed:
     if name == "sarama" and [int(part) for part in re.findall("[0-9]+", version)[:2]] < [1, 40]:
         module, old = "github.com/Shopify/sarama", module
         text = text.replace(old.encode(), module.encode())
-    folder = cache_folder() / "clients" / f"{name}-{version}-{hashlib.sha256(text + shared).hexdigest()[:12]}"
-    if not folder.is_dir():
+    own = Path(version).resolve() if not VERSION.match(version) else None
+    key = hashlib.sha256(text + shared + str(own or "").encode()).hexdigest()[:12]
+    folder = cache_folder() / "clients" / f"{name}-{'own' if own else version}-{key}"
+    if own or not folder.is_dir():
         go = _go_command(f"is needed to build the driver of {name}")
         work = folder.with_suffix(".new")
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True, mode=0o700)
+        shutil.rmtree(folder, ignore_errors=True)
         (work / "client.go").write_bytes(text)
         (work / "serve.go").write_bytes(shared)
         (work / "go.mod").write_text("module driver\n\ngo 1.21\n", "utf-8")
-        for words in (["get", f"{module}@v{version}"], ["build", "-o", "driver", "."]):
+        root = module.removesuffix("/pkg/kgo")
+        get = [["mod", "edit", f"-replace={root}={own}"], ["mod", "tidy"]] if own else [["get", f"{module}@v{version}"]]
+        for words in (*get, ["build", "-o", "driver", "."]):
             _require_done(run([go, *words], SECONDS, "go", work), f"{name}=={version} cannot be installed")
         move_folder(work, folder)
     return Installed(name, version, (str(folder / "driver"),))

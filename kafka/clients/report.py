@@ -444,12 +444,12 @@ class ClientReport:
                 yield f"  {self.traces[rule]}"
         kept = {name: outcome.exercised_in[name] for name in NAMES if not outcome.broken[name]}
         applied = {name: count for name, count in kept.items() if count}
+        never = [name for name in kept if name not in applied]
         if applied:
             yield f"kept: {many(len(applied), 'rule')}, each in at least {count_histories(min(applied.values()))}"
-        if len(applied) < len(kept):
-            yield f"never applied: {', '.join(name for name in kept if name not in applied)}"
-        if applied:
             yield f"histories by kept rule: {', '.join(f'{name} {count:,}' for name, count in applied.items())}"
+        if never:
+            yield f"rules that never applied: {', '.join(never)}"
 
     def data(self) -> dict[str, Any]:
         found: dict[str, Any] = {"format": FORMAT, "protocol": PROTOCOL, "client": self.asked, "verdict": self.verdict}

@@ -1,14 +1,17 @@
 """Random histories of Kafka's classes: what they must find, and that a seed determines a history."""
 
+import signal
+import time
 from pathlib import Path
 
 import fencepost.api as f
+import psutil
 import pytest
 from fencepost.invariants.figures.store import load
 from fencepost.kafka.clusters.kit import kit
 from fencepost.kafka.fuzz.histories import Alarm, Fuzzer, Progress, Repaired, Script, fuzz_release
 
-from tests.helpers.commands import fencepost
+from tests.helpers.commands import fencepost, start
 from tests.kafka.kafkas import on_kafka
 
 pytestmark = [on_kafka, pytest.mark.xdist_group("kafka")]
@@ -65,6 +68,19 @@ def test_too_few_histories_are_undetermined_and_say_how_well_they_see() -> None:
     assert done.exit_code == 3
     assert done.stdout.startswith("No violation in 5 random histories of Kafka 4.4.0;")
     assert "5 histories of profile mixed find" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_no_process_outlives_the_command(number: signal.Signals) -> None:
+    process = start("fuzz", "--kafka", "4.4.0", "--histories", "100000", "--seed", "5")
+    end = time.monotonic() + 60
+    while not (classes := [one for one in psutil.Process(process.pid).children() if "fencepost.Fuzz" in one.cmdline()]):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert psutil.wait_procs(classes, timeout=20)[1] == []
+    assert process.returncode == (3 if number == signal.SIGTERM else -number)
 
 
 @pytest.mark.parametrize(("release", "loses"), [("4.1.2", True), ("4.4.0", False)])

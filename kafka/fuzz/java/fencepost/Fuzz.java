@@ -338,6 +338,7 @@ public final class Fuzz {
         // JMX would register and remove the metrics of each process
         KafkaYammerMetrics.defaultRegistry().removeListener((MetricsRegistryListener) Reflect.get(KafkaYammerMetrics.INSTANCE, "jmxReporter"));
         Fuzz fuzz = new Fuzz(Path.of(arguments[0]), out);
+        ProcessHandle.current().parent().ifPresent(parent -> parent.onExit().thenRun(() -> Runtime.getRuntime().halt(1)));
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
         try {
             for (String line = in.readLine(); line != null; line = in.readLine()) {
