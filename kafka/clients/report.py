@@ -146,16 +146,17 @@ class ClientOutcome:
     @property
     def why_undetermined(self) -> str:
         """The reasons why the client cannot be said to keep the rules."""
-        reasons = {
-            "the run was interrupted": self.is_interrupted,
-            "the time limit was reached": not (self.complete or self.is_interrupted),
-            "a violation did not recur in each replay": any(self.row(rule)["played_again"] for rule in self.failures),
-            "a violation was not replayed": not all(self.row(rule)["played_again"] for rule in self.failures),
-            "the client's process crashed": self.deaths,
-            "some histories were not played to the end": self.undone,
-            "no rule applied to the client in any history": not self.counted,
-        }
-        return ", and ".join(reason for reason, holds in reasons.items() if holds)
+        tried = [self.row(rule)["played_again"] for rule in self.failures]
+        reasons = (
+            ("the run was interrupted", self.is_interrupted),
+            ("the time limit was reached", not (self.complete or self.is_interrupted)),
+            ("a violation did not recur in each replay", any(tried)),
+            ("a violation was not replayed", not all(tried)),
+            ("the client's process crashed", self.deaths),
+            ("some histories were not played to the end", self.undone),
+            ("no rule applied to the client in any history", not self.counted),
+        )
+        return ", and ".join(reason for reason, holds in reasons if holds)
 
     def claims(self) -> Iterator[str]:
         """Yield how often each violation that a file records recurred, in the plays of that file's history."""
@@ -461,7 +462,8 @@ class ClientReport:
             "not_played": _reasons(outcome.undone), "begun_again": _reasons(outcome.begun_again),
             "deaths": outcome.deaths, "requests_waited_for": outcome.wanted, "requests_in_time": outcome.followed,
             "histories_per_second": round(outcome.histories / outcome.seconds, 1) if outcome.seconds else 0.0,
-            "complete": outcome.complete, "interrupted": outcome.is_interrupted,
+            "complete": outcome.complete, "why_undetermined": outcome.why_undetermined,
+            "interrupted": outcome.is_interrupted,
             "rules": [outcome.row(name) for name in NAMES],
             "differences": [self._difference(rule) for rule in outcome.failures],
             "changes": [item._asdict() for item in self.changes], "violated_by_both": self.both,
