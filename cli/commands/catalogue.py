@@ -150,8 +150,7 @@ class RunTable:
             self.console.print()
         bad = [item for item in found.runs if item["complete"] and not item["as_expected"]]
         cut = [item for item in found.runs if not item["complete"]]
-        style = {Exit.FAILED: "bold red", Exit.AS_EXPECTED: "bold green", Exit.UNDETERMINED: "bold yellow"}
-        print_lines(self.console, headline(found), style=style[exit_of_runs(found)])
+        print_headline(self.console, found)
         if rows and (bad or cut):
             self.console.print()
             for item in (*bad, *cut):
@@ -172,6 +171,11 @@ class RunTable:
             "promised.",
             style="dim",
         )
+
+
+def print_headline(console: Console, found: CatalogueResult) -> None:
+    style = {Exit.FAILED: "bold red", Exit.AS_EXPECTED: "bold green", Exit.UNDETERMINED: "bold yellow"}
+    print_lines(console, headline(found), style=style[exit_of_runs(found)])
 
 
 def headline(found: CatalogueResult) -> str:
