@@ -225,7 +225,7 @@ def _asked(protocol: str, title: str, ids: str, runs: Runs) -> Iterator[Case]:
     judged = judged_by(run)
     if not set(asked) & judged:
         raise UsageError(
-            f"run {run.name!r} decides nothing about {', '.join(words(ids))}: write after {title!r} a colon and the "
-            "properties that it decides."
+            f"run {run.name!r} decides nothing about {', '.join(words(ids))}: after {title!r}, write a colon and "
+            "the properties that it decides."
         )
     yield from (Case(run, name) for name in asked if name in judged)

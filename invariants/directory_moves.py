@@ -8,7 +8,7 @@ from fencepost.model.moves.machine import C, State
 
 @always
 def served_leader_has_acknowledged(s: State, c: C) -> bool:
-    """DM-S1: a replica that leads and is served has all acknowledged records."""
+    """DM-S1: a leader whose broker serves it has all acknowledged records."""
     return not (s.leads and s.broker.serves) or s.end >= s.ghost_acknowledged
 
 
@@ -20,7 +20,7 @@ def good_directories_stay_online(s: State, c: C) -> bool:
 
 @sometimes
 def move_is_complete(s: State, c: C) -> bool:
-    """A record has moved to directory 1, which is assigned, and no request is left."""
+    """A record has moved to directory 1, which is assigned to the replica, and no request is in flight."""
     idle = s.copy == NONE and s.broker.ready.to == NONE and s.broker.sent.to == NONE
     return s.log == 1 and s.assigned == 1 and s.end > 0 and idle
 

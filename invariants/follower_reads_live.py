@@ -1,4 +1,4 @@
-"""Liveness of a consumer of KIP-392 (K392-L1, L2, Q3), checked only if named: it needs the whole state graph."""
+"""Liveness of a consumer of KIP-392 (K392-L1, L2, Q3), checked only if named, because they need the state graph."""
 
 from fencepost.model.consumers.answers import Reply
 from fencepost.model.consumers.constants import C

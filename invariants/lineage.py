@@ -1,5 +1,5 @@
-"""Properties of the published models, and witnesses for them. The properties WeakIsr, StrongIsr and LeaderInIsr are
-from hachikuji/kafka-specification.
+"""Properties of the published models (WeakIsr, StrongIsr, LeaderInIsr: hachikuji/kafka-specification), and
+witnesses.
 """
 
 from fencepost.model.language import NONE, always, bits, sometimes
@@ -23,8 +23,8 @@ def share_committed(s: State, leader: int, members: int) -> bool:
 def weak_isr(s: State, c: C) -> bool:
     """A replica that presumes to lead shares all records below its high watermark with the members of its local ISR.
 
-    Does not apply to a replica that does not believe that it leads, nor while its local ISR is empty. The local ISR may
-    be out of date. Leaders are elected from the quorum's ISR, so committed records can be lost although this property
+    Does not apply to replicas that do not believe that they lead, nor while the local ISR is empty. The local ISR may
+    be out of date. Leaders are elected from the quorum's ISR, so committed records can be lost although the property
     holds.
     """
     return all(

@@ -1,6 +1,4 @@
-"""Protocols: named machines, each with its properties. A protocol is imported on first use, because importing all
-protocols takes a tenth of a second.
-"""
+"""Protocols: named machines with their properties, imported on first use because importing all takes 0.1 s."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -37,7 +35,7 @@ class Protocol:
         return (*self.properties, *self.on_request)
 
     def compiled_with(self, asked: tuple[Property, ...]) -> tuple[Property, ...]:
-        """Return the properties to compile, which include all default properties, so that later checks need no new
+        """Return the properties to compile, including all default properties, so that later checks need no
         compilation.
         """
         return (*self.properties, *(item for item in asked if item not in self.properties))

@@ -4,8 +4,7 @@ Fairness: every broker applies metadata, fetches, and acts on the responses that
 leader, and unfences brokers that may be unfenced. A broker whose process is down is started again, and a controlled
 shutdown ends. Fencing, crashes, ISR shrinks, elections and operators' actions need not happen, and a failed directory
 need not recover. Only `normalize` removes a response that the leader no longer waits for. Without `normalize`, such a
-response would stay in flight forever, and the leader, which has one request in flight at a time, would never send
-another request.
+response would stay in flight forever, and the leader, which has one request in flight, would never send another.
 """
 
 from fencepost.invariants.replication import has_record

@@ -1,6 +1,6 @@
 """Witnesses on replication, checked only if named: operators' changes and their effects are possible. The witnesses
-cover min ISR and ELR, reassignments, processes that follow before registration, late responses, log directories, and
-log starts.
+cover min ISR, ELR, reassignments, processes that follow before registration, late responses, directories, and log
+starts.
 """
 
 from fencepost.model.cluster.constants import C

@@ -211,7 +211,7 @@ class Row:
         ]
         for name in never:
             if name in out:
-                raise UsageError(f"{name} is listed under [never] already: remove it.")
+                raise UsageError(f"{name} is already listed under [never]: remove it.")
         return (*out, *never)
 
     def _is_out(self, text: str, values: Mapping[str, int]) -> bool:

@@ -85,9 +85,7 @@ LEMMAS: dict[str, tuple[Property, ...]] = {
 _EPOCHS: dict[str, int | None] = dict.fromkeys(("max_leader_epoch", "max_records"))
 _OFFSETS: dict[str, int | None] = _EPOCHS | {"log_size": None}
 _LONGEST = WIDEST - 4
-"""Number of records in the longest quorum log whose offsets fit into 64 bits: 3 more records start epochs, so the log
-ends at 2**63 - 2.
-"""
+"""Number of records in the longest quorum log with 64-bit offsets; 3 more start epochs, so it ends at 2**63 - 2."""
 _BUDGETS: dict[str, int | None] = dict.fromkeys(
     (
         "max_leader_epoch",

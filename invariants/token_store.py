@@ -43,9 +43,7 @@ def cluster_is_that_of_the_first(s: State, c: C) -> bool:
 
 @always
 def later_is_a_semilattice(s: State, c: C) -> bool:
-    """On offsets, `later` is associative, commutative and idempotent, with the unit NONE, the offset of an unknown
-    context.
-    """
+    """On offsets, `later` is associative, commutative and idempotent; its unit is NONE, an unknown context's offset."""
     a, b, d = s.given[0].token, s.given[1].token, s.given[2].token
     return (
         later(later(a, b), d) == later(a, later(b, d))

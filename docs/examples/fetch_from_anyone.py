@@ -8,7 +8,7 @@ from fencepost.model.lineage.base import C, Replica, State
 
 @action(leader=Replica, follower=Replica)
 def follower_fetch(s: State, c: C, leader: int, follower: int) -> None:
-    """The follower copies the next record from the replica that it believes to lead, whatever epoch that one is in."""
+    """The follower copies the next record from the replica that it believes to be the leader, in any epoch."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.is_following(f, leader))
     require(base.presumes_leadership(l, leader))

@@ -70,7 +70,7 @@ def page(name: str, data: dict[str, Any]) -> Iterator[str]:
     yield from (f"# Checks of {name}", "", f"{machine.sentence[0].upper()}{machine.sentence[1:]}.", "")
     count = Counter(found["purpose"] for found, _ in best.values())
     counts = ", ".join(f"{count[item]} {item}" for item in ORDER if count[item])
-    yield f"{len(best)} guards and settings: {counts}. The [index](../checks.md) explains these words."
+    yield f"{len(best)} guards and settings: {counts}. The [index](../checks.md) explains these purposes."
     yield from ("", *_suspicious(name))
     where = f"[the protocol](../protocols/{name}.md#actions)"
     yield f"The page of {where} shows the condition of each guard, and what is violated without the guard."
@@ -80,9 +80,7 @@ def page(name: str, data: dict[str, Any]) -> Iterator[str]:
 
 
 def without_it(found: Found) -> str:
-    """Return the first violation without a guard, with its steps and constants; otherwise the reason or the left
-    domain.
-    """
+    """Return the first violation without a guard, with its steps and constants, or the reason why there is none."""
     data, base = found
     if not data["broken"]:
         left = re.search(r"\w+\.\w[^:]*(?=: )", data.get("departure", ""))
@@ -260,9 +258,10 @@ def _values(name: str) -> list[tuple[Run, dict[str, int]]]:
 def crashes_page() -> Iterator[str]:
     known = crashes_measured()
     yield from ("# How many crashes an acknowledged record survives", "")
-    yield "KIP-966 says that with ELR an acknowledged record survives min ISR - 1 unclean shutdowns. To test"
-    yield f"this, `{LOSS}` was checked with more and more crashes, each of which may lose the whole log. *Tolerates*"
-    yield "counts the crashes that violate nothing. [Settings](../settings.md) shows the shortest history of each row."
+    yield "KIP-966 says that with ELR an acknowledged record survives min ISR - 1 unclean shutdowns."
+    yield f"To test this, `{LOSS}` was checked with an increasing number of crashes that may lose the whole log."
+    yield "*Tolerates* counts the crashes that violate nothing. [Settings](../settings.md) shows the shortest history of"
+    yield "each row."
     yield ""
     for replicas in SIZES:
         unknown = f"Not measured yet: `python -m benchmarks.figures.matrices --faults {replicas}` measures it."

@@ -330,9 +330,7 @@ def loops() -> Table:
 
 
 def cuts(name: str) -> Table:
-    """Return the bounds that steps may exceed. A step that exceeds such a bound is an error, which the proof does not
-    cover.
-    """
+    """Return the bounds that steps may exceed; the proof does not cover these steps."""
     found = measured_proofs().get(name, {"cuts": {}})
     return ["action", "bound"], ([f"`{action}`", "; ".join(bounds)] for action, bounds in found["cuts"].items())
 

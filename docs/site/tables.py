@@ -1,8 +1,8 @@
 """Tables of measured figures and runs, for pages written by hand.
 
 A table is placed between `<!-- cases NAME ... -->` and `<!-- end -->`. NAME is the id of an entry, the name of a table,
-or the name of a table about a proof and the name of the proof. `python -m benchmarks.figures.catalogue` measured
-seconds, rates and memory.
+or the name of a table about a proof and the name of the proof. `benchmarks/figures/catalogue.py` measured seconds,
+rates and memory.
 
 Each row of the table of delays has two runs, which differ in the number of ticks that a message takes. The two worst
 cases determine the number of messages, and of maximum waits of a fetch or idle intervals, on the worst path. A round
@@ -127,9 +127,7 @@ def _outcomes(cell: Cell, *, marked: bool) -> str:
 # -- how long a new high watermark of the metadata log may be unknown
 
 MAX_WAIT_MS = 500
-"""Maximum time for which a broker holds a fetch, which is MAX_FETCH_WAIT_MS in KafkaRaftClient and the default of
-metadata.max.idle.interval.ms.
-"""
+"""Maximum time for which a broker holds a fetch (KafkaRaftClient), and the default of metadata.max.idle.interval.ms."""
 ROUND_TRIP_MS = 10
 """A round trip within a data centre, with a margin. A message then takes a hundredth of the maximum wait."""
 
@@ -190,8 +188,8 @@ _LARGEST = 8
 
 
 def with_tables(text: str, page: str = "") -> str:
-    """Return the text of a page with its tables built. `page` is its path in docs/. Raises UsageError for a table
-    without an end or with an unknown name.
+    """Return the text of a page with its tables. Raises UsageError for a table without an end or with an unknown
+    name.
     """
     if len(_TABLE.findall(text)) != text.count(MARK):
         raise UsageError(f"{page}: a line `{MARK}... -->` has no line `<!-- end -->` after its table: add it.")

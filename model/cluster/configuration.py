@@ -1,7 +1,7 @@
 """Configuration changes by operators: raising or lowering min.insync.replicas, and turning ELR off.
 
 Modelled on ConfigurationControlManager.incrementalAlterConfigs. The configuration record goes through the controller's
-log like any other record. The controller applies the record immediately, each broker later.
+log like any other record. The controller applies the record immediately, and each broker applies it later.
 """
 
 from fencepost.model.cluster.constants import C
@@ -46,9 +46,9 @@ def operator_turns_elr_off(s: State, c: C) -> None:
 def change_min_isr(s: State, c: C, by: int) -> None:
     """Write a new min ISR and a ClearElrRecord, which removes replicas that were eligible under the old value.
 
-    ReplicationControlManager.removeTopicElrs. A ClearElrRecord also clears the last known leader. Only partitions that
-    have an ELR or a last known leader change, and get a new partition epoch. A partition without a leader whose
-    candidates are cleared never gets a leader again (HYP-12).
+    ReplicationControlManager.removeTopicElrs. A ClearElrRecord also clears the last known leader. Only partitions with
+    an ELR or a last known leader are changed, and get a new partition epoch. If the candidates of a leaderless
+    partition are cleared, it never gets a leader again (HYP-12).
     """
     has_something = s.elr != 0 or s.last_known_leader != NONE
     forgets = has_elr(s, c) and has_something and (newest(s).leader != NONE or c.leaderless_elr_is_cleared)

@@ -36,10 +36,10 @@ class Rollback(IntEnum):
 
 
 class FencedAnswers(IntEnum):
-    """When a follower stops fetching until the next epoch because its leader reports a fenced epoch.
+    """A follower's reaction to a leader that reports a fenced epoch.
 
-    CHECKED: unless the follower has already entered a later epoch. IGNORED: never. CHECKED and IGNORED behave alike,
-    because no leader serves the follower before the next epoch.
+    TRUSTED: it stops fetching until the next epoch. CHECKED: it stops unless it has already entered a later epoch.
+    IGNORED: it continues, like CHECKED, because no leader serves the follower before the next epoch.
     """
 
     IGNORED = 0
@@ -89,7 +89,7 @@ class Checkpoint(IntEnum):
 class Completion(IntEnum):
     """The replicas that must be in the ISR before a reassignment completes.
 
-    Either all remaining replicas (KAFKA-15665); only the added replicas (before KAFKA-15665); or the added replicas,
+    These are all remaining replicas (KAFKA-15665); only the added replicas (before KAFKA-15665); or the added replicas,
     but all remaining replicas if the number of replicas decreases (KAFKA-19975).
     """
 
@@ -111,7 +111,7 @@ class Publishing(IntEnum):
 class Judging(IntEnum):
     """The min ISR by which the controller decides which replicas enter the ELR.
 
-    OWN: the controller's. SMALLER: the smaller of the controller's and the requesting leader's. HEARTBEATS: the
+    OWN: the controller's own. SMALLER: the smaller of the controller's and the requesting leader's. HEARTBEATS: the
     smallest that any broker may still use, because heartbeats report which metadata a broker has applied.
     """
 
@@ -132,7 +132,7 @@ class C(Constants):
     alter_partitions = capacity(2, low=1, high=6, room=2, meaning="AlterPartition messages in flight")
     late_fetches = capacity(1, low=0, high=4, room=1, meaning="fetch requests in flight whose sender has stopped")
     late_answers = capacity(
-        0, low=0, high=2, meaning="fetch answers in flight from an earlier leader epoch than the follower's"
+        0, low=0, high=2, meaning="fetch responses in flight from an earlier leader epoch than the follower's"
     )
     max_leader_epoch = bound(2, low=0, high=12, meaning="last leader epoch; the first is 0")
 
@@ -162,7 +162,7 @@ class C(Constants):
     raises = bound(0, low=0, high=2, meaning="times that an operator raises min ISR by one")
     lowers = bound(0, low=0, high=2, meaning="times that an operator lowers min ISR by one")
     elr_disables = bound(0, low=0, high=1, meaning="with ELR: times that an operator turns the feature off")
-    early_starts = bound(0, low=0, high=2, meaning="times that a new process follows before it is registered (HYP-15)")
+    early_starts = bound(0, low=0, high=2, meaning="times that a process follows before it is registered (HYP-15)")
     movable = bound(0, low=0, high=5, meaning="brokers whose replicas operators add and remove, counted from the first")
     least_replicas = bound(
         0, low=0, high=5, meaning="minimum number of replicas after a reassignment (always at least one)"
@@ -205,19 +205,19 @@ class C(Constants):
         default=False, meaning="a diverging fetch updates the leader's view of the follower (KAFKA-13141)"
     )
     high_watermark_before_truncation = switch(
-        default=False, meaning="a follower adopts a diverging answer's high watermark before it truncates (KAFKA-14704)"
+        default=False, meaning="followers adopt a diverging response's high watermark before truncating (KAFKA-14704)"
     )
     last_epoch_lost_on_empty = switch(
-        default=False, meaning="an empty answer resets the follower's last fetched epoch (KAFKA-15510)"
+        default=False, meaning="an empty response resets the follower's last fetched epoch (KAFKA-15510)"
     )
     answers_match_epoch = switch(
-        default=True, meaning="a follower accepts only answers to fetches from its own leader epoch (KAFKA-18991)"
+        default=True, meaning="a follower accepts only responses to fetches from its own leader epoch (KAFKA-18991)"
     )
     divergence_judged_apart = switch(
-        default=False, meaning="a follower checks a diverging answer and truncates in separate steps"
+        default=False, meaning="a follower checks a diverging response and truncates in separate steps"
     )
     records_read_late = switch(
-        default=False, meaning="an answer's records are read from the log when they are sent (KAFKA-18723)"
+        default=False, meaning="a response's records are read from the log when they are sent (KAFKA-18723)"
     )
     later_epochs_skipped = switch(
         default=True, meaning="a follower skips fetched records whose leader epoch is later than its own (KAFKA-18723)"
@@ -225,7 +225,7 @@ class C(Constants):
     epoch_start_recorded = switch(default=True, meaning="a new leader records where its epoch starts (KAFKA-7415)")
     fenced_answers = choice(
         FencedAnswers.IGNORED,
-        meaning="the answer FENCED_LEADER_EPOCH to a truncation query is: ignored, checked, trusted (KAFKA-7786)",
+        meaning="the response FENCED_LEADER_EPOCH to a truncation query is: ignored, checked, trusted (KAFKA-7786)",
     )
     fetches_report = choice(Field.ABSENT, meaning="the field HighWatermark in fetches (KIP-1166): absent, own, unknown")
 
@@ -255,14 +255,16 @@ class C(Constants):
         default=True, meaning="the leader compares broker epochs with its metadata cache (KIP-903)"
     )
     broker_epoch_from = choice(EpochSource.FETCH, meaning="broker epochs of ISR members are taken from: fetch, cache")
-    atomic_expansion = switch(default=True, meaning="check and request of an ISR expansion are one step (KAFKA-15221)")
+    atomic_expansion = switch(
+        default=True, meaning="an ISR expansion is checked and requested in one step (KAFKA-15221)"
+    )
     one_request_in_flight = switch(default=True, meaning="a leader has only one AlterPartition in flight (KAFKA-12686)")
     high_watermark_needs_min_isr = switch(
         default=True, meaning="the high watermark does not move while the ISR is below min ISR (KAFKA-15583)"
     )
     high_watermark_only_rises = switch(default=True, meaning="a leader never lowers its high watermark")
     waits_for_joining = switch(
-        default=False, meaning="the high watermark waits for followers outside the ISR that recently were caught up"
+        default=False, meaning="the high watermark waits for followers outside the ISR that were recently caught up"
     )
     wait_needs_eligibility = switch(
         default=True, meaning="the high watermark waits only for followers that may join the ISR (KAFKA-15021)"
@@ -278,17 +280,17 @@ class C(Constants):
         meaning="as in the quorum, the field HighWatermark decides whether a leader parks a fetch without records",
     )
     isr_from_metadata = switch(
-        default=True, meaning="leaders learn ISR changes also from metadata, not only from answers (KRaft)"
+        default=True, meaning="leaders learn of ISR changes from metadata too, not only from responses (KRaft)"
     )
     answers_are_lost = switch(
-        default=False, meaning="a request is resent after a disconnect, and the answer to the first copy is lost"
+        default=False, meaning="a request is resent after a disconnect, and the response to the first copy is lost"
     )
     publishing = choice(
         Publishing.TOPICS_FIRST,
         meaning="brokers apply partitions and min ISR in the order: topics-first, configs-first (HYP-11), together",
     )
     answers_carry_min_isr = switch(
-        default=False, meaning="the answer to an ISR change contains the controller's min ISR (HYP-11)"
+        default=False, meaning="the response to an ISR change contains the controller's min ISR (HYP-11)"
     )
     metadata_in_shutdown = switch(
         default=True, meaning="a broker that is shutting down applies metadata (KAFKA-13858, KAFKA-14296)"

@@ -149,7 +149,7 @@ def controller_elects_preferred(s: State, c: C, broker: int) -> None:
 
 
 def is_from_current_leader(image: Image, m: AlterPartition) -> bool:
-    """Return whether a request has the controller's epochs (ReplicationControlManager.validateAlterPartitionData).
+    """Return whether a request's epochs equal the controller's (ReplicationControlManager.validateAlterPartitionData).
 
     A request's epochs are never newer, because there is only one controller (NOT_CONTROLLER is not modelled).
     """
@@ -167,7 +167,7 @@ def passes_epoch_checks(c: C, image: Image, m: AlterPartition) -> bool:
 
 
 def is_repeated(c: C, image: Image, m: AlterPartition) -> bool:
-    """Return whether the controller takes a request for a copy of an applied request, because the ISR is the same."""
+    """Return whether the controller treats a request as a repetition, because its ISR is already committed."""
     return (
         c.repeats_answers
         and m.broker_epoch == image.broker_epoch[m.leader]

@@ -129,8 +129,8 @@ def controller_assigns_directory(s: State, c: C, broker: int) -> None:
     """A running broker reports the directory of its new log, and the controller records it.
 
     ReplicationControlManager.handleAssignReplicasToDirs. The change may elect a leader, but not this broker, because
-    the controller still checks its previous directory. Up to 4.2, the change is made as if ELR were off, so the ELR is
-    emptied (HYP-17).
+    the controller still checks its previous directory. Up to 4.2, the change empties the ELR, as if ELR were off
+    (HYP-17).
     """
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)

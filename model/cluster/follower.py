@@ -82,7 +82,7 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
     """A follower truncates its log where it diverges from the leader's log.
 
     AbstractFetcherThread.truncateOnFetchResponse. If the follower's log lacks the epoch that the leader names, the
-    follower fetches again. If the leader's log lacks the follower's epoch, the follower truncates to its own high
+    follower fetches again. If the leader's log lacks the follower's epoch, the follower truncates to its high
     watermark.
     """
     r = s.replica[follower]

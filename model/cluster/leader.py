@@ -101,7 +101,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def observe_commit(s: State, r: Replica) -> None:
-    """Record the records that consumers could read first. A process accepts no connections before it is registered."""
+    """Record the records that consumers can now read. A process accepts no connections before it is registered."""
     if r.early != 0:
         return
     for offset in range(s.ghost_committed_end, r.high_watermark):
@@ -164,7 +164,7 @@ def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -
 
 
 def is_caught_up(s: State, c: C, leader: int, end: int) -> bool:
-    """Return whether a log end has reached the high watermark and the epoch's start, so that its follower may join."""
+    """Return whether a log end has reached the high watermark and the epoch's start, as joining the ISR requires."""
     r = s.replica[leader]
     return end >= r.high_watermark and (not c.epoch_start_check or end >= r.epoch_start)
 
@@ -200,8 +200,7 @@ def may_expand(s: State, c: C, leader: int, follower: int, end: int, broker_epoc
 def request(s: State, c: C, leader: int, isr: int) -> None:
     """Send an AlterPartition request, and count the proposed members immediately (Partition.submitAlterPartition).
 
-    The request contains the leader's own broker epoch and the broker epoch of each other member's last fetch (NONE
-    before the first fetch).
+    The request contains the leader's broker epoch, and the broker epoch of each other member's last fetch (or NONE).
     """
     r = s.replica[leader]
     image = local(s, leader)
@@ -294,7 +293,7 @@ def lacks_high_watermark(s: State, c: C, leader: int, follower: int, high_waterm
 
 
 def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the follower's fetch changes the leader or gets a response, instead of being parked."""
+    """Return whether the follower's fetch changes the leader's state or gets a response, instead of being parked."""
     r, f = s.replica[leader], s.replica[follower]
     known = r.follower[follower]
     broker_epoch = fetch_epoch(s, c, follower)
@@ -335,7 +334,7 @@ def asks_in_old_epoch(s: State, leader: int, follower: int) -> bool:
 
 @action(leader=Broker, follower=Broker)
 def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader handles a fetch: it records the follower's log end, and sends the next record or its high watermark.
+    """A leader handles a fetch: it records the follower's log end, and sends the next record or the high watermark.
 
     ReplicaManager.fetchMessages, Partition.fetchRecords. The leader rejects fetches that have a different leader epoch
     (KIP-320), an older broker epoch (KAFKA-15221), or a last fetched epoch whose end the leader does not know. The
@@ -386,7 +385,7 @@ def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> Non
 
 @action(leader=Broker, follower=Broker)
 def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader answers where the epoch of a follower's last record ends (OffsetForLeaderEpoch, before KIP-595).
+    """A leader reports where the epoch of a follower's last record ends (OffsetForLeaderEpoch, before KIP-595).
 
     Since KIP-279, the response names the epoch that ends at this offset, which may be older than the requested epoch. A
     query from an older leader epoch is fenced (KIP-320).

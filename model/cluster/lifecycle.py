@@ -40,7 +40,7 @@ def may_lose(s: State, c: C, broker: int) -> bool:
 
 
 def halt(s: State, c: C, broker: int, life: Life) -> None:
-    """End the broker's process, with the loss of its memory and its fetch connections."""
+    """End the broker's process, which loses its memory and its fetch connections."""
     r = s.replica[broker]
     forget_leadership(r)
     fail_writes(r)
@@ -62,8 +62,8 @@ def halt(s: State, c: C, broker: int, life: Life) -> None:
 def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
     """A broker crashes and keeps the first records of its log, or all records if the broker must not lose any.
 
-    The broker's requests stay in flight, and the controller does not notice the crash immediately. The log start
-    reverts to its checkpoint.
+    The broker's requests stay in flight, and the controller may notice the crash late. The log start reverts to its
+    checkpoint.
     """
     r = s.replica[broker]
     require(s.budget.crashes > 0, bound=C.crashes)
@@ -127,7 +127,7 @@ def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
     BrokerServer.startup: fetchers start as soon as the metadata up to the high watermark is published (MetadataLoader).
     The controller rejects the registration while the session of the previous process lasts
     (DUPLICATE_BROKER_REGISTRATION). The new process does not lead before it is unfenced, because it accepts no
-    connections until then.
+    connections.
     """
     r = s.replica[broker]
     require(s.budget.early_starts > 0, bound=C.early_starts)

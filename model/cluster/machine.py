@@ -40,7 +40,7 @@ REPAIRS = (
     Repair("HYP-10", "a broker whose replica is removed leaves the ELR", {"elr_within_replicas": 1}, {"elr": 1}),
     Repair(
         "HYP-11",
-        "the controller fills the ELR by the smallest min ISR that a broker may still use",
+        "the controller fills the ELR according to the smallest min ISR that a broker may still use",
         {"elr_judged_by": Judging.HEARTBEATS},
         {"elr": 1},
     ),
@@ -77,7 +77,7 @@ LOSSES = {
 
 
 def terms(c: C) -> tuple[str, ...]:
-    """Return two sentences: one on the faults that a run allows, and one on the properties that mean a lost record."""
+    """Return two sentences: which faults a run allows, and which violations mean that a record is lost."""
     often = "once" if c.crashes == 1 else f"{c.crashes} times"
     lost = Loss(c.loss)
     allowed = f"{c.brokers} brokers, min.insync.replicas {c.min_isr}; brokers crash {often} in all, and {LOSSES[lost]}"
@@ -90,9 +90,7 @@ def terms(c: C) -> tuple[str, ...]:
 BEFORE_4 = {"elr": 0, "registration_leaves_isr": 0}
 """Before 4.0, a broker whose session has expired can register again without leaving the ISR (HYP-2)."""
 BEFORE_3_8 = {"completion": Completion.ADDED, **BEFORE_4}
-"""Before KAFKA-15665, a reassignment completes once the added replicas are in the ISR, regardless of the other
-replicas.
-"""
+"""Before KAFKA-15665, a reassignment completes once the added replicas are in the ISR, regardless of the others."""
 ALL = {
     "waits_for_joining": 1,
     "restart_high_watermark": Checkpoint.ANY,
@@ -103,20 +101,18 @@ ALL = {
 time. Before 4.3, assigning a directory empties the ELR (HYP-17).
 """
 ELR = {"elr": 1, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH, **ALL}
-"""Since 4.1, eligible leader replicas are enabled in new clusters, and the previous broker epoch shows whether a
-shutdown was clean.
-"""
+"""Since 4.1, ELR is on in new clusters, and the previous broker epoch shows whether a shutdown was clean."""
 SINCE_4_3 = {"completion": Completion.ADDED_UNLESS_FEWER, **ELR, "assignment_keeps_elr": 1}
 """Since KAFKA-19975, a reassignment waits for replicas that existed before only if it reduces the number of replicas.
 """
 UNMATCHED = {"answers_match_epoch": 0, "later_epochs_skipped": 0}
-"""Before 3.9.1 and 4.0.1, a follower matches an answer only by its offset, and appends records of later epochs."""
-LACKING = "but without the fixes for KAFKA-18991 and KAFKA-18723, by which followers lose committed records (sources)"
+"""Before 3.9.1 and 4.0.1, a follower matches a response only by its offset, and appends records of later epochs."""
+LACKING = "but followers can lose committed records, because KAFKA-18991 and KAFKA-18723 are not fixed (sources)"
 VERSIONS = (
     Version(
         "kafka-3.5",
         "KIP-903 is included, but its races are not fixed; ISR shrinks start leader epochs; the high watermark "
-        "ignores min ISR and waits for replicas that recently were caught up (3.5.2, reassignment: sources)",
+        "ignores min ISR and waits for replicas that were recently caught up (3.5.2, reassignment: sources)",
         {
             "fetch_broker_epoch_check": 0,
             "atomic_expansion": 0,

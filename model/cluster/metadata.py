@@ -183,8 +183,7 @@ def is_outdated(c: C, partition_epoch: int, image: Image) -> bool:
 def make_follower(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
     """Make the broker a follower, or let it wait for a leader, as the image requires (Partition.makeFollower). Pending
     writes fail. In a new leader epoch, a follower fetches again from its log end and accepts no earlier responses
-    (KAFKA-7786). Since IBP 2.7, a follower truncates only if the leader answers that the logs diverge; before IBP 2.7,
-    it truncated immediately.
+    (KAFKA-7786). Since IBP 2.7, a follower truncates only if the leader reports that the logs diverge, not immediately.
     """
     r = s.replica[broker]
     if was_leader:

@@ -69,7 +69,7 @@ def missing_after(s: State, c: C, isr: int) -> int:
 
 
 def judged_raise(s: State, c: C) -> int:
-    """Return the min ISR by which the controller fills the ELR, relative to the initial min ISR.
+    """Return the min ISR that the controller uses to fill the ELR, relative to the initial min ISR.
 
     Brokers report in heartbeats how far they have applied metadata, after publishing it (MetadataLoader). Therefore,
     the controller can know which min ISR a broker that leads or may be elected may still use. In the model, the
@@ -92,8 +92,7 @@ def elr_target(s: State, c: C, isr: int, missing: int, unclean: int) -> int:
     """Return the eligible leader replicas for a new ISR (KIP-966, maybePopulateTargetElr).
 
     Members that leave the ISR stay eligible while the ISR is below min ISR, unless they may have lost records. Kafka
-    does not consider the target replicas, so removed members stay too (HYP-10). If ELR is turned off, the ELR does not
-    change.
+    does not consider the target replicas, so removed members stay too (HYP-10). If ELR is off, the ELR stays the same.
     """
     if not has_elr(s, c):
         return s.elr

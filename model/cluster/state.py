@@ -122,9 +122,7 @@ Deleted = Annotated[int, BitSet(5 * largest(C.deletions, C.expirations))]
 
 
 class Image(Record):
-    """The controller's state after a batch of records, as brokers read it. `missing` contains the brokers without a
-    replica.
-    """
+    """The controller's state after some records, as brokers read it. `missing` contains brokers without a replica."""
 
     leader: MaybeBroker
     leader_epoch: Epoch
@@ -145,9 +143,7 @@ class Entry(Record):
 
 
 class FollowerState(Record):
-    """A follower's state in its last fetch, as the leader knows it; NONE before the first fetch. `start` is the
-    follower's log start.
-    """
+    """A follower's state in its last fetch, as the leader knows it, or NONE. `start` is the follower's log start."""
 
     end: MaybeOffset
     start: LogStart
@@ -308,9 +304,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """All brokers run with empty logs in leader epoch 0. The ISR consists of the leader and the lowest-numbered other
-    brokers. Spare brokers have no replica.
-    """
+    """All brokers run with empty logs in leader epoch 0. The leader and the lowest-numbered others form the ISR."""
     first = s.image[0]
     first.leader = c.initial_leader
     first.isr = bits.only(c.initial_leader)

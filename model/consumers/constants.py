@@ -1,8 +1,8 @@
 """Sizes, budgets and designs of fetching from followers.
 
 `design` selects the rules: those of KIP-392's older or newer revision, which the KIP's page mixes, or those of Kafka's
-code (apache/kafka 1eb7644). For each difference between the designs, a separate constant selects the rule; its default
-is the design's rule.
+code (apache/kafka 1eb7644). For each difference between the designs, a constant selects the rule (by default, the
+design's rule).
 """
 
 from enum import IntEnum
@@ -128,12 +128,14 @@ class C(Constants):
     shrinks = bound(1, low=0, high=3, meaning="times that the leader removes a follower from the ISR")
     retentions = bound(0, low=0, high=4, meaning="times that a replica moves its log start by one record")
     stops = bound(0, low=0, high=1, meaning="followers that stop permanently")
-    late_errors = bound(0, low=0, high=1, meaning="late out-of-range answers from a preferred replica")
+    late_errors = bound(0, low=0, high=1, meaning="late out-of-range responses from a preferred replica")
 
     # the design and its seven axes
     design = choice(Design.IMPLEMENTED, meaning="rules to follow: older, newer (revision of KIP-392), implemented")
     fetch_from = choice(Allowed.DESIGN, meaning="replicas from which a consumer may fetch: design, leader, isr, any")
-    errors = choice(Errors.DESIGN, meaning="content of out-of-range answers: design, two-codes, bounds, bare (nothing)")
+    errors = choice(
+        Errors.DESIGN, meaning="content of out-of-range responses: design, two-codes, bounds, bare (nothing)"
+    )
     not_available = choice(Option.DESIGN, meaning="a fetch may be answered with OFFSET_NOT_AVAILABLE: design, off, on")
     selector = choice(
         Selector.DESIGN, meaning="replicas are chosen by: design, given-isr, given-all (consumer), leader"
@@ -165,7 +167,7 @@ class C(Constants):
         default=True, meaning="a preference ends if the replica is unreachable or in a later leader epoch (KAFKA-14379)"
     )
     knows_who_answered = switch(
-        default=False, meaning="an out-of-range answer starts a reset only if it comes from the leader"
+        default=False, meaning="an out-of-range response starts a reset only if it comes from the leader"
     )
     refreshes_when_unavailable = switch(
         default=True, meaning="after OFFSET_NOT_AVAILABLE, the consumer requests metadata"
@@ -181,10 +183,11 @@ class C(Constants):
         Option.DESIGN, meaning="followers keep the last received high watermark even if it is above their log end"
     )
     log_start_travels = switch(
-        default=True, meaning="answers to followers contain the leader's log start, which followers adopt"
+        default=True, meaning="responses to followers contain the leader's log start, which followers adopt"
     )
     high_watermark_before_truncation = switch(
-        default=False, meaning="a follower adopts a diverging answer's high watermark before it truncates (KAFKA-14704)"
+        default=False,
+        meaning="a follower adopts a diverging response's high watermark before it truncates (KAFKA-14704)",
     )
 
     # the leader
@@ -199,7 +202,7 @@ class C(Constants):
     epoch_end = choice(EpochEnd.DESIGN, meaning="epoch ends that consumers get: design, log-end, clamped, guarded")
     valid_at_end = switch(default=True, meaning="a position at the end of the position's epoch is valid (Q49)")
     compares_epochs = switch(
-        default=False, meaning="an answer with an older epoch means truncation, for any end offset"
+        default=False, meaning="a response with an older epoch means truncation, for any end offset"
     )
     tells_epoch_before = switch(
         default=False,
@@ -207,14 +210,14 @@ class C(Constants):
     )
 
     # what is folded, for large runs
-    answers_in_flight = switch(default=True, meaning="answers with records arrive at a follower in a separate step")
+    answers_in_flight = switch(default=True, meaning="responses with records arrive at a follower in a separate step")
     asks_for_metadata = switch(
         default=True, meaning="metadata arrives only after a consumer has requested it, not at any time"
     )
 
     # what is watched
     asks_end_offsets = switch(default=False, meaning="clients request the latest offset, which must not decrease")
-    watched_case = bound(0, low=0, high=4, meaning="the watched case of KIP-392's four; 0 means none")
+    watched_case = bound(0, low=0, high=4, meaning="which of KIP-392's four cases is watched; 0 means none")
 
 
 def refuse(c: C) -> str | None:

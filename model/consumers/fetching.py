@@ -75,7 +75,7 @@ def consumer_reads(s: State, c: C) -> None:
 
 
 def ask_for_metadata(s: State, c: C) -> None:
-    """Record that the consumer waits for metadata, if the model requires this."""
+    """Record that the consumer waits for metadata, if the model requires metadata to be requested."""
     s.consumer.wants_metadata = c.asks_for_metadata
 
 
@@ -112,7 +112,7 @@ def is_told_unavailable(s: State, c: C) -> bool:
 def consumer_finds_offset_out_of_range(s: State, c: C) -> None:
     """After an out-of-range error, the consumer asks the leader, fetches from the leader, or applies its reset policy.
 
-    KIP-392, Out of range handling; FetchCollector.handleInitializeErrors: an error from a preferred replica ends the
+    KIP-392, Out of range handling; FetchCollector.handleInitializeErrors: a preferred replica's error ends the
     preference.
     """
     consumer = s.consumer

@@ -55,8 +55,7 @@ def end_of_epoch(r: Replica, epoch: int) -> int:
 def floor_epoch(r: Replica, epoch: int) -> int:
     """Return the epoch whose end a leader reports for a query about `epoch` (LeaderEpochFileCache.endOffsetFor).
 
-    The epoch is `epoch` itself if it is the newest or all records have later epochs, otherwise the closest older epoch
-    in the log.
+    The epoch is `epoch` itself if it is the newest or all records have later epochs, otherwise the closest older epoch.
     """
     end = end_of_epoch(r, epoch)
     return epoch if epoch >= r.epoch or end == r.start else r.log[end - 1]

@@ -47,7 +47,7 @@ def asks_epoch_end(s: State) -> bool:
 
 @action()
 def consumer_finds_position_valid(s: State, c: C) -> None:
-    """The leader's log contains the position: the consumer continues, after an error only with new metadata."""
+    """The leader's log contains the position: the consumer continues (after an error, only with new metadata)."""
     consumer = s.consumer
     require(asks_epoch_end(s))
     require(is_leader_ready(s))
@@ -121,7 +121,7 @@ def consumer_resets_to_latest(s: State, c: C) -> None:
 
 @action()
 def consumer_resets_to_earliest(s: State, c: C) -> None:
-    """The consumer moves to a log start: that of the replica that returned the error, of the next, or of the leader.
+    """The consumer moves to the log start of the leader, the next replica, or the replica that returned the error.
 
     UnifiedLog.fetchOffsetByTimestamp: the offset comes with the epoch of the record at that offset.
     """

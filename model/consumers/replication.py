@@ -128,8 +128,7 @@ def may_answer(s: State, follower: int) -> bool:
 def answer(s: State, c: C, follower: int) -> None:
     """Record the content of the fetch, and send the next record with the high watermark from before the fetch.
 
-    Partition.fetchRecords first reads and then records the content of the fetch. A follower that has caught up joins
-    the ISR.
+    Partition.fetchRecords first reads and then records the content of the fetch. A caught-up follower joins the ISR.
     """
     l, f = newest_leader(s), s.replica[follower]
     f.answer.kind = Kind.RECORDS
@@ -165,7 +164,7 @@ def follower_waits_in_vain(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def leader_reports_divergence(s: State, c: C, follower: int) -> None:
-    """The leader answers where the logs diverge (KIP-595), and includes its own high watermark."""
+    """The leader reports where the logs diverge (KIP-595), and includes its own high watermark."""
     l, f = newest_leader(s), s.replica[follower]
     require(is_follower(s, follower))
     require(f.answer.kind == Kind.NONE)

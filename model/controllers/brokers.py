@@ -32,7 +32,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def take_over(s: State, c: C, broker: int, leader_epoch: int) -> None:
-    """Lead or follow as the applied metadata requires (makeLeader, makeFollower). `leader_epoch` is the previous leader
+    """Lead or follow as the applied metadata requires (makeLeader, makeFollower); `leader_epoch` is the previous
     epoch.
     """
     b = s.broker[broker]
@@ -115,7 +115,7 @@ def propose(b: Member, isr: int) -> None:
 
 
 def may_join(s: State, leader: int, follower: int) -> bool:
-    """Return whether a leader may propose a follower: caught up and not fenced, and no change is pending."""
+    """Return whether a leader without a pending change may propose a follower, which is caught up and not fenced."""
     l, end = s.broker[leader], s.broker[follower].end
     return (
         l.request.status == Status.NONE

@@ -37,14 +37,18 @@ class C(Constants):
     # budgets
     fences = bound(1, low=0, high=4, meaning="times that a controller fences a broker")
     shrinks = bound(1, low=0, high=4, meaning="times that a leader requests the removal of an ISR member")
-    resends = bound(0, low=0, high=3, meaning="times that a leader resends a request without having received an answer")
+    resends = bound(
+        0, low=0, high=3, meaning="times that a leader resends a request without having received a response"
+    )
     crashes = bound(0, low=0, high=3, meaning="restarts of a controller")
 
     # controllers
     flush_lags = switch(
         default=False, meaning="a controller that restarts may lose writes of its epoch that no other voter confirmed"
     )
-    records_per_fetch = bound(16, low=1, high=16, meaning="maximum number of records in the answer to a voter's fetch")
+    records_per_fetch = bound(
+        16, low=1, high=16, meaning="maximum number of records in the response to a voter's fetch"
+    )
     commits_beyond_epoch_start = switch(
         default=True, meaning="the high watermark must be above the start of the epoch, not equal to it (KAFKA-12619)"
     )
@@ -57,7 +61,7 @@ class C(Constants):
         meaning=("a new controller is active once its epoch's start is committed and all earlier records are applied"),
     )
     answers_after_commit = switch(
-        default=True, meaning="an answer is sent once the state on which it is based is committed"
+        default=True, meaning="a response is sent once the state on which it is based is committed"
     )
     reverts_uncommitted = switch(
         default=True, meaning="a controller that is deposed reverts its state to the committed state"
@@ -73,7 +77,7 @@ class C(Constants):
     )
     asks_again_after_failover = switch(
         default=True,
-        meaning="a leader that gets no answer resends its request to the next controller, and reverts nothing",
+        meaning="a leader that gets no response resends its request to the next controller, and reverts nothing",
     )
 
 

@@ -57,8 +57,8 @@ def put_partition(record: Change, image: Image, isr: int, leader: int) -> None:
 def controller_fences_broker(s: State, c: C, controller: int, broker: int) -> None:
     """A controller fences a broker whose heartbeats stop; the last ISR member stays in the ISR.
 
-    ReplicationControlManager.handleBrokerFenced. Every fenced broker loses leadership, and leaves the ISR unless it is
-    the last member.
+    ReplicationControlManager.handleBrokerFenced. A fenced broker loses leadership, and leaves the ISR unless it is the
+    last member.
     """
     n = s.node[controller]
     require(is_active(s, c, controller))
@@ -154,9 +154,7 @@ def controller_refuses_alter_partition(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def request_finds_no_controller(s: State, c: C, leader: int) -> None:
-    """A controller that is not active, or whose state is older than the leader's, answers NOT_CONTROLLER. The leader
-    then looks for the active controller.
-    """
+    """A controller that is inactive, or whose state is older than the leader's, answers NOT_CONTROLLER."""
     request = s.broker[leader].request
     n = s.node[request.to]
     is_behind = c.refuses_unknown_epochs and is_ahead(n.memory, request.leader_epoch, request.partition_epoch)

@@ -4,7 +4,9 @@ from fencepost.model.controllers.state import Change, Image, Member, Node
 
 
 def replay(image: Image, change: Change) -> None:
-    """Apply a record (PartitionRegistration.merge): a leader starts a leader epoch, any change a partition epoch."""
+    """Apply a record (PartitionRegistration.merge). A leader starts a leader epoch; any change starts a partition
+    epoch.
+    """
     if change.changes_partition:
         image.partition_epoch += 1
         if change.isr != 0:

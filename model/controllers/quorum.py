@@ -32,8 +32,7 @@ def replay_committed(s: State, node: int) -> None:
 
 def forget_commits(s: State, c: C, node: int) -> None:
     """Revert to the committed state (QuorumController.renounce, SnapshotRegistry.revertToSnapshot). The model clears
-    the memory of a controller that does not lead: once it leads and knows which records are committed, it replays its
-    log.
+    the memory of a controller that does not lead: it replays its log once it leads and knows the committed records.
     """
     n = s.node[node]
     known = n.high_watermark
@@ -129,8 +128,7 @@ def controller_learns_of_leader(s: State, c: C, controller: int, leader: int) ->
 
 @action(follower=Controller, leader=Controller, arrives=Flag)
 def voter_fetches(s: State, c: C, follower: int, leader: int, arrives: int) -> None:
-    """A voter fetches from the leader and enters its epoch; the voter's log is truncated where the logs diverge, or
-    grows.
+    """A voter fetches from the leader and enters its epoch; the voter's log grows, or is truncated at a divergence.
 
     KafkaRaftClient.handleFetchRequest: the leader counts the log end that a fetch reports. A fetch without effect is
     not modelled. If the response is lost, only the leader's state changes.

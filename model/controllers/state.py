@@ -204,9 +204,7 @@ class State(Record):
 
 
 def clear(image: Image, c: C) -> None:
-    """Reset to the time before the first record: broker 0 leads, the first replicas are in sync, and no broker is
-    fenced.
-    """
+    """Reset to the time before the first record: broker 0 leads, the first replicas are in sync, and none is fenced."""
     image.leader = 0
     image.leader_epoch = 0
     image.isr = bits.everyone(c.initial_isr)

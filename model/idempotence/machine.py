@@ -64,7 +64,7 @@ class C(Constants):
     retained = bound(2, low=1, high=4, meaning="batches of a producer that a broker remembers (Kafka: five)")
     epochs = bound(1, low=0, high=3, meaning="producer epochs after the first")
     elections = bound(1, low=0, high=3, meaning="changes of the leader")
-    disconnects = bound(1, low=0, high=3, meaning="connections that end before their answers arrive")
+    disconnects = bound(1, low=0, high=3, meaning="connections that end before their responses arrive")
     restarts = bound(0, low=0, high=2, meaning="clean restarts of the broker that does not lead")
     deletions = bound(0, low=0, high=2, meaning="deletions of all committed records (retention, KIP-107)")
     expiries = bound(0, low=0, high=2, meaning="batches that reach delivery.timeout.ms")
@@ -240,7 +240,7 @@ def next_request(s: State, c: C, broker: int) -> int:
 
 
 def is_there(s: State, c: C, end: int, request: Request) -> bool:
-    """Return whether the log contains a broker's batch for a request, below an offset."""
+    """Return whether the log contains the batch of a request below an offset."""
     offset = s.batch[request.batch].offset
     entry = s.log[min(offset, c.log_size - 1)]
     return offset < end and entry.epoch == request.epoch and entry.sequence == request.sequence
@@ -356,7 +356,7 @@ def open_epoch(s: State, c: C) -> None:
 
 
 def fail_all(s: State, c: C, number: int) -> None:
-    """Fail a batch and all batches that wait to be resent, and get a new producer id, as before KIP-360."""
+    """Fail a batch and all batches that wait to be resent, and get a new producer id (before KIP-360)."""
     for other in range(c.batches):
         if other == number or s.batch[other].stage == Stage.RETRYING:
             s.batch[other].stage = Stage.FAILED

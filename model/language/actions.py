@@ -48,8 +48,8 @@ class Property:
 
     `on` limits a predicate over transitions to the transitions of an action, whose parameters the predicate then also
     takes. For a property of whole behaviours, `eventual` describes the behaviours, and `function` must eventually hold.
-    `params` are the property's own parameters. The property must hold for all of their values or, if it is a witness,
-    for at least one.
+    `params` are the property's own parameters. The property must hold for all of their values (a witness: for at least
+    one).
     """
 
     name: str

@@ -16,8 +16,8 @@ class Cast:
     an array of records, such as "broker" for the array "replica". `arrows` maps an action to the source from which the
     acting party (the owner or a parameter of the action) reads without a message in a bag. `nobodys` contains fields of
     the state that belong to no party, such as a counter of writes. For an array of past values, `current` names the
-    field with the index of the present element. For a party's field that contains an index of such an array, `views`
-    names the array.
+    field with the index of the present element. If a party's field contains an index of such an array, `views` names
+    it.
 
     `parties` names the participants, in order, each with the alias of its index, such as `Client` for "client", or with
     None for a single participant. An array of plain values with an element for each participant also belongs to the
@@ -27,8 +27,8 @@ class Cast:
     receiver. The acting party, the sender and the receiver are parties, parameters of the action or fields of the
     message. A value of `actors`, `arrows` or `tells` may also be a path in the state before the step
     (`call[client].node`), and a value of `tells` also a path in the state after the step. `losses` contains the actions
-    that lose their messages; by default, the actions with a word such as "lose" or "drop" in their names whose message
-    no party receives.
+    that lose their messages; by default, the actions with "lose" or "drop" in their names whose message no party
+    receives.
     """
 
     owner: str = ""

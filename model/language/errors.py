@@ -1,6 +1,4 @@
-"""The exceptions, with one class for each kind of reader. A message has three parts: what was given, why it is
-rejected, and what to write instead.
-"""
+"""The exceptions. A message has three parts: what was given, why it is rejected, and what to write instead."""
 
 from collections.abc import Collection, Iterable
 from typing import Any

@@ -30,8 +30,7 @@ def leads_to(
     """Make a property: in every fair behaviour, whenever `when` holds, `then` eventually holds.
 
     Predicates are `(state, constants, *parameters)`. `domains` contains the domain of each parameter, and the property
-    covers every value. Actions in `without` do not happen after `when` holds. Exclude the actions on which the property
-    must not depend.
+    covers every value. Actions in `without`, on which the property must not depend, do not happen after `when` holds.
     """
     made = Eventual(when, then, *_checked(name, when, then, fair, without, domains))
     return Property(_label(name), Kind.LEADS_TO, then, over_steps=False, eventual=made, text=sentence)

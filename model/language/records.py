@@ -497,9 +497,7 @@ def _key(value: Any, field: FieldType) -> Any:
 
 
 class Schema:
-    """A state class bound to constants. A schema creates states, converts states to keys, and restores states from
-    keys.
-    """
+    """A state class bound to constants, which creates states, converts them to keys, and restores them from keys."""
 
     def __init__(self, state: type[Record], constants: Constants) -> None:
         self.state, self.constants = state, constants

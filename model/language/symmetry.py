@@ -2,8 +2,8 @@
 
 A machine declares an `Index` of interchangeable things. A permutation renames the things in numbers of that index, in
 sets of such numbers, and as the indices of arrays with one element per thing. The canonical form of a state is the
-least of its permutations. Permutations are ordered first by the values of each thing that do not refer to things, then
-by the whole key.
+least of its permutations. Permutations are ordered by the values of each thing that refer to no thing, then by the
+whole key.
 """
 
 from __future__ import annotations
@@ -143,9 +143,7 @@ class Symmetry:
     # -- what a thing has
 
     def _by_thing(self, record: type[Record]) -> Iterator[Callable[[Key, int], tuple[int, ...]]]:
-        """Yield a function for each array of things outside other arrays and bags, which returns the numbers of a
-        thing.
-        """
+        """Yield a function that returns a thing's numbers, for each array of things outside other arrays and bags."""
         for place, (_, kind) in enumerate(fields(record)):
             if isinstance(kind, ArrayOf) and self.things.is_by_thing(kind):
                 yield partial(self._own, place, kind.element)
@@ -161,7 +159,7 @@ def _within(place: int, inner: Callable[[Key, int], tuple[int, ...]], key: Key, 
 
 
 def traits(things: Things, kind: FieldType, value: Any) -> Iterator[int]:
-    """Yield the numbers in a part of a state that name no thing, without relations between things."""
+    """Yield the numbers in a part of a state that refer to no thing, excluding relations between things."""
     match kind:
         case Scalar():
             if not things.is_named(kind.domain):

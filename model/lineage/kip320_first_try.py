@@ -1,5 +1,4 @@
-"""KIP-320, first try: the epoch of the last record fences, and a follower truncates whenever a fetch shows a
-divergence.
+"""KIP-320, first try: fetches are fenced by the last record's epoch, and a follower truncates if a fetch diverges.
 
 The first try fixes a bug of KIP-279: a new leader's high watermark is lower than its predecessor's. Replicas 0 and 1
 form the ISR and commit a record. Replica 1 is elected while its high watermark is still below the record. Replica 2,
@@ -39,7 +38,7 @@ def needs_truncation(l: ReplicaState, f: ReplicaState) -> bool:
 
 @action(leader=Replica, follower=Replica)
 def leader_expand_isr(s: State, c: C, leader: int, follower: int) -> None:
-    """The leader adds a follower with the same epoch just below the high watermark, once older epochs are below it."""
+    """The leader adds a follower whose log agrees just below the high watermark, once older epochs are below it."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.is_true_leader(s, leader))
     require(not bits.contains(l.isr, follower))

@@ -1,10 +1,10 @@
 """A replica that moves between two directories of its broker (KIP-113), and its assignment to a directory (KIP-858).
 
-The replica is the last ISR member, so a record that it writes is acknowledged, and below the high watermark: a log is
-the number of its records. If the replica leads with fewer, its followers truncate, and records are lost. The copy is
-Kafka's future log. Simplifications: All requests are answered. The controller learns at once that a directory fails.
-A promotion, and the kill and start of a broker, are one step. Directories that failed do not return. Assignments are
-queued as since 3.9.
+The replica is the last ISR member, so every record that it writes is acknowledged immediately. A log is represented by
+its number of records. If the replica leads with fewer records than were acknowledged, its followers truncate, and
+records are lost. The copy is Kafka's future log. Simplifications: All requests are answered. The controller learns
+immediately that a directory has failed. A promotion is one step; killing and starting a broker is also one step. Failed
+directories do not return. Assignments are queued as in 3.9 and later.
 """
 
 from typing import Annotated
@@ -34,10 +34,14 @@ class C(Constants):
     kills = bound(1, low=0, high=2, meaning="times that the broker is killed and starts again")
     failures = bound(0, low=0, high=1, meaning="directories that fail")
     changes = bound(0, low=0, high=2, meaning="other changes of the partition, for example of its ISR")
-    copies_are_recovered = switch(default=True, meaning="a start makes an assigned copy the log (KAFKA-16082)")
+    copies_are_recovered = switch(default=True, meaning="at a start, an assigned copy becomes the log (KAFKA-16082)")
     changes_reset = switch(default=True, meaning="changes of the partition reset a promotion (KAFKA-16297)")
-    longer_logs_are_kept = switch(default=False, meaning="a start keeps a log that is longer than its copy (HYP-27)")
-    ends_are_assigned = switch(default=False, meaning="when a move ends or a directory fails, the log's is assigned")
+    longer_logs_are_kept = switch(
+        default=False, meaning="at a start, a log that is longer than its copy is kept (HYP-27)"
+    )
+    ends_are_assigned = switch(
+        default=False, meaning="when a move ends or a directory fails, the directory of the log is assigned"
+    )
 
 
 Directory = Annotated[int, Index(2)]
@@ -46,15 +50,15 @@ Offset = Annotated[int, Range(0, C.log_size)]
 
 
 class Assignment(Record):
-    """A directory to assign to the replica, or NONE. If it `promotes`, its answer allows the promotion of the copy."""
+    """A directory to assign to the replica, or NONE. If `promotes` is set, the response allows a promotion."""
 
     to: MaybeDirectory
     promotes: bool
 
 
 class Broker(Record):
-    """The broker's memory: a promotion is `queued`, `accepted` or neither (ReassignmentState); `recorded` means that
-    the controller has recorded `sent`; `changed` and `reassigned` mean that changes are not applied yet.
+    """The broker's memory. A promotion is `queued`, `accepted` or neither (ReassignmentState). `recorded` means that
+    the controller has recorded `sent`. `changed` and `reassigned` mean that the broker has not yet applied a change.
     """
 
     serves: bool
@@ -93,7 +97,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """The replica leads. Its log is empty, and in directory 0."""
+    """The replica leads. Its log is empty and in directory 0."""
     s.copy = NONE
     s.broker = Broker(serves=True, ready=Assignment(to=NONE), sent=Assignment(to=NONE))
     s.leads = True
@@ -128,7 +132,7 @@ def controller_elects(s: State, c: C) -> None:
 
 
 def undo(s: State, c: C) -> None:
-    """Assign the log's directory again if the copy's was requested (ReplicaAlterLogDirsThread.removePartitions)."""
+    """Assign the log's directory again, if necessary (ReplicaAlterLogDirsThread.removePartitions)."""
     b = s.broker
     if b.queued or (b.accepted and c.changes_reset) or c.ends_are_assigned:
         b.ready = Assignment(to=s.log)
@@ -138,7 +142,7 @@ def undo(s: State, c: C) -> None:
 
 @action(directory=Directory)
 def broker_moves_replica(s: State, c: C, directory: int) -> None:
-    """A request starts a move, or cancels one by naming the log's directory (ReplicaManager.alterReplicaLogDirs)."""
+    """A request starts a move, or cancels a move by naming the log's directory (ReplicaManager.alterReplicaLogDirs)."""
     require(s.budget.moves > 0, bound=C.moves)
     require(s.broker.serves)
     require((directory == s.log) == (s.copy != NONE))
@@ -160,7 +164,7 @@ def replace(s: State) -> None:
 
 @action()
 def broker_copies(s: State, c: C) -> None:
-    """The copy gets a record; once it has all, its directory is requested or it is promoted (processPartitionData).
+    """The copy gets a record. A complete copy is promoted, or its directory is requested (processPartitionData).
 
     If the log was created in the copy's directory, the copy cannot be renamed, and the directory goes offline
     (KAFKA-16082); what follows is not modelled.
@@ -193,7 +197,7 @@ def broker_sends_assignment(s: State, c: C) -> None:
 
 @action()
 def controller_assigns_directory(s: State, c: C) -> None:
-    """The controller records a directory; if that is offline, the replica cannot lead (handleAssignReplicasToDirs)."""
+    """The controller records a directory. The replica cannot lead if it is offline (handleAssignReplicasToDirs)."""
     b = s.broker
     require(b.sent.to != NONE)
     require(not b.recorded)
@@ -205,7 +209,7 @@ def controller_assigns_directory(s: State, c: C) -> None:
 
 @action()
 def broker_gets_answer(s: State, c: C) -> None:
-    """The answer accepts the promotion, even of a later move's copy (AssignmentsManager.handleAssignmentResponse)."""
+    """The response allows the promotion, even of a later move's copy (AssignmentsManager.handleAssignmentResponse)."""
     b = s.broker
     require(b.recorded)
     if b.sent.promotes and ((b.serves and s.copy != NONE) or not c.changes_reset):
@@ -216,7 +220,7 @@ def broker_gets_answer(s: State, c: C) -> None:
 
 
 def apply_metadata(s: State, c: C, compares: bool) -> None:  # noqa: FBT001
-    """Serve the log, reset a promotion, and assign the log's directory if it is another (ReplicaManager.applyDelta)."""
+    """Serve the log, reset a promotion, and correct an assignment to another directory (ReplicaManager.applyDelta)."""
     b = s.broker
     b.serves = s.log != NONE and (b.serves or not bits.contains(s.offline, s.assigned))
     if b.serves and s.copy != NONE and c.changes_reset:
@@ -230,16 +234,17 @@ def apply_metadata(s: State, c: C, compares: bool) -> None:  # noqa: FBT001
 
 @action()
 def broker_applies_metadata(s: State, c: C) -> None:
-    """The broker applies what has changed; it compares only a changed directory (TopicDelta.localChanges)."""
+    """The broker applies metadata, and compares the directory only if it has changed (TopicDelta.localChanges)."""
     require(s.broker.changed or s.broker.reassigned)
     apply_metadata(s, c, s.broker.reassigned)
 
 
 @action(directory=Directory)
 def directory_fails(s: State, c: C, directory: int) -> None:
-    """A directory fails with what is in it (ReplicaManager.handleLogDirFailure); the other one works.
+    """A directory and the logs in it fail (ReplicaManager.handleLogDirFailure); the other directory still works.
 
-    A replica that is assigned to it leads no longer (ReplicationControlManager.handleDirectoriesOffline).
+    A replica that is assigned to the failed directory no longer leads
+    (ReplicationControlManager.handleDirectoriesOffline).
     """
     require(s.budget.failures > 0, bound=C.failures)
     require(s.offline == 0)
@@ -262,7 +267,7 @@ def directory_fails(s: State, c: C, directory: int) -> None:
 def broker_is_killed(s: State, c: C) -> None:
     """The broker is killed, fenced and started: an assigned copy becomes the log (recoverAbandonedFutureLogs).
 
-    If there is no log, an empty one is created in the assigned directory, unless that is offline (getOrCreateLog).
+    If there is no log, an empty log is created in the assigned directory, if it is online (getOrCreateLog).
     """
     require(s.budget.kills > 0, bound=C.kills)
     require(s.offline != bits.everyone(2))

@@ -70,12 +70,12 @@ class C(Constants):
     late_fetches = capacity(
         0, low=0, high=3, room=1, meaning="fetch requests in flight whose sender has left the epoch"
     )
-    records_per_answer = bound(16, low=1, high=16, meaning="maximum number of records in the answer to a fetch")
+    records_per_answer = bound(16, low=1, high=16, meaning="maximum number of records in the response to a fetch")
 
     # budgets
     restarts = bound(0, low=0, high=4, meaning="restarts of a node")
     disk_losses = bound(0, low=0, high=2, meaning="restarts of a node with an empty disk")
-    losses = bound(0, low=0, high=4, meaning="answers to fetches that are lost")
+    losses = bound(0, low=0, high=4, meaning="responses to fetches that are lost")
     fetch_timeouts = bound(0, low=0, high=2, meaning="times that an observer's fetch timeout expires")
     removals = bound(0, low=0, high=1, meaning="leaders that remove themselves from the voters")
     additions = bound(0, low=0, high=1, meaning="observers that become voters")
@@ -124,7 +124,7 @@ class C(Constants):
         default=True, meaning="a node that would truncate below its high watermark stops instead (KAFKA-12460)"
     )
     diverging_high_watermark_counts = switch(
-        default=False, meaning="a replica adopts the high watermark of a diverging answer before it truncates"
+        default=False, meaning="a replica adopts the high watermark of a diverging response before it truncates"
     )
 
     snapshots_hold_committed = switch(default=True, meaning="a snapshot contains only committed records (KAFKA-10800)")
@@ -187,9 +187,9 @@ class C(Constants):
         default=True, meaning="a leader that does not know its high watermark parks fetches, as -1 is the lowest value"
     )
     empty_answers_raise_high_watermark = switch(
-        default=True, meaning="replicas adopt the high watermark of answers without records"
+        default=True, meaning="replicas adopt the high watermark of responses without records"
     )
-    parks_diverging = switch(default=False, meaning="diverging answers are also parked (KAFKA-15100)")
+    parks_diverging = switch(default=False, meaning="diverging responses are also parked (KAFKA-15100)")
     timeout_answers_anew = switch(
         default=False, meaning="a fetch that times out is answered from the leader's current state (before KAFKA-15100)"
     )
@@ -199,7 +199,9 @@ class C(Constants):
     consumer_waits_for = choice(
         Emptiness.LOG_END, meaning="a consumer's fetch is parked if its offset is not below: log-end, high-watermark"
     )
-    counts_answers = switch(default=False, meaning="count answers that contain only a high watermark (for properties)")
+    counts_answers = switch(
+        default=False, meaning="count responses that contain only a high watermark (for properties)"
+    )
 
     # brokers
     brokers_apply = choice(
@@ -211,7 +213,7 @@ class C(Constants):
     max_wait = bound(5, low=1, high=200, meaning="maximum number of ticks for which a fetch is parked")
     latency = bound(1, low=1, high=8, meaning="ticks that a message takes: half a round trip")
     early_delivery = switch(default=False, meaning="a message may arrive in less than `latency`")
-    retry = bound(0, low=0, high=200, meaning="ticks after which a replica whose answer was lost fetches again")
+    retry = bound(0, low=0, high=200, meaning="ticks after which a replica whose response was lost fetches again")
     longest_delay = bound(
         1000, low=0, high=1000, meaning="ticks within which every replica must learn of a commit (a property)"
     )

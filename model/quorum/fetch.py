@@ -21,7 +21,7 @@ def is_finalized(s: State, c: C, node: int) -> bool:
 
 
 def sends_field(s: State, c: C, follower: int) -> bool:
-    """Return whether the follower's fetch contains HighWatermark: both nodes support version 18, which is finalized.
+    """Return whether the follower's fetch contains HighWatermark, which requires a finalized version 18 on both nodes.
 
     A consumer never sets the field.
     """

@@ -1,6 +1,4 @@
-"""A leader's actions: appending records, handling and parking fetches, and advancing the high watermark. Modelled on
-KafkaRaftClient and LeaderState.
-"""
+"""A leader's actions: appending records, handling and parking fetches, advancing the high watermark (LeaderState)."""
 
 from fencepost.model.language import NONE, InFlight, action, bits, require
 from fencepost.model.quorum import log

@@ -21,8 +21,8 @@ VERSIONS = (
     Version("kafka-3.9", "as kafka-4.0, but compared with Kafka's classes without pre-votes", _WITHOUT_1166),
     Version(
         "kafka-4.0",
-        "without KIP-1166: only the log end decides whether a fetch is parked; after a timeout, the answer is that "
-        "computed on arrival",
+        "without KIP-1166: only the log end decides whether a fetch is parked; after a timeout, the response is that "
+        "built when the fetch arrived",
         _WITHOUT_1166,
     ),
     Version(

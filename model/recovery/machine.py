@@ -253,7 +253,7 @@ def broker_is_fenced(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def broker_is_unfenced(s: State, c: C, broker: int) -> None:
-    """A fenced broker returns."""
+    """The controller unfences a running broker."""
     require(bits.contains(s.fenced, broker))
     require(not s.replica[broker].down)
     s.fenced = bits.without(s.fenced, broker)
@@ -328,8 +328,8 @@ def awaited(s: State, c: C) -> int:
 @action(broker=Broker)
 def controller_recovers(s: State, c: C, broker: int) -> None:
     """If ISR and ELR are empty, the controller queries active replicas and elects one by the recovery rule. Among equal
-    logs, the controller may choose any. The elected replica becomes the whole ISR (UncleanRecoveryManager, KAFKA-15580,
-    not implemented as of 4.4).
+    logs, the controller may choose any. The elected replica becomes the whole ISR (UncleanRecoveryManager, KAFKA-15580;
+    not in 4.4).
     """
     candidates = active(s, c)
     require(s.leader == NONE)

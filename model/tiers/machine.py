@@ -115,7 +115,7 @@ def follower_rebuilds(s: State, c: C, follower: int) -> None:
 
     The leader answers OFFSET_MOVED_TO_TIERED_STORAGE. The follower builds log start, epochs and high watermark up to
     the leader's local log start (TierStateMachine). If the tier has no segment up to that log start, the follower
-    retries later.
+    retries.
     """
     require(agrees(s, follower))
     r, f = s.replica[s.leader], s.replica[follower]

@@ -53,7 +53,7 @@ class C(Constants):
         default=True, meaning="a log that restarts at an offset has its local log start there (KAFKA-15695)"
     )
     local_start_moves_first = switch(default=True, meaning="the local log start moves before deletions (KAFKA-16073)")
-    move_is_noticed = switch(default=True, meaning="what is copied is looked up again after a move (KAFKA-16711)")
+    move_is_noticed = switch(default=True, meaning="the copied offset is looked up again after a move (KAFKA-16711)")
     log_start_is_monotonic = switch(
         default=True, meaning="retention moves the log start to the end of the last deleted segment (KAFKA-16890)"
     )
@@ -108,8 +108,8 @@ class Replica(Record):
 
 
 class Segment(Record):
-    """The segments of an epoch that begin at an offset: the end of a finished copy and the end of an abandoned copy,
-    each 0 if there is none.
+    """Segments that begin at an offset in an epoch: the ends of a finished and an abandoned copy, 0 if there is
+    none.
     """
 
     finished: Offset

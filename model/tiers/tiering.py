@@ -203,8 +203,7 @@ def number(c: C, epoch: int, offset: int, begun: int) -> int:
 def expired_segments(s: State, c: C, r: Replica) -> int:
     """Return the set of the numbers of segments that retention deletes.
 
-    Retention deletes the segments below the log start, and then further segments while the remaining log is larger than
-    allowed.
+    Retention deletes the segments below the log start, and then further segments while the remaining log is too large.
     """
     excess = size_of(s, c, r) - c.retention
     found = 0

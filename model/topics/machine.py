@@ -3,7 +3,7 @@
 Modelled on TopicsDelta and TopicsImage, and AssignmentsManager (KIP-858). A record is replayed into the broker's delta
 when the controller writes it; the broker publishes the delta after any number of records, as MetadataLoader does.
 Simplifications: All topics have the same name; each topic has its own id and one replica, on the broker. ELRs are
-always empty, because only the effect of a ClearElrRecord on the delta matters. A request about directories contains one
+always empty, because only the effect of a ClearElrRecord on the delta matters. A directory request contains one
 replica.
 """
 

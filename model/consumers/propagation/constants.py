@@ -17,7 +17,7 @@ class C(Constants):
     """Constants of a run."""
 
     records = bound(2, low=1, high=4, meaning="records that the leader appends in total")
-    losses = bound(0, low=0, high=2, meaning="answers to the follower that are lost")
+    losses = bound(0, low=0, high=2, meaning="responses to the follower that are lost")
     another_follower = switch(default=True, meaning="records are committed only once another follower has them too")
     behind = switch(
         default=False,
@@ -40,7 +40,7 @@ class C(Constants):
     follower_trusts_its_log = switch(
         default=False, meaning="a follower treats all of its records as committed, without the leader's high watermark"
     )
-    loss_opens_session = switch(default=True, meaning="after a lost answer, the follower opens a new session")
+    loss_opens_session = switch(default=True, meaning="after a lost response, the follower opens a new session")
     consumer = switch(default=False, meaning="a consumer reads from the follower")
     completes_consumer_fetches = switch(
         default=True,
