@@ -130,7 +130,7 @@ def one_leader_per_leader_epoch(s: State, c: C) -> bool:
 
 @always
 def success_is_committed(s: State, c: C) -> bool:
-    """An AlterPartition request succeeds only if its ISR is committed, under the next partition epoch."""
+    """An AlterPartition request succeeds only if its ISR is committed, with the next partition epoch."""
     return all(
         b.request.status != Status.ANSWERED
         or b.request.reply != Reply.APPLIED

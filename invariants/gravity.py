@@ -33,8 +33,8 @@ _CONSEQUENCES = {
     "metadata_reads.reads_are_monotonic": "A client can read older metadata than it read before",
     "metadata_reads.deliveries_are_monotonic": "A client can read older metadata than it read before",
 }  # fmt: skip
-"""Consequences of violating a property, most severe first, by the names of its module in `fencepost.invariants` and
-function. The keys are names, so that no module needs to be imported.
+"""Consequences of violations, most severe first. A key names the property's module in `fencepost.invariants` and its
+function, so that no module needs to be imported.
 """
 _RANKS = {name: rank for rank, name in enumerate(_CONSEQUENCES)}
 

@@ -34,7 +34,7 @@ SIZES = {
 """Further constants, by number of replicas. There is a fence for each replica, because only fenced brokers register."""
 GRID = ("elr=off,on", "unclean_election=off,on")
 MOST_STATES = 20_000_000
-"""State limit of a search. Stored as fingerprints, this many states take less than 4 GiB."""
+"""Maximum number of states of a search. Stored as fingerprints, this many states take less than 4 GiB."""
 
 
 def grid_of(replicas: str) -> tuple[str, ...]:
@@ -205,7 +205,7 @@ def stale_proofs() -> Iterator[str]:
             old.append(item.name)
     if old:
         yield (
-            f"stale: invariants/figures/proofs.json: {', '.join(old)} were proved of another model or question; "
+            f"stale: invariants/figures/proofs.json: {', '.join(old)} were proved for another model or question; "
             "`fencepost prove --no-cache --workers 1 --json > FILE` and "
             "`python -m benchmarks.figures.matrices --proofs FILE` measure them again."
         )

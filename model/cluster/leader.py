@@ -112,7 +112,7 @@ def observe_commit(s: State, r: Replica) -> None:
 def acknowledge(s: State, c: C, r: Replica, min_isr: int) -> None:
     """Acknowledge writes below the high watermark, or fail them if the maximal ISR is too small.
 
-    Partition.checkEnoughReplicasReachOffset, which Kafka calls whenever the high watermark advances.
+    Kafka calls Partition.checkEnoughReplicasReachOffset whenever the high watermark advances.
     """
     for offset in range(r.high_watermark):
         if r.waiting[offset] != 0 and bits.size(maximal_isr(c, r)) >= min_isr:

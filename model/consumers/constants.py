@@ -80,7 +80,7 @@ class Policy(IntEnum):
 
 
 class Earliest(IntEnum):
-    """The replica whose log start is `earliest`."""
+    """The replica whose log start is the offset `earliest`."""
 
     DESIGN = 0
     RAISED = 1

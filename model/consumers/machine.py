@@ -23,8 +23,8 @@ VERSIONS = (
     ),
     Version(
         "repaired",
-        "the newer revision, where epoch ends wait for the high watermark, consumers compare epochs, and an offset "
-        "comes with the epoch of the preceding record",
+        "the newer revision with reliable epoch ends, consumers that compare epochs, and offsets that come with the "
+        "epoch of the preceding record",
         {
             "design": Design.NEWER,
             "epoch_end": EpochEnd.GUARDED,

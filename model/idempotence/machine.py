@@ -82,14 +82,14 @@ class C(Constants):
     unknown_producers_begin_at_0 = switch(
         default=False, meaning="a leader that knows nothing of a producer refuses sequence numbers above 0"
     )
-    deletion_keeps_state = switch(default=True, meaning="leaders remember producers without any records (KAFKA-7190)")
+    deletion_keeps_state = switch(default=True, meaning="leaders remember producers that have no records (KAFKA-7190)")
     bumps_epoch = switch(default=True, meaning="a gap starts a new producer epoch; the batch is resent (KIP-360)")
     only_the_first_opens_epoch = switch(
         default=False, meaning="a gap starts a new producer epoch only once all earlier batches are completed"
     )
     others_renumber = switch(
         default=False,
-        meaning="a new epoch because of another partition also renumbers batches that were already sent (librdkafka)",
+        meaning="a new epoch for another partition also renumbers batches that were already sent (librdkafka)",
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 
 class FencepostError(Exception):
-    """The root of all errors that Fencepost raises on purpose."""
+    """The base class of all errors that Fencepost raises deliberately."""
 
 
 class UsageError(FencepostError, ValueError):

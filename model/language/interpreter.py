@@ -217,9 +217,7 @@ class Interpreter:
         first = next(wanted)
         start = next((key for key in self.initial_states() if (key if seen is None else seen(key)) == first), None)
         if start is None:
-            raise MismatchError(
-                "the first state of a path that was found is not an initial state of the plain semantics."
-            )
+            raise MismatchError("the first state of the path is not an initial state of the plain semantics.")
         states: list[Key] = [start]
         steps: list[Step] = []
         for mark in wanted:

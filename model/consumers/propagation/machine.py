@@ -13,7 +13,7 @@ def is_stale(s: State, c: C) -> bool:
 
 
 def has_news(s: State, c: C) -> bool:
-    """Return whether the leader answers the pending fetch. If not, the fetch waits up to replica.fetch.wait.max.ms."""
+    """Return whether the leader answers the pending fetch, which otherwise waits up to replica.fetch.wait.max.ms."""
     return s.fetch.end < s.leader_end or is_stale(s, c)
 
 

@@ -126,7 +126,7 @@ def test_a_row_has_what_its_group_its_key_and_its_lists_say(runs: Runs) -> None:
         ('"both 7"', '"both"', r"'both' is a single word, but a name and a value are needed"),
         ('"both 7"', '"grows 7"', r"isr-grows is a witness, which cannot fail: write it under `never`"),
         ('trace="G-S7 b09"', 'never="G-S7"', r"isr-members-are-current is not a witness"),
-        ('shrinks=0", pin', 'shrinks=0", never="grows", pin', r"isr-grows is listed under \[never\] already"),
+        ('shrinks=0", pin', 'shrinks=0", never="grows", pin', r"isr-grows is already listed under \[never\]"),
         ('trace="G-S7 b09"', 'worst="G-S7 3"', r"isr-members-are-current does not bound a cost"),
         ('"drops unbounded"', '"drops many"', r"the worst case of drops-until-settled was given as 'many'"),
         ('run."kafka-4.1 2 brokers" =', "run.'2 brokers' =", r"cannot be read as TOML: Cannot overwrite"),
