@@ -305,7 +305,7 @@ def is_of_this_cluster(s: State, c: C, client: int) -> bool:
 
 stores_recover = leads_to(
     "stores-recover",
-    "TOK-L1, Q18: a token store does not forever keep the context of another or a former cluster.",
+    "TOK-L1, Q18: a token store eventually drops the context of another or a former cluster.",
     when=is_of_other_cluster,
     then=is_of_this_cluster,
     fair=(*SERVERS, weak(client_retries, each="client")),

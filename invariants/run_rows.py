@@ -188,7 +188,7 @@ class Row:
             case [int(distinct), int(depth)]:
                 return distinct, depth
         raise UsageError(
-            "the run has no figures: write a pin of zeros, and `fencepost.check(PROTOCOL, pin=True)` writes them."
+            "the run has no figures: write a pin of zeros; `fencepost.check(PROTOCOL, pin=True)` writes the figures."
         )
 
     def _pairs(self, key: str) -> Iterator[tuple[str, str]]:

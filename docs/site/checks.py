@@ -148,7 +148,7 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
             "become-follower-and-truncate 1": "the next check passes only if that replica leads in the epoch",
             "become-follower-and-truncate 3": "", "leader-expand-isr 3": "", "leader-expand-isr 4": "",
             "leader-expand-isr 5": "", "leader-increase-high-watermark 2a": "",
-            "leader-shrink-isr 4": "it keeps members that are caught up; a smaller ISR violates no guarantee"},
+            "leader-shrink-isr 4": "the check keeps caught-up members; a smaller ISR violates no guarantee"},
         "replication": {"fetch_leader_epoch_check=off": "", "leader-handles-fetch 1": "",
             "leader-reports-divergence 1": "", "leader-tells-epoch-end 1": "",
             "leader-handles-late-fetch 2": "`normalize` has already dropped fetches of older epochs"},
@@ -157,7 +157,7 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         "replication": {
             "alter_partition_version=1": "",
             "controller-applies-alter-partition 7": "",
-            "leader_eligibility_check=off": "the controller refuses the request anyway, and the check avoids sending "
+            "leader_eligibility_check=off": "the controller rejects the request anyway; the check only avoids sending "
             "it",
             "controller-begins-shutdown 4": "a broker that is fenced or shutting down is in no ISR and leads no "
             "partition",

@@ -214,7 +214,7 @@ def stale_proofs() -> Iterator[str]:
 def refuted() -> Iterator[str]:
     known = matrices.measured()
     claimed = [
-        (f"matrices/{name}.json: {row['row']} is said to be needed", partial(matrices.history, name, (row, base)))
+        (f"matrices/{name}.json: {row['row']} is listed as needed", partial(matrices.history, name, (row, base)))
         for name in matrices.stale()
         for row, base in matrices.histories(known.get(name, {"bases": []}))
     ]

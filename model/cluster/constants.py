@@ -305,7 +305,7 @@ class C(Constants):
         low=1,
         high=3,
         meaning=(
-            "AlterPartition refuses as ISR members: 1 none, 2 fenced brokers (KIP-841), 3 also old broker epochs "
+            "AlterPartition refuses as ISR members: 1 none, 2 fenced brokers (KIP-841), 3 also brokers with old epochs "
             "(KIP-903)"
         ),
     )
@@ -343,7 +343,8 @@ class C(Constants):
         default=False, meaning="with ELR: a broker whose replica is removed is no longer eligible (HYP-10)"
     )
     elr_judged_by = choice(
-        Judging.OWN, meaning="with ELR, the controller fills the ELR by the min ISR: own, smaller, heartbeats (HYP-11)"
+        Judging.OWN,
+        meaning="with ELR, the min ISR that the controller uses to fill the ELR: own, smaller, heartbeats (HYP-11)",
     )
     stale_elr_elects = switch(
         default=True, meaning="after ELR is turned off, remaining members of an ELR may still be elected (HYP-14)"
@@ -391,7 +392,7 @@ def refuse(c: C) -> str | None:
     if c.initial_leader >= c.brokers:
         return f"initial_leader={c.initial_leader} is not a broker: brokers are numbered 0 to {c.brokers - 1}."
     if c.late_answers > 0 and c.truncation != Truncation.FETCH:
-        return f"late_answers={c.late_answers} needs fetch answers with a truncation offset: write truncation=fetch."
+        return f"late_answers={c.late_answers} needs fetch responses with a truncation offset: write truncation=fetch."
     if c.records_read_late and c.crashes + c.clean_stops > 0:
         return "records_read_late=on assumes one process per broker: write crashes=0 and clean_stops=0."
     if c.movable > c.brokers:
@@ -405,7 +406,7 @@ def refuse(c: C) -> str | None:
     if c.directories == 0 and c.directory_failures + c.directory_removals + c.disk_replacements > 0:
         return f"no directory can fail or be replaced with directories=0: write directories={c.brokers}, or fewer."
     if c.deletions + c.expirations > 0 and c.truncation != Truncation.FETCH:
-        return "log starts above 0 need fetch answers with a truncation offset: write truncation=fetch."
+        return "log starts above 0 need fetch responses with a truncation offset: write truncation=fetch."
     if c.spare > c.movable:
         return (
             f"spare={c.spare} is more than movable={c.movable}; spare brokers must be movable: write movable={c.spare}."

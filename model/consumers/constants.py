@@ -223,9 +223,9 @@ class C(Constants):
 def refuse(c: C) -> str | None:
     """Return why these constants cannot be combined, or None."""
     if c.unclean_elections >= c.epochs:
-        return f"unclean_elections={c.unclean_elections} is more than epochs={c.epochs} allow: raise epochs."
+        return f"unclean_elections={c.unclean_elections} is more than epochs={c.epochs} allows: raise epochs."
     if c.reaction == Reaction.CHECK_CASE_4 and errors(c) != Errors.BOUNDS:
-        return "reaction=check-case-4 needs the high watermark in out-of-range answers: set errors=bounds as well."
+        return "reaction=check-case-4 needs the high watermark in out-of-range responses: set errors=bounds as well."
     if c.late_errors > 0 and reaction(c) != Reaction.LEADER_FIRST:
         return (
             f"late_errors={c.late_errors} needs consumers that ask the leader first: set reaction=leader-first, or "

@@ -77,7 +77,7 @@ class C(Constants):
     )
     older_are_duplicates = switch(
         default=False,
-        meaning="a leader takes a sequence number below all that it knows for a duplicate (1.0, KAFKA-9199)",
+        meaning="a leader treats a sequence number below all known numbers as a duplicate (1.0, KAFKA-9199)",
     )
     unknown_producers_begin_at_0 = switch(
         default=False, meaning="a leader that knows nothing of a producer refuses sequence numbers above 0"

@@ -226,7 +226,7 @@ class Interpreter:
                     break
             else:
                 raise MismatchError(
-                    f"a path was found whose step {len(states)} the plain semantics cannot take. Engines "
+                    f"step {len(states)} of the path is impossible in the plain semantics. Engines "
                     "disagree: please report this."
                 )
             steps.append(taken.step)

@@ -122,7 +122,7 @@ class Machine:
             elif old not in known:
                 helper = " To replace a helper, replace the actions that call it." if callable(part) else ""
                 if old == "initial":
-                    helper = " To begin differently, write `dataclasses.replace(machine, initial=...)`."
+                    helper = " To replace the initial action, write `dataclasses.replace(machine, initial=...)`."
                 raise UsageError(
                     f"machine {self.name!r} has no action {old!r}.{nearest(old, [*known, 'normalize'])}{helper}"
                 )

@@ -34,10 +34,12 @@ class C(Constants):
     kills = bound(1, low=0, high=2, meaning="times that the broker is killed and starts again")
     failures = bound(0, low=0, high=1, meaning="directories that fail")
     changes = bound(0, low=0, high=2, meaning="other changes of the partition, for example of its ISR")
-    copies_are_recovered = switch(default=True, meaning="at a start, an assigned copy becomes the log (KAFKA-16082)")
+    copies_are_recovered = switch(
+        default=True, meaning="when the broker starts, an assigned copy becomes the log (KAFKA-16082)"
+    )
     changes_reset = switch(default=True, meaning="changes of the partition reset a promotion (KAFKA-16297)")
     longer_logs_are_kept = switch(
-        default=False, meaning="at a start, a log that is longer than its copy is kept (HYP-27)"
+        default=False, meaning="when the broker starts, a log that is longer than its copy is kept (HYP-27)"
     )
     ends_are_assigned = switch(
         default=False, meaning="when a move ends or a directory fails, the directory of the log is assigned"

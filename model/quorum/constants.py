@@ -159,7 +159,7 @@ class C(Constants):
     )
 
     # discovery
-    bootstrap = bound(31, low=0, high=31, meaning="nodes that tell observers the leader, as a sum of powers of two")
+    bootstrap = bound(31, low=0, high=31, meaning="nodes that name the leader to observers, as a sum of powers of two")
     observers_return = switch(
         default=True, meaning="after a fetch timeout, an observer may fetch from the same leader again (KAFKA-19354)"
     )
@@ -194,7 +194,7 @@ class C(Constants):
         default=False, meaning="a fetch that times out is answered from the leader's current state (before KAFKA-15100)"
     )
     consumer = switch(
-        default=False, meaning="the last node is a consumer, which reads only committed records, and not a replica"
+        default=False, meaning="the last node is not a replica but a consumer, which reads only committed records"
     )
     consumer_waits_for = choice(
         Emptiness.LOG_END, meaning="a consumer's fetch is parked if its offset is not below: log-end, high-watermark"

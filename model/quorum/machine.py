@@ -21,8 +21,8 @@ VERSIONS = (
     Version("kafka-3.9", "as kafka-4.0, but compared with Kafka's classes without pre-votes", _WITHOUT_1166),
     Version(
         "kafka-4.0",
-        "without KIP-1166: only the log end decides whether a fetch is parked; after a timeout, the response is that "
-        "built when the fetch arrived",
+        "without KIP-1166: only the log end decides whether a fetch is parked; after a timeout, the leader sends "
+        "the response that it built when the fetch arrived",
         _WITHOUT_1166,
     ),
     Version(
@@ -42,9 +42,7 @@ VERSIONS = (
 
 MACHINE = Machine(
     name="quorum",
-    sentence=(
-        "replication of the metadata log: voters, observers, elections, and fetches that are parked (KIP-595, KIP-1166)"
-    ),
+    sentence=("replication of the metadata log: voters, observers, elections, and parked fetches (KIP-595, KIP-1166)"),
     state=State,
     constants=C,
     initial=initial,

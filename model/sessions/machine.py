@@ -43,7 +43,10 @@ class C(Constants):
     interval = bound(2, low=1, high=8, meaning="broker.heartbeat.interval.ms, in ticks")
     request_timeout = bound(2, low=1, high=8, meaning="ticks after which a heartbeat times out (KAFKA-19294)")
     longest_backoff = bound(
-        0, low=0, high=16, meaning="maximum ticks between failed heartbeats; 0 means the interval (KAFKA-19294)"
+        0,
+        low=0,
+        high=16,
+        meaning="maximum ticks between failed heartbeats; 0 means the heartbeat interval (KAFKA-19294)",
     )
     outage = bound(4, low=0, high=16, meaning="maximum number of ticks without an active controller during a failover")
     overload = bound(8, low=0, high=16, meaning="ticks for which a controller is overloaded")

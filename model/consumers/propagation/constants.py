@@ -27,7 +27,7 @@ class C(Constants):
         Propagation.TRACKED,
         meaning=(
             "a fetch without new records is answered: data-only (never), tracked (if the high watermark last sent in "
-            "the session is outdated), reported (if the reported high watermark is, as in KIP-1166)"
+            "the session is outdated), reported (if the reported high watermark is outdated, as in KIP-1166)"
         ),
     )
     session_is_new = switch(

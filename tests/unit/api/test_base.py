@@ -156,7 +156,7 @@ def test_a_helper_cannot_be_replaced_and_one_that_is_changed_in_its_module_is_ch
     for wrong, said in (
         ({"normalize": action()(reset)}, "`normalize` is action 'reset'"),
         ({"is_following": reset}, "To replace a helper, replace the actions that call it"),
-        ({"initial": kip320.MACHINE.initial}, "To begin differently, write `dataclasses"),
+        ({"initial": kip320.MACHINE.initial}, "To replace the initial action, write `dataclasses"),
     ):
         with pytest.raises((ModelError, UsageError), match=said):
             kip320.MACHINE.replacing(name="x", sentence="y", **wrong)
