@@ -80,7 +80,7 @@ def spurious_errors_are_recognized(before: State, after: State, c: C) -> bool:
     """K392-S3: a spurious error never resets, moves back or stops a consumer that knows the epoch of its position.
 
     An error is spurious if the newest leader has the offset, and the offset is not beyond the committed end. The
-    consumer's position must not change, neither immediately nor after the check with the leader.
+    consumer's position must not change, either immediately or after the check with the leader.
     """
     consumer, l = before.consumer, newest_leader(before)
     is_error = consumer.doing == Doing.CHECKING or consumer.position > before.replica[target(before)].end

@@ -34,7 +34,7 @@ def log_starts_differ(s: State, c: C) -> bool:
 
 @sometimes
 def valid_offset_is_refused(s: State, c: C) -> bool:
-    """SEED-392-12, SEED-392-46: a preferred replica rejects an offset as out of range that the leader serves."""
+    """SEED-392-12, SEED-392-46: a preferred replica rejects as out of range an offset that the leader serves."""
     consumer, l = s.consumer, newest_leader(s)
     return (
         consumer.doing == Doing.FETCHING

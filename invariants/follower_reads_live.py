@@ -147,7 +147,7 @@ def has_not_heard(s: State, c: C, follower: int) -> bool:
 
 
 def has_heard(s: State, c: C, follower: int) -> bool:
-    """Return whether the follower knows of each commit that its leader knows, or is no running ISR member."""
+    """Return whether the follower knows of each commit that its leader knows, or is not a running ISR member."""
     return not has_not_heard(s, c, follower)
 
 

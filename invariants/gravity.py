@@ -1,5 +1,5 @@
-"""The severity of properties. A violation of a listed property loses or corrupts data; the first property is the most
-severe. All other properties describe how the protocol works internally.
+"""The severity of properties. A violation of a listed property loses or corrupts data; the most severe violation is
+that of the first property. All other properties describe how the protocol works internally.
 """
 
 from fencepost.model.language.actions import Property

@@ -135,7 +135,7 @@ def is_acknowledged(s: State, c: C, broker: int, record: int) -> bool:
 
 
 def is_replicated(s: State, c: C, broker: int, record: int) -> bool:
-    """The broker has the record, no longer has a replica, or its log directory has failed."""
+    """The broker has the record or no longer has a replica, or its log directory has failed."""
     r = s.replica[broker]
     return has_record(r, record) or bits.contains(newest(s).missing, broker) or r.offline != 0
 
@@ -302,7 +302,7 @@ def is_left_out(s: State, c: C, broker: int) -> bool:
 
 
 def is_not_left_out(s: State, c: C, broker: int) -> bool:
-    """The broker is in the ISR, is not active, has no online replica, or the partition has no leader."""
+    """The broker is in the ISR, is not active or has no online replica, or the partition has no leader."""
     return not is_left_out(s, c, broker)
 
 

@@ -89,7 +89,7 @@ def _guards(entry: Entry) -> list[tuple[str, str]]:
 # -- stories: on the first page, on the page of a KIP or a finding, and below the entries that they are about
 
 FIRST = "kip-903"
-"""The story to show first, about a bug in a release, which every operator can follow."""
+"""The story to show first: a bug in a release, which every operator can follow."""
 
 
 @cache

@@ -16,7 +16,7 @@ FRONT = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
 READ = (".py", ".java", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)\s#]*)(#[^)\s]*)?", re.MULTILINE)
 _LIST = re.compile(r"^(?![-*|#>\s]|\d+\. )(.+)\n(?=[-*] |\d+\. )", re.MULTILINE)
-"""A line directly before a list. MkDocs requires a blank line before a list, and GitHub does not."""
+"""A line directly before a list. MkDocs requires a blank line before a list, but GitHub does not."""
 _FENCED = re.compile(r"^(```.*?^```\n?)", re.MULTILINE | re.DOTALL)
 
 

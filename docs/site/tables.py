@@ -5,8 +5,8 @@ or the name of a table about a proof and the name of the proof. `benchmarks/figu
 rates and memory.
 
 Each row of the table of delays has two runs, which differ in the number of ticks that a message takes. The two worst
-cases determine the number of messages, and of maximum waits of a fetch or idle intervals, on the worst path. A round
-trip is two messages.
+cases determine how many messages, and how many maximum waits or idle intervals, are on the worst path. A round trip is
+two messages.
 """
 
 import re
@@ -129,7 +129,7 @@ def _outcomes(cell: Cell, *, marked: bool) -> str:
 MAX_WAIT_MS = 500
 """Maximum time for which a broker holds a fetch (KafkaRaftClient), and the default of metadata.max.idle.interval.ms."""
 ROUND_TRIP_MS = 10
-"""A round trip within a data centre, with a margin. A message then takes a hundredth of the maximum wait."""
+"""A round trip within a data centre, with a margin, so that a message takes a hundredth of the maximum wait."""
 
 DELAY = "commit-is-known-in-time"
 SLOW = ", two ticks"

@@ -17,7 +17,7 @@ def forget_answer(r: Replica) -> None:
 
 
 def complete_writes(s: State, r: Replica) -> None:
-    """Acknowledge a write appended while leading, once the high watermark passes its offset (KAFKA-20634).
+    """Acknowledge a former leader's write once the high watermark passes the write's offset (KAFKA-20634).
 
     KAFKA-20634 is unsafe: the record may have been truncated in the meantime and replaced by another record.
     """
@@ -122,7 +122,8 @@ def is_taken(s: State, c: C, m: LateAnswer) -> bool:
 @action(m=InFlight("late_answers"))
 def follower_takes_late_answer(s: State, c: C, m: LateAnswer) -> None:
     """A follower accepts a response from an earlier leader epoch, because the leader and the log end are the same.
-    Until KAFKA-18991, no other field was compared. The leader's log may have changed after the response was sent.
+    Until KAFKA-18991, only the leader and the log end were compared. The leader's log may have changed after the
+    response was sent.
     """
     require(is_taken(s, c, m))
     follower, kind = m.follower, m.kind

@@ -258,7 +258,7 @@ def fetched_epoch(c: C, f: Replica) -> int:
 
 
 def is_unknown_epoch(c: C, r: Replica, epoch: int) -> bool:
-    """Return whether the leader's log lacks an epoch of which the leader does not know the start (KAFKA-7415)."""
+    """Return whether the leader's log lacks an epoch whose start the leader does not know (KAFKA-7415)."""
     return not c.epoch_start_recorded and epoch > log.latest_epoch(r)
 
 

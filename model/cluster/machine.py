@@ -103,8 +103,7 @@ time. Before 4.3, assigning a directory empties the ELR (HYP-17).
 ELR = {"elr": 1, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH, **ALL}
 """Since 4.1, ELR is on in new clusters, and the previous broker epoch shows whether a shutdown was clean."""
 SINCE_4_3 = {"completion": Completion.ADDED_UNLESS_FEWER, **ELR, "assignment_keeps_elr": 1}
-"""Since KAFKA-19975, a reassignment waits for replicas that existed before only if it reduces the number of replicas.
-"""
+"""Since KAFKA-19975, a reassignment waits for previous replicas only if it reduces the number of replicas."""
 UNMATCHED = {"answers_match_epoch": 0, "later_epochs_skipped": 0}
 """Before 3.9.1 and 4.0.1, a follower matches a response only by its offset, and appends records of later epochs."""
 LACKING = "but followers can lose committed records, because KAFKA-18991 and KAFKA-18723 are not fixed (sources)"

@@ -31,7 +31,7 @@ def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
     replicas to add or remove then leaves the earlier list unchanged, because only non-empty lists are passed to the
     builder. All changes that the ISR already allows are made immediately, without unclean elections. A broker that is
     being added cannot be elected as a member of the ELR: the controller looks up a leader's directory among the
-    previous replicas, which fails the request (PartitionRegistration.directory).
+    previous replicas, so the request fails (PartitionRegistration.directory).
     """
     require(s.budget.reassignments > 0, bound=C.reassignments)
     image = newest(s)

@@ -8,7 +8,7 @@ The model simplifies Kafka to keep states small:
   broker's epoch. Broker epochs count incarnations. The broker also starts in that step, except at most `early_starts`
   times.
 * A follower always has a fetch in flight. The fetch's content follows from the follower's log and leader epoch, so only
-  responses are stored, and requests whose sender has crashed or stopped. A fetch that is handled after its sender has
+  responses and requests whose sender has crashed or stopped are stored. A fetch that is handled after its sender has
   entered another epoch could equally have been handled before; at most `late_answers` responses to such fetches remain.
 * The leader epoch cache follows from the log and the leader epoch. The start of an epoch in which a former leader wrote
   nothing is not covered; Kafka needs another round trip in this case.

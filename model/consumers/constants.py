@@ -36,7 +36,7 @@ class Allowed(IntEnum):
 
 
 class Selector(IntEnum):
-    """The chooser of the replica: the leader, or the consumer by means of the ISR or of all partition information."""
+    """The party that chooses the replica: the leader, or the consumer, based on the ISR or on all replicas."""
 
     DESIGN = 0
     GIVEN_ISR = 1

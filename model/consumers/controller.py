@@ -38,7 +38,7 @@ def controller_elects_uncleanly(s: State, c: C, leader: int) -> None:
 
 @action(follower=Broker)
 def leader_shrinks_isr(s: State, c: C, follower: int) -> None:
-    """The leader removes a follower from the ISR that, as far as the leader knows, has lagged for too long.
+    """The leader removes from the ISR a follower that, as far as the leader knows, has lagged for too long.
 
     Partition.getOutOfSyncReplicas, Replica.isCaughtUp.
     """

@@ -75,7 +75,7 @@ def consumer_reads(s: State, c: C) -> None:
 
 
 def ask_for_metadata(s: State, c: C) -> None:
-    """Record that the consumer waits for metadata, if the model requires metadata to be requested."""
+    """Record a metadata request, if metadata arrives only on request in the model."""
     s.consumer.wants_metadata = c.asks_for_metadata
 
 

@@ -74,8 +74,8 @@ def broker_applies_metadata(s: State, c: C, broker: int, controller: int, end: i
 
 @action(broker=Broker, controller=Controller)
 def broker_loads_metadata_anew(s: State, c: C, broker: int, controller: int) -> None:
-    """A broker whose metadata is not in the leader's log reloads the records that the leader knows to be committed.
-    This never happens if brokers apply only committed records.
+    """A broker whose metadata is not in the leader's log reloads the records that the leader knows to be committed. No
+    metadata is reloaded if brokers apply only committed records.
     """
     b, n = s.broker[broker], s.node[controller]
     require(n.leads)

@@ -279,7 +279,7 @@ class Interpreter:
         return self.values_of(prop.behaviour.params)
 
     def values_of(self, params: Iterable[tuple[str, Domain]]) -> list[tuple[int, ...]]:
-        """Return every combination of values of parameters."""
+        """Return every combination of values of these parameters."""
         spans = [self.schema.bounds(domain) for _, domain in params]
         return list(product(*(range(max(low, 0) if low == NONE else low, high + 1) for low, high in spans)))
 

@@ -82,7 +82,7 @@ class Symmetry:
         return f"{self.things.count!r}{'' if alike else ' (initial states distinguish some)'}"
 
     def renamed(self, key: Key, to: tuple[int, ...]) -> Key:
-        """Return a state in which thing n becomes to[n]."""
+        """Return a state in which each thing n is renamed to `to[n]`."""
         found: Key = key if self._rename is None else self._rename(key, to)
         return found
 

@@ -13,7 +13,7 @@ from fencepost.model.lineage.base import C, Epoch, Replica, ReplicaState, State
 
 
 def end_of_epoch(l: ReplicaState, epoch: int, unknown: int) -> int:
-    """Return where `epoch` ends in the leader's log, or `unknown` if the log has no such or later epoch."""
+    """Return where `epoch` ends in the leader's log, or `unknown` if the log has neither this epoch nor a later one."""
     if l.end > 0 and base.latest_epoch(l) == epoch:
         return l.end
     for offset in range(l.end):

@@ -118,7 +118,7 @@ def leader_appends(s: State, c: C) -> None:
 
 @action()
 def partition_changes(s: State, c: C) -> None:
-    """The controller writes a PartitionChangeRecord that keeps leader and directories, for example of the ISR."""
+    """The controller writes a PartitionChangeRecord, for example of the ISR, that keeps leader and directories."""
     require(s.budget.changes > 0, bound=C.changes)
     s.budget.changes -= 1
     s.broker.changed = True
@@ -199,7 +199,7 @@ def broker_sends_assignment(s: State, c: C) -> None:
 
 @action()
 def controller_assigns_directory(s: State, c: C) -> None:
-    """The controller records a directory. The replica cannot lead if it is offline (handleAssignReplicasToDirs)."""
+    """The controller records a directory; an offline directory ends leadership (handleAssignReplicasToDirs)."""
     b = s.broker
     require(b.sent.to != NONE)
     require(not b.recorded)
@@ -269,7 +269,7 @@ def directory_fails(s: State, c: C, directory: int) -> None:
 def broker_is_killed(s: State, c: C) -> None:
     """The broker is killed, fenced and started: an assigned copy becomes the log (recoverAbandonedFutureLogs).
 
-    If there is no log, an empty log is created in the assigned directory, if it is online (getOrCreateLog).
+    Without a log, an empty log is created in the assigned directory if it is online (getOrCreateLog).
     """
     require(s.budget.kills > 0, bound=C.kills)
     require(s.offline != bits.everyone(2))

@@ -33,10 +33,10 @@ from fencepost.model.language import (
 class Rule(IntEnum):
     """The replica that is elected uncleanly.
 
-    ANY: any active replica (unclean.leader.election.enable). LAST_LEADER: the last leader, as since 4.0. LONGEST_LOG:
-    the replica with the longest log. LATEST_EPOCH: the replica with the latest epoch in its log. KIP_966: among
-    replicas with the latest epoch, the replica with the longest log, as KIP-966 specifies. KNOWN_FIRST: like KIP_966,
-    but members of the last known ELR are preferred.
+    ANY: any active replica (unclean.leader.election.enable). LAST_LEADER: the last leader, as in 4.0 and later.
+    LONGEST_LOG: the replica with the longest log. LATEST_EPOCH: the replica with the latest epoch in its log. KIP_966:
+    among replicas with the latest epoch, the replica with the longest log, as KIP-966 specifies. KNOWN_FIRST: like
+    KIP_966, but members of the last known ELR are preferred.
     """
 
     ANY = 0

@@ -3,8 +3,8 @@
 Time is counted in ticks, each an eighth of broker.session.timeout.ms. A heartbeat that reaches an active controller
 takes at most one tick. Modelled on BrokerLifecycleManager, BrokerHeartbeatManager, ClusterControlManager and
 ReplicationControlManager. Simplifications: There is one broker, because each broker has its own session. The quorum is
-reduced to a controller that is active or not, and whose writes are committed immediately. A registration includes the
-heartbeat that unfences the broker. A controlled shutdown is one step. The controller looks for expired sessions in
+reduced to one controller, which may be inactive, and whose writes are committed immediately. A registration includes
+the heartbeat that unfences the broker. A controlled shutdown is one step. The controller looks for expired sessions in
 every tick, as Kafka does eight times per session (maybeFenceStaleBrokerPeriodNs).
 """
 
