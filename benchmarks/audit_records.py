@@ -3,9 +3,9 @@
 `python -m benchmarks.audit_records [--each N] [--batches N] [--master URL]`.
 
 Every partition has copies on three brokers. Broker 1 led epoch 0 and wrote a tail that no broker copied. Broker 2 has
-led since, in epoch 1, and broker 3 lags. This is healthy, and must give no finding. Then each kind of damage is planted
-in some partitions, chosen by a seed. The batches come from a real cluster; their offsets and epochs, which the
-checksums do not cover, are changed.
+led since, in epoch 1, and broker 3 lags. Such a partition is healthy and must cause no finding. Then each kind of
+damage is planted in some partitions, chosen by a seed. The batches come from a real cluster; their offsets and epochs,
+which the checksums do not cover, are changed.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Breadth-first search of Kip320 (hachikuji/kafka-specification) in plain Python, for speed.
 
 It serves the benchmarks as a yardstick and the tests as an oracle, and shares no code with the rest of the project.
-Three things make it quick:
+Three techniques make the search fast:
 
 - A state is one int, its fields side by side, and the visited states are one set.
 - An action is computed once per value of the fields that it reads, and remembered as the bits

@@ -1,10 +1,10 @@
 """An upper bound on the benefit of partial order reduction: `python -m benchmarks.partial_order`.
 
 For a small run of each protocol, the plain semantics builds the complete graph, which is then searched with persistent
-sets. These are found on the graph: a set is persistent in a state if every step outside it commutes with each of its
-steps, in every state that the outside steps can reach. An analysis of the model's text cannot know more, so it cannot
-reduce more, except by choosing among sets. `deadlocks` preserves only the states without a successor; `properties` also
-expands all steps if one of the set changes the truth of a property, or if all lead to known states.
+sets. Persistent sets are found on the graph: a set is persistent in a state if every step outside it commutes with each
+of its steps, in every state that the outside steps can reach. An analysis of the model's text cannot know more, so it
+cannot reduce more, except by choosing among sets. `deadlocks` preserves only the states without a successor;
+`properties` also expands all steps if one of the set changes the truth of a property, or if all lead to known states.
 docs/decisions/0008-partial-order.md has the result.
 """
 

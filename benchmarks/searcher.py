@@ -1,6 +1,7 @@
 """A process that searches machines on request, in this or an earlier version of the project.
 
-It is started by its path, reads questions as lines of JSON, and answers each with a line. Times exclude compilation.
+The process is started by its path, reads questions as lines of JSON, and answers each question with a line. Times
+exclude compilation.
 """
 
 import json

@@ -43,7 +43,7 @@ def grouped(operation: Operation, replicas: int, min_isr: int, *, elr: bool) -> 
 def measured(values: dict[str, int], operation: Operation, prop: str = LOSS) -> dict[str, Any]:
     """Return the fewest faults that violate the property, each with the findings that cause it.
 
-    If the operation takes no part in such a history, the findings that violate it without are fixed.
+    If the operation does not occur in such a history, the findings that violate the property without it are fixed.
     """
     first, repaired = broken_in(values, prop), set[str]()
     found = first
@@ -70,8 +70,8 @@ def broken_in(values: dict[str, int], prop: str) -> dict[str, Any]:
 def causes(values: dict[str, int], history: dict[str, Any], prop: str) -> list[str]:
     """Return the findings each of which violates the property with these faults while all others are fixed.
 
-    The list is empty if it is violated with all of them fixed. The violation may be by this history, or by another one
-    if this one is refused.
+    The list is empty if the property is violated with all findings fixed. Another history may show the violation if
+    this one is rejected.
     """
     lacking, faults = [item.finding for item in MACHINE.missing(values)], history["faults"]
     given = {**values, **{name: 0 for name in BUDGETS if name not in faults}, **faults}
