@@ -25,7 +25,7 @@ def transitions(trace: Trace, path: Path) -> Iterator[Transition]:
 
 
 def folded(record: type[Record], raw: Key, after: Key) -> str:
-    """Return the changes by `normalize` as a clause, or an empty string. Of many fields, only some are listed."""
+    """Return the changes by `normalize` as a clause, or an empty string. Long lists are abridged."""
     found = changes(record, raw, after)
     scalars = [item for item in found if not item.is_message]
     nth = Counter[str]()

@@ -123,7 +123,7 @@ class Lines:
                     "above.",
                 )
             if name not in HEADERS:
-                hint = nearest(name, HEADERS, "Headers are:")
+                hint = nearest(name, HEADERS, "The headers are:")
                 self.refuse(line.number, f"there is no header {quoted(name)}.{hint}")
             if name in found:
                 self.refuse(

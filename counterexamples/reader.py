@@ -147,7 +147,7 @@ class _Reader:
             self.refuse(
                 line.number,
                 f"{quoted(line.text)} is not a value of the property's parameters.{nearest(line.text, list(known))} "
-                f"Write one such as `for: {next(iter(known))}`.",
+                f"Write a value such as `for: {next(iter(known))}`.",
             )
         return known[line.text]
 
@@ -188,7 +188,7 @@ class _Reader:
             with self.at(header[key].number):
                 for name, text in pairs(header[key].text, "replicas=3"):
                     if name not in declared:
-                        hint = nearest(name, declared, "Constants are:")
+                        hint = nearest(name, declared, "The constants are:")
                         raise UsageError(f"protocol {found.name!r} has no constant {name!r}.{hint}")
                     if name in named:
                         raise UsageError(f"constant {name!r} appears twice. Write it once.")
@@ -311,8 +311,8 @@ class _Reader:
             labels = [item.label for item in machine.actions]
             if label not in labels:
                 raise UsageError(
-                    f"protocol {machine.name!r} has no action {quoted(label)}.{nearest(label, labels)} Actions are: "
-                    f"{', '.join(labels)}."
+                    f"protocol {machine.name!r} has no action {quoted(label)}.{nearest(label, labels)} The actions "
+                    f"are: {', '.join(labels)}."
                 )
             item = machine.action(label)
             return Step(item, arguments(plain, item, label, UNFOLDED.sub(",", rest)))

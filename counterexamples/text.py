@@ -203,8 +203,8 @@ def _message(change: Change) -> Text:
 
 
 def _compared(name: str, pairs: list[tuple[Part, Part]]) -> Sheet:
-    """Return a table of the state after a step, with unchanged rows dimmed and changes in other rows highlighted. Of
-    many columns, only changed columns and columns about a replica's progress are shown.
+    """Return a table of the state after a step, with unchanged rows dimmed and changes in other rows highlighted. If
+    there are many columns, only changed columns and columns about a replica's progress are shown.
     """
     cells = pairs[0][1].cells
     kept = [

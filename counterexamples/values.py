@@ -72,7 +72,7 @@ def describe(domain: Domain, low: int, high: int) -> str:
     if isinstance(domain, BitSet):
         return f"a set of numbers from 0 to {high.bit_length() - 1}, such as {domain.show(high)}"
     if low > high:
-        return "nothing, because it has no value under these constants"
+        return "nothing, because no value is possible under these constants"
     if low == NONE:
         return "none" if high == NONE else f"none or a number from 0 to {high}"
     return f"a number from {low} to {high}" if low < high else str(low)

@@ -46,7 +46,7 @@ class ViolatingBinding(NamedTuple):
 
 
 def violating_binding(trace: Trace, path: Path) -> ViolatingBinding | None:
-    """Return the values that violate a trace's property at its end; None unless the end violates a predicate. If the
+    """Return the values that violate a trace's property at its end, or None unless the end violates a predicate. If the
     explanation itself fails, it contains only the values found so far.
     """
     prop = trace.prop
@@ -209,8 +209,8 @@ class _Frame:
                 self.explained.operands = _operands(node, scope)
 
     def each(self, node: ast.BoolOp, scope: Scope, *, wanted: bool) -> None:
-        """Explain every operand. The result contains the last operand's condition with its values, or the whole
-        expression without the values on which the operands differ.
+        """Explain every operand. The result is the last operand's condition with its values, or the whole expression
+        without values that differ between operands.
         """
         explained = self.explained
         outer, found, differing = explained.values, dict[str, tuple[str, Any]](), set[str]()

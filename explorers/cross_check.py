@@ -31,11 +31,11 @@ Array = np.ndarray[Any, Any]
 
 LEAST_SECONDS = 0.1
 SHARE = 0.1
-"""Fraction of the search's time that the sample takes by default; the minimum is LEAST_SECONDS."""
+"""Default duration of the sample, as a fraction of the search's time (at least LEAST_SECONDS)."""
 AIM = 0.9
-"""Fraction of the allowed time to plan for, because later states may take longer than earlier states."""
+"""Fraction of the allowed time to plan for, because later states may take longer than earlier ones."""
 BY_GUARD = 1.0
-"""Minimum time in seconds for a sample that counts blocked steps per guard, because the model is checked first."""
+"""Minimum seconds for a sample that counts blocked steps per guard, because the model must be checked first."""
 FIRST_CHUNK = 4
 CHUNK = 256
 

@@ -2,9 +2,9 @@
 
 A model may be split into files: `from rules import step_of` finds `rules.py` beside the model. Another model may also
 have a `rules.py`, and files may be edited while a process runs. Every load reads and runs each module of the model's
-folder again, under a unique name. Bytecode is neither written nor used, and `source_lines` gives engines the text that
-was executed. A model inside a package may use relative imports, such as `from .rules import step_of`. If a model adds
-folders or zip files to `sys.path`, their modules are treated as part of the model.
+folder again, under a unique name. Bytecode is neither written nor used, and `source_lines` gives engines the executed
+text. A model inside a package may use relative imports, such as `from .rules import step_of`. If a model adds folders
+or zip files to `sys.path`, their modules are treated as part of the model.
 """
 
 import linecache

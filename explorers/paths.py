@@ -50,7 +50,7 @@ LEFT = "_left"
 ORDINARY = -1
 """Rank of a step that is not a fault."""
 LONGEST = 100
-"""Longest path that is reordered, because the work grows with the square of the number of steps."""
+"""Maximum length of reordered paths, because the work grows with the square of the number of steps."""
 
 
 def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:

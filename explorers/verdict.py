@@ -254,7 +254,7 @@ class CrossCheck:
 
     @property
     def excludes(self) -> float:
-        """Return the smallest share of wrong states that the sample detects with probability 0.999; 0 if complete."""
+        """Return the smallest share of wrong states that the sample detects with probability 0.999 (0 if complete)."""
         if self.whole:
             return 0.0
         return 1.0 - (1.0 - SURE) ** (1.0 / self.states) if self.states else 1.0
@@ -302,7 +302,7 @@ class Result:
     store_bytes: int = 0
     spilled_bytes: int = 0
     peak_memory_bytes: int = 0
-    """Peak memory of the whole process; 0 if not measured."""
+    """Peak memory of the whole process, or 0 if not measured."""
     compiled: tuple[Compiled, ...] = ()
     """Kinds of code that the search used, in order of use."""
     levels: tuple[int, ...] = ()

@@ -48,7 +48,7 @@ class Protocol:
         if not names:
             return self.properties
         known = {item.name: item for item in self.every_property}
-        require_known(names, known, f"protocol {self.name!r} has no property", "Properties are")
+        require_known(names, known, f"protocol {self.name!r} has no property", "The properties are")
         return tuple(known[name] for name in dict.fromkeys(names))
 
 
@@ -149,5 +149,5 @@ PROTOCOLS = _Protocols()
 
 def protocol(name: str) -> Protocol:
     """Return the protocol with this name; raise UsageError if it does not exist."""
-    require_known((name,), PROTOCOLS, "there is no protocol", "Protocols are")
+    require_known((name,), PROTOCOLS, "there is no protocol", "The protocols are")
     return PROTOCOLS[name]

@@ -192,7 +192,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Explorer:
-    """A page for exploring a path, shown in a frame of its own."""
+    """A page for exploring a path, shown in its own frame."""
 
     page: str
 
@@ -222,7 +222,7 @@ class Histories(Mapping[str, Counterexample]):
 
 
 WIDTH = 100
-"""Width in columns of output that is not printed to a terminal, such as a build log or an email."""
+"""Width in columns of output not printed to a terminal, such as a build log or an email."""
 
 
 def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path: Path, **more: Any) -> Trace:

@@ -28,7 +28,7 @@ Ask = Callable[[Question, float], Result]
 
 
 BESIDE = 32
-"""Maximum number of extra cells that are searched."""
+"""Maximum number of extra cells to search."""
 MANY_CELLS = 4096
 """Maximum size of a box of cells whose verdicts are all compared."""
 
@@ -107,9 +107,9 @@ class Growing:
         """The finished search with the largest bounds."""
         self.steps: list[Raise] = []
         self.given_up: dict[str, str] = {}
-        """Bounds whose search did not finish, with reasons."""
+        """Bounds whose search did not finish, each with the reason."""
         self.refused: dict[str, str] = {}
-        """Bounds whose larger values the machine rejects, with its reasons."""
+        """Bounds whose larger values the machine rejects, with the reasons."""
         self.verdicts = {item.name: str(item.verdict) for item in first.properties}
         self.up_to = dict.fromkeys(self.verdicts, self.bounds())
         self.changes: dict[str, Change] = {}

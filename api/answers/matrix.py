@@ -24,7 +24,7 @@ MEANING = {
     "not-exercised": "the guard never refuses a step under these constants",
     "never-fires": "the guard's action never happens under these constants, with or without the guard",
     "nothing-broke": "other states are reached, but no property is violated: the guard may be needed for liveness, for "
-    "requirements that no property states, larger constants, or wider domains if steps left one",
+    "requirements that no property states, with larger constants, or (if steps left a domain) with wider domains",
     "refused": "the setting cannot be combined with the other constants",
     "undetermined": "the search ended without a decision",
 }
@@ -34,7 +34,7 @@ MEANING = {
 IDLE_PURPOSES = ("implied", "not-exercised", "never-fires", "nothing-broke", "same-states", "undetermined")
 """Purposes of guards that no known guarantee needs. Guards that only bound the search have another purpose."""
 SUSPICIONS = {
-    "never_violated": "properties that no tried guard or setting violates, so nothing shows that they can be violated",
+    "never_violated": "properties that hold in every row, so nothing shows that they can be violated",
     "unreached": "witnesses that no state or step satisfies: the protocol never does what they describe",
     "dead": "actions that never happen under these constants",
     "idle": "guards that no property was seen to depend on under these constants",
@@ -55,7 +55,7 @@ def meaning_for(data: Json) -> dict[str, str]:
 
 
 def not_run(data: Json) -> str:
-    """Return a sentence on the number of rows that were not run; empty if all were run."""
+    """Return a sentence on the number of rows that were not run, or "" if all were run."""
     left = len(data["not_run"])
     return f"Not run: {left:,} of {counted(left + len(data['rows']), 'row')}." if left else ""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.symbolic.proof import Proof, Settings
 
 ANY_STATE = "any state"
-"""Title of the state before a step that breaks an induction, which need not be initial or reachable."""
+"""Title of the state before a step that breaks an induction. The state need not be initial or reachable."""
 
 
 @dataclass(frozen=True, repr=False)

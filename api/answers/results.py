@@ -219,7 +219,7 @@ class CheckResult(Printed, Result):
 
     @cached_property
     def bounds_reached(self) -> tuple[BoundCount, ...]:
-        """Bounds that blocked a step on their own, so that `holds` is valid only within these bounds."""
+        """Bounds that blocked a step on their own, so `holds` is valid only within these bounds."""
         return tuple(item for item in self.bounds if item.reached)
 
     @cached_property

@@ -41,7 +41,7 @@ _GIVEN: ContextVar[tuple[str, frozenset[str]]] = ContextVar("_GIVEN", default=("
 
 
 def call(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function a call of the API, which checks its arguments and adds the source line to errors in a user's
+    """Turn a function into an API call, which checks its arguments and adds the source line to errors in a user's
     model. The function's module must import `annotations` from `__future__`, because annotations must be strings.
     """
     known = signature(function)

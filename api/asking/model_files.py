@@ -90,7 +90,7 @@ def _properties(path: Path, given: object) -> tuple[Property, ...]:
         return UsageError(pointed_at_line(path, r"PROPERTIES\b", f"PROPERTIES {verb} {said}"))
 
     if given is None:
-        raise UsageError(f"{path} defines no PROPERTIES: assign to it {what}.")
+        raise UsageError(f"{path} defines no PROPERTIES: assign {what} to it.")
     if isinstance(given, Property):
         name = given.function.__name__
         raise refused(f"{described(given)}, not a tuple: write a tuple, with its comma: ({name},).")

@@ -220,7 +220,7 @@ def dump(question: Question, stage: str, *, normalize: bool = True) -> str:
 
     if stage not in STAGES:
         listed = "; ".join(f"{name} ({meaning})" for name, meaning in STAGES.items())
-        raise UsageError(f"there is no stage {stage!r}.{nearest(stage, list(STAGES))} Stages are: {listed}.")
+        raise UsageError(f"there is no stage {stage!r}.{nearest(stage, list(STAGES))} The stages are: {listed}.")
     if stage == "ir":
         found = question.protocol
         return text(translate(found.machine, found.compiled_with(question.properties)))

@@ -57,7 +57,7 @@ class Watch:
         return self.busy(f"compiling {name} ...{' (cached for the next run)' if lasts() else ''}")
 
     def compiled(self, name: str, seconds: float) -> None:
-        """Handle the end of a compilation and its duration."""
+        """Handle the end of a compilation, given its duration."""
         long = "; cached for the next run" if seconds > LONG and lasts() else ""
         self.note(f"compiled {name} in {show_seconds(seconds)}{long}")
 

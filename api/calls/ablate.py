@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Problem, Result
 
 LEAST_STATES = 1_000_000
-"""Minimum of the limit on states per row, because a machine without a guard may have many more states."""
+"""Minimum limit on states per row, because a machine without a guard may have many more states."""
 UNKEPT = "a finished row could not be saved"
 TIMES = 4
 """Default limit on states per row, as a multiple of the unmodified machine's number of states."""
@@ -86,12 +86,12 @@ class AblateResult(Answer):
 
     @property
     def needed(self) -> tuple[Needed, ...]:
-        """Guards that are needed, each with the properties that are violated without the guard."""
+        """Needed guards, each with the properties violated without it."""
         return tuple(claim for row in self.data["rows"] if (claim := Needed.of(row)) is not None)
 
     @property
     def unneeded(self) -> tuple[Unneeded, ...]:
-        """Guards that are not needed, each with its purpose, if their rows were decided."""
+        """Unneeded guards whose rows were decided, each with its purpose."""
         return tuple(claim for row in self.data["rows"] if (claim := Unneeded.of(row)) is not None)
 
     def row(self, name: str) -> MatrixRow:

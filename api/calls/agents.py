@@ -40,7 +40,7 @@ SECONDS, MOST_SECONDS = 20.0, 120.0
 MOST_STATES = 2_000_000
 """Maximum number of states of each model in a comparison, which needs complete state spaces."""
 MOST_STEPS = 60
-"""Maximum number of steps that are shown of a history."""
+"""Maximum number of steps shown per history."""
 INSTRUCTIONS = """Fencepost checks Kafka's replication protocol. `advise` says which operations lose a topic's
 records, and whether an operator may perform an `operation` now. `explain` explains a finding, guarantee, bug,
 question (HYP-17, G-S2, KAFKA-15221) or property. `check` searches a protocol (replication, kip320, quorum, ...) at
@@ -249,7 +249,7 @@ TOOLS: tuple[Callable[..., dict[str, Any]], ...] = (check, explain, why_not, com
 
 
 def answer(name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer of a tool, in which every error is one message under `error`."""
+    """Return a tool's answer. Every error becomes one message under `error`."""
     try:
         return _tool(name, given)(**given)
     except FencepostError as error:

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SMALL = 1_000_000
-"""Maximum number of records that are processed without Spark, because starting Spark would take as long."""
+"""Maximum number of records processed without Spark, because starting Spark would take as long."""
 LARGE = 4 << 30
-"""Maximum size in bytes of the broker logs that are compared in this process."""
+"""Maximum size in bytes of the broker logs compared in this process."""
 MEMORY = (("spark.driver.memory", "2g"), ("spark.sql.shuffle.partitions", "16"))
 """Spark's default settings, which suffice for ten million records on one machine."""
 

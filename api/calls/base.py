@@ -1,10 +1,10 @@
 """Comparison of a variant, made by `Machine.replacing`, with its base.
 
 If a variant's change never takes effect, the variant has the verdicts of its base, which say nothing about the change.
-Two complete searches with the same constants are considered equal if they have as many states in each level, as many
-steps of each action, and the same hash sums of all states and of all steps of replaced actions, including arguments.
-The layouts of states are equal, because the schema and the constants are. Each action is matched with the action that
-it replaces.
+Two complete searches with the same constants are considered equal if they have equal numbers of states in each level,
+equal numbers of steps of each action, and equal hash sums of all states and of all steps of replaced actions, including
+arguments. The layouts of states are equal, because the schema and the constants are. Each action is matched with the
+action that it replaces.
 """
 
 import ast
@@ -38,7 +38,7 @@ LEAST_SECONDS = 5.0
 TIMES = 1.5
 """Time limit for searching the base, as a multiple of the variant's search time."""
 SHOWN = 2
-"""Maximum number of guards that are listed for an action that is never enabled: those that block it most often."""
+"""Maximum number of guards listed for an action that is never enabled: those that block it most often."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Compared:
 
 
 def base_of(question: Question) -> Machine | None:
-    """Return the base of a user's variant; None for built-in protocols and for machines without a base."""
+    """Return the base of a user's variant, or None for built-in protocols and for machines without a base."""
     machine = question.protocol.machine
     base = machine.base
     if base is None or _is_ours(machine) or (base.state, base.constants) != (machine.state, machine.constants):
@@ -197,7 +197,7 @@ Placed = tuple[tuple[Action, Action | None], ...]
 
 
 def count_alike(one: Result, other: Result, placed: Placed) -> bool:
-    """Return whether a variant and its base have as many states in each level and as many steps of each action."""
+    """Return whether a variant and its base have equal numbers of states in each level and of steps of each action."""
     return (one.levels, one.generated) == (other.levels, other.generated) and all(
         other.fired[old.label] == (one.fired[new.label] if new is not None else 0) for old, new in placed
     )
@@ -220,7 +220,7 @@ def searched_the_same(variant: "Search", base: "Search", results: tuple[Result, 
 
 
 def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, normalize: bool) -> Iterator[str]:
-    """Yield the reasons why replaced parts make no difference, if the models' text and the counts show the reasons."""
+    """Yield the reasons why replaced parts make no difference, if the models' text and the counts show them."""
     program, before = read(machine), read(base)
     if machine.normalize is not base.normalize and normalize:
         yield f"`normalize`, which {machine.name} replaces, leads to the same states as that of {base.name}."

@@ -157,7 +157,7 @@ cross-check takes a tenth of the search time.
 
 @dataclass(frozen=True, repr=False)
 class CatalogueResult(Printed):
-    """Results of catalogue runs as JSON objects, and the runs that were not started."""
+    """Results of catalogue runs as JSON objects, and the runs not started."""
 
     profile: Profile
     runs: tuple[dict[str, Any], ...]
@@ -248,7 +248,7 @@ def catalogue(
 
 
 def profile_named(name: str) -> Profile:
-    require_known((name,), [str(item) for item in Profile], "there is no profile", "Profiles are")
+    require_known((name,), [str(item) for item in Profile], "there is no profile", "The profiles are")
     return Profile(name)
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 DIFFERENCE = "cross-check.trace"
-"""Name of the file for the path to a state for which two engines disagree."""
+"""Name of the file for the path to a state on which two engines disagree."""
 ENGINES = {
     "native": "exhaustive breadth-first search in compiled code, on all processors",
     "plain": "the reference search in Python, which defines the semantics and is slow",
@@ -161,7 +161,7 @@ def larger(
 def choose_engine(name: str) -> None:
     if name not in ENGINES:
         listed = "; ".join(f"{engine} ({meaning})" for engine, meaning in ENGINES.items())
-        raise UsageError(f"there is no engine {name!r}.{nearest(name, list(ENGINES))} Engines are: {listed}.")
+        raise UsageError(f"there is no engine {name!r}.{nearest(name, list(ENGINES))} The engines are: {listed}.")
 
 
 def explore(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None = None) -> Result:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.search import Search
 
 MOST_PAIRS = 50_000
-"""Maximum number of pairs of state sets, which takes some minutes to reach."""
+"""Maximum number of pairs of state sets. Reaching it takes some minutes."""
 WORDS = {True: "no difference", False: "different", None: "undetermined"}
 
 

@@ -35,7 +35,7 @@ class Comparison(Protocol):
         """The verdict, one of conforms, differs and undetermined."""
 
     def summary(self) -> Iterator[str]:
-        """Yield the lines below the verdict, in which details are indented by two spaces."""
+        """Yield the lines below the verdict, with details indented by two spaces."""
 
     def data(self) -> dict[str, Any]:
         """Return the comparison as JSON."""
@@ -84,7 +84,7 @@ def conform(
 
     `kafka` is a release such as "4.1.2", whose jars Maven downloads, and `jars` is a folder of jars to use instead. By
     default, the executed walks together take every transition of a small state graph, whose constants can be changed.
-    `walks` is a number of random walks of up to `depth` steps to execute instead, and `traces` are files of histories
+    `walks` is the number of random walks of up to `depth` steps to execute instead, and `traces` are files of histories
     to execute instead. With `lines`, the result lists the executed lines of Kafka's classes. `budget` is in seconds,
     and `workers` is the number of processes that run Kafka's classes. Each difference is written to the folder
     `output`, as a trace that can be replayed.
@@ -123,8 +123,8 @@ def conform_guards(
 ) -> ConformResult:
     """Remove each of Kafka's checks from a protocol, or change a rule, and test whether the comparison detects it.
 
-    `refusals` is a number of steps that are disabled in the model and are also tried on Kafka. With `ablate=False`, no
-    check is removed.
+    `refusals` is the number of steps, disabled in the model, to try on Kafka as well. With `ablate=False`, no check is
+    removed.
     """
     from fencepost.kafka.conform.guards import conform_guards as compare
 

@@ -123,10 +123,10 @@ def faults(
 ) -> FaultsResult:
     """Find the fewest faults, in total and by kind, that violate the property `prop`, in every setting of a grid.
 
-    Faults, such as crashes, are limited by budgets in the protocol's state. `kinds` selects the kinds of faults that
-    are counted, by default all. Faults of other kinds may happen as often as the constants allow. `costs` maps a kind
-    of fault to its cost (by default 1). `traces` is a folder for the trace of every minimal set. After a cancellation,
-    no further setting is searched.
+    Faults, such as crashes, are limited by budgets in the protocol's state. `kinds` selects the kinds of faults to
+    count, by default all. Faults of other kinds may happen as often as the constants allow. `costs` maps a kind of
+    fault to its cost (by default 1). `traces` is a folder for the trace of every minimal set. After a cancellation, no
+    further setting is searched.
     """
     question = ask(what, properties, constants=constants, version=version, more=more)
     choose_engine(engine)
@@ -195,7 +195,7 @@ class _Request:
             if name not in known:
                 raise UsageError(
                     f"`costs=` names {name!r}, which is not a fault of protocol "
-                    f"{found.name!r}.{nearest(name, known, 'Faults are:')}"
+                    f"{found.name!r}.{nearest(name, known, 'The faults are:')}"
                 )
             if name not in counted_ones:
                 add = "add it to `kinds=`" if self.kinds else f"allow some, such as `{known[name]}=1`"

@@ -31,7 +31,7 @@ LEAST = 100
 """Minimum number of histories for which the measured table of planted bugs is valid."""
 UNKNOWN = ""
 SHORTENED = 3
-"""Number of violations per finding that are shortened."""
+"""Number of violations to shorten per finding."""
 LONG_HISTORIES, LONG_SECONDS = 5_000, 300
 """Minimum number of histories, and minimum budget in seconds, of a long run."""
 PIECE = 5_000
@@ -43,9 +43,9 @@ COLUMNS = ("kafka", "seed", "steps", "verdict", "finding", "violated", "script")
 class FuzzResult(Answer):
     """Results of random histories on Kafka's classes.
 
-    `verdict` is `unknown` if no known finding explains some violation, `known` if known findings explain all
-    violations, `nothing` if there are none, and `undetermined` after too few histories. `findings` counts violations of
-    each known finding, and `unknown` holds the shortest history of each other violation.
+    `verdict` is `unknown` if some violation has no known cause, `known` if known findings explain all violations,
+    `nothing` if there are none, and `undetermined` after too few histories. `findings` counts violations of each known
+    finding, and `unknown` holds the shortest history of each other violation.
     """
 
     verdict: str
@@ -87,7 +87,7 @@ def fuzz(
     from fencepost.kafka.fuzz.histories import PROFILES, Fuzzer, Repaired, Script, fuzz_release
 
     if profile not in PROFILES:
-        raise UsageError(f"there is no profile {profile!r}.{nearest(profile, PROFILES, 'Profiles are:')}")
+        raise UsageError(f"there is no profile {profile!r}.{nearest(profile, PROFILES, 'The profiles are:')}")
     script = Script.read(Path(replay)) if replay else None
     folder, watch = Path(output) if output else None, watched(progress)
     if folder is not None:

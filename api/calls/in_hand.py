@@ -116,7 +116,7 @@ class InHand:
 
     def holds(self, state: Held, name: str) -> bool:
         found, name = {item.name: item for item in self.properties}, name.replace("_", "-")
-        require_known((name,), found, f"protocol {self.machine.name!r} has no property", "Properties are")
+        require_known((name,), found, f"protocol {self.machine.name!r} has no property", "The properties are")
         prop = found[name]
         if prop.over_steps or prop.eventual is not None:
             raise UsageError(
@@ -188,7 +188,7 @@ def in_hand(
 
 def _field(record: type[records.Record], name: str) -> records.FieldType:
     known = dict(records.fields(record))
-    require_known((name,), known, f"record {record.__name__} has no field", "Fields are")
+    require_known((name,), known, f"record {record.__name__} has no field", "The fields are")
     return known[name]
 
 

@@ -28,13 +28,13 @@ def eventual_properties(question: Question) -> tuple[Property, ...]:
     )
     if not every:
         raise UsageError(
-            f"protocol {question.name!r} has no leads-to properties to depend on a guard: leave `liveness=True` out."
+            f"protocol {question.name!r} has no leads-to properties that could need a guard: leave `liveness=True` out."
         )
     return named or every
 
 
 def with_safety(question: Question) -> Question:
-    """Return the question, to which all safety properties are added if it names only leads-to properties."""
+    """Return the question, with all safety properties added if it names only leads-to properties."""
     if any(item.kind is not Kind.LEADS_TO for item in question.properties):
         return question
     safety = tuple(item for item in question.protocol.every_property if item.kind.must_hold)
@@ -46,7 +46,7 @@ def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
 
 
 def eventual_of(data: Json) -> Json:
-    """Return the leads-to properties that were judged on the unmodified machine, by verdict."""
+    """Return the leads-to properties judged on the unmodified machine, by verdict."""
     found: Json = data.get("liveness", {"asked": [], "holding": [], "violated": []})
     return found
 

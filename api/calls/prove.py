@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 FIRST_STATES = 500
 """Maximum number of states whose steps are tried before a proof, to find steps that raise an error."""
 MOST_VALUES = 100_000
-"""Maximum number of parameter combinations that are tried for an action in one of these states."""
+"""Maximum number of parameter combinations to try for an action in one of these states."""
 
 
 def look_for_z3() -> None:
@@ -183,7 +183,7 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
             answer, violated = "", {}
             stopped = signal.why if isinstance(signal, interrupts.Stopped) else interrupts.BY_KEYBOARD
         except (ModelError, UsageError) as error:
-            answer, violated, stopped = f"no search can look for the state: {str(error).partition('. ')[0]}", {}, ""
+            answer, violated, stopped = f"no search for the state is possible: {str(error).partition('. ')[0]}", {}, ""
     report = replace(report, proof=replace(report.proof, why_stopped=stopped))
     if violated is None:
         why = f"a reachable state breaks the induction: {report.proof.broken[0].move}"
@@ -215,7 +215,7 @@ def beside_error(report: ProveResult, error: DomainError, result: Result | None)
 
 
 def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, str]:
-    """Return the properties that are violated on the path to an error, each with the step of the violation."""
+    """Return the properties violated on the path to an error, each with the step of the violation."""
     plain = Interpreter(report.found.machine, report.constants)
     found: dict[str, str] = {}
     for number in range(len(error.states)):
@@ -241,7 +241,7 @@ def why_unconfirmed(report: ProveResult, error: Exception) -> str:
     """Return why the plain semantics may disagree with z3 about a step, or an empty string if that would be a bug."""
     first = report.proof.broken[0]
     if first.forgotten:
-        return f"{first.move} breaks the induction only if an unbounded loop writes values that it can never write"
+        return f"{first.move} breaks the induction only if an unbounded loop writes values that it never really writes"
     if report.settings.lifted and isinstance(error, DomainError):
         return (
             f"{first.move} breaks the induction only if it exceeds, during the step, a bound that the proof leaves open"
@@ -268,8 +268,8 @@ def confirm(report: ProveResult, pair: Pair) -> Key:
 def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str]:
     """Return the properties that a step violates under the plain semantics.
 
-    A property that raises an error counts as violated, unless `normalize` is set, which means that the state before the
-    step is reachable. In that case, the error is raised.
+    A property that raises an error counts as violated. If `normalize` is set, the state before the step is reachable,
+    so the error is raised.
     """
     machine = report.found.machine
     plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=normalize)
@@ -367,12 +367,12 @@ def look_for(report: ProveResult, search: Search, result: Result, state: Key) ->
 
 
 LOOKED_AT = 3_000
-"""Number of states that are used to refute candidate lemmas before z3 checks the others."""
+"""Number of states used to refute candidate lemmas before z3 checks the others."""
 
 
 def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
-    """Return the report with lemmas added to its proof, on which the verdicts then depend. After Ctrl-C, the report
-    contains the results so far.
+    """Return the report with lemmas added to its proof. The verdicts then depend on these lemmas. After Ctrl-C, the
+    report contains the results so far.
     """
     if report.proof.verdict is not Verdict.UNDETERMINED or report.proof.why_stopped:
         return report

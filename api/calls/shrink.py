@@ -46,7 +46,7 @@ class ShrinkResult(Shrunk):
 
     @property
     def summary(self) -> str:
-        """How much the trace was shortened, and within which limits no shorter trace exists, as text."""
+        """Text that says how much the trace was shortened, and within which limits no shorter trace exists."""
         now = counted(self.path.length, "state")
         took = show_seconds(self.seconds)
         shorter = self.path.length < self.before
@@ -86,7 +86,7 @@ def replay(file: str | Path, *, model: str | Path | None = None, rewrite: bool =
 
 @call
 def replay_text(text: str, *, model: str | Path | None = None) -> ReplayResult:
-    """Replay a trace given as text, such as in a pasted test. Arguments and errors are the same as for `replay`."""
+    """Replay a trace given as text, for example in a pasted test. Arguments and errors are the same as for `replay`."""
     made = replaying.replay_text(text, lookup_in(str(model) if model else None))
     return ReplayResult(made.trace, made.path, made.verdict)
 

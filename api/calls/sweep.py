@@ -62,7 +62,7 @@ class SweepResult(Answer):
     why_stopped: str
     cells: tuple[SweptCell, ...]
     path: str | None = field(default=None, kw_only=True)
-    """Path of the Parquet files of the walks, with one row per walk; None without `output`."""
+    """Path of the Parquet files of the walks, with one row per walk, or None without `output`."""
 
     def __repr__(self) -> str:
         return f"SweepResult({self.protocol}: {self.verdict}, {counted(len(self.cells), 'cell')})"
@@ -168,7 +168,7 @@ def sweep(
             "`output=` with such a folder, or with a URL such as hdfs://host/folder."
         )
     if resume and not output:
-        raise UsageError("`resume=True` needs walks to continue: write `output=DIR, resume=True`.")
+        raise UsageError("`resume=True` needs saved walks to continue: write `output=DIR, resume=True`.")
     request = _Request(
         question, axes, settings, refused, walks, depth, seed, dict(weights or {}), normalize, shrinks,
         str(output) if output else None, Path(traces) if traces else None,

@@ -40,7 +40,7 @@ class TheoremsResult:
 
     @property
     def left(self) -> int:
-        """The number of proofs that were not attempted."""
+        """The number of proofs not attempted."""
         return len(THEOREMS) - len(self.proofs)
 
     def to_dict(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.lineage import base
 
 UNBREAKABLE: dict[str, str] = {}
-"""Guarantees that no variant violates, each with the reason. The check of the pages fails if one is missing."""
+"""Guarantees that no variant violates, each with the reason. The check of the pages fails if any are missing."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ class Search:
     workers: int = 0
     """Number of search threads; 0 means one per processor."""
     budget: float | None = None
-    """Time limit in seconds. A search that reaches it is undetermined, which is an error."""
+    """Time limit in seconds. A search that reaches the limit is undetermined, which is an error."""
     compact: bool = False
     normalize: bool = True
     max_states: int | None = None
@@ -124,7 +124,7 @@ def _expected(
         if item not in question.properties:
             asked = ", ".join(one.name for one in question.properties)
             raise UsageError(
-                f"an expectation names property {name!r}, which is not checked: add it to only=. Checked are: {asked}."
+                f"an expectation names property {name!r}, which is not checked: add it to only=. Checked: {asked}."
             )
 
     def verdict(name: str) -> tuple[str, int | None]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OPTIONS = (
     ("engine", "NAME", "The search engine: native (the default) or plain."),
     ("workers", "N", "Number of search threads (default: 1 under xdist, otherwise one per processor)."),
-    ("budget", "TIME", "Stop each search after this time, such as 30s; its verdict is then undetermined."),
+    ("budget", "TIME", "Stop each search after this much time, e.g. 30s; its verdict is then undetermined."),
     ("model", "FILE.py", "File that defines the protocol of collected traces."),
     ("trace-dir", "DIR", "Write the trace of each unexpected violation to this folder."),
 )
@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def fencepost(request: pytest.FixtureRequest) -> Fencepost:
-    """Return an object that checks protocols and replays traces, such as by `fencepost.check(MACHINE, PROPERTIES)`."""
+    """Return an object that checks protocols and replays traces, as in `fencepost.check(MACHINE, PROPERTIES)`."""
     return Fencepost(request.node, request.config)
 
 
@@ -127,7 +127,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect a trace file that is named on the command line or, with --fencepost-traces, every trace file."""
+    """Collect trace files named on the command line or, with --fencepost-traces, all trace files."""
     if file_path.suffix == ".trace" and (
         parent.config.getoption("fencepost_traces") or parent.session.isinitpath(file_path)
     ):

@@ -242,7 +242,7 @@ def in_sentences(steps: Iterable[str]) -> list[str]:
 
 
 def released_of(data: Json) -> str:
-    """Return a sentence on the losses of a release without fixes, if disks survive crashes."""
+    """Return a sentence on the losses of a release without fixes when disks survive crashes."""
     found, release = data["released"], release_of(data)
     begin = f"{release} with its findings, if a crash preserves the disk"
     if found is None:

@@ -44,7 +44,7 @@ class AdviceResult(Answer):
 
     settings: Settings
     point: Json | None
-    """The settings' cell in the measured table; None if these settings were not searched."""
+    """The settings' cell in the measured table, or None if these settings were not searched."""
 
     def __repr__(self) -> str:
         return f"AdviceResult({headline(self.to_dict())})"
@@ -178,7 +178,7 @@ def _why(settings: Settings, point: Json | None) -> str:
     if settings.min_isr > settings.replicas:
         return (
             f"no search was made with min ISR above the number of replicas ({settings.replicas}). Since 3.7, Kafka "
-            f"treats it as that number: ask with a min ISR of {settings.replicas}"
+            f"treats a larger min ISR as that number: request min ISR {settings.replicas}"
         )
     return "no search was made with these settings"
 
@@ -203,7 +203,7 @@ def _crashes(replicas: int, point: Json) -> Json:
 
 
 def _released(settings: Settings) -> Json | None:
-    """Return the losses of a release without fixes, if disks survive crashes; None if no search looked for losses."""
+    """Return the losses of a release without fixes when disks survive crashes, or None if no search was made."""
     asked = settings.acks == "all" and settings.elr == _usual_elr(settings.version) and not settings.unclean_election
     row = released(settings.version, settings.min_isr) if asked else None
     if row is None:
@@ -236,7 +236,7 @@ def _changes(settings: Settings, point: Json | None) -> list[Json]:
 
 
 def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, Json]]:
-    """Yield each number of crashes that lose a record after a change of one setting, if higher, and the change."""
+    """Yield each change of one setting that raises the number of crashes that lose a record, after that number."""
     others: list[tuple[str, Any]] = [("acks", "all"), ("unclean_election", False)]
     others += [("elr", True)] if may_have_elr(settings.version) else []
     others += [("min_isr", number) for number in range(1, settings.replicas + 1)]
@@ -258,9 +258,7 @@ def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, J
 
 
 def _rank(point: Json) -> int:
-    """Return the fewest crashes that lose a record in a cell. If no tried number does, return the next; if undecided,
-    0.
-    """
+    """Return the fewest crashes that lose a record in a cell, the next number if none do, or 0 if undecided."""
     if point["undetermined"]:
         return 0
     return int(sum(point["most"].values()) + 1 if point["least"] is None else point["least"])
@@ -349,7 +347,7 @@ def _without_findings(settings: Settings, data: Json, constants: Mapping[str, An
 
 
 def _missed(omission: float) -> str:
-    """Return a clause on the probability that a search missed a state; empty if states were stored in full."""
+    """Return a clause on the probability that a search missed a state, or "" if states were stored in full."""
     if not omission:
         return ""
     digits = len(str(int(1 / omission))) - 1

@@ -67,7 +67,7 @@ class Tolerates:
 
     @classmethod
     def of(cls, point: Json) -> Tolerates | None:
-        """Return the claim about a setting; None if it is undecided, or if the property is violated without faults."""
+        """Return the claim about a setting, or None if it is undecided or the property is violated without faults."""
         if point["undetermined"]:
             return None
         if not point["front"]:
@@ -78,7 +78,7 @@ class Tolerates:
 
 @dataclass(frozen=True)
 class Needed:
-    """The claim that properties that hold are violated without a guard."""
+    """The claim that, without a guard, properties that otherwise hold are violated."""
 
     guard: str
     properties: tuple[str, ...]
@@ -107,7 +107,7 @@ class Unneeded:
 
     @classmethod
     def of(cls, row: Json) -> Unneeded | None:
-        """Return the claim about a guard's row; None if a property needs the guard, or if this is undecided."""
+        """Return the claim about a guard's row, or None if a property needs the guard or this is undecided."""
         is_other = row["kind"] != "guard" or row["purpose"] in ("needed", "liveness", "undetermined")
         return None if is_other else cls(row["row"], row["purpose"])
 
@@ -183,7 +183,7 @@ class Executed:
 
     @property
     def sentence(self) -> str:
-        """Return the claim as a sentence, with the differences and the histories that were not compared."""
+        """Return the claim as a sentence, with the differences and the histories not compared."""
         found = f"{self.differences:,} differences" if self.differences else "no difference"
         aside = f"{self.aside:,} histories were abandoned, and are not part of the comparison"
         return (
@@ -256,8 +256,8 @@ def tolerated(point: Json) -> str:
 
 
 def breaks_with(point: Json) -> str:
-    """Return every minimal set of faults that violates the property, with the length of its trace and with faults that
-    are not counted. Costs are added if a fault costs more than 1.
+    """Return every minimal set of faults that violates the property, with the length of its trace and with uncounted
+    faults. Costs are added if a fault costs more than 1.
     """
     weighted = is_weighted(point)
     return "; ".join(_broken(item, point["kinds"], weighted=weighted) for item in point["front"])
@@ -293,6 +293,6 @@ def name_of(shown: Mapping[str, Value]) -> str:
 
 
 def left_out(omission: float) -> str:
-    """Return a clause on the probability that a state was missed; empty if states were stored in full."""
+    """Return a clause on the probability that a state was missed, or "" if states were stored in full."""
     missed = f"a state was missed with a probability of at most {omission:.1g}"
     return f", stored as fingerprints: {missed}" if omission else ""

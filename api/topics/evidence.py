@@ -81,7 +81,7 @@ SEEN = {
     "clusters": ("runs", "finding", ("lost", "out", "leaderless")),
     "releases": ("settled", "trace", ("confirmed",)),
 }
-"""Observations on real Kafka: by kind, the rows of a figure, the key of the finding's name, and the verdicts."""
+"""Observations on real Kafka, by kind: the rows of a figure, the key of the finding's name, and the verdicts."""
 WORDS = {
     "kept": "kept according to Kafka's source code",
     "kept-in-the-model": "holds in the model; no run follows the source of a release",
@@ -163,7 +163,7 @@ def _broken(entry: Entry) -> list[Case]:
 
 
 def seen_on_kafka(entry: Entry) -> str:
-    """Return a sentence on a finding that was observed on Kafka itself; empty for other entries."""
+    """Return a sentence on a finding observed on Kafka itself, or "" for other entries."""
     known = evidence().get(entry.id)
     if known is None or not known.releases:
         return ""
@@ -171,7 +171,7 @@ def seen_on_kafka(entry: Entry) -> str:
 
 
 def outside_models(version: str) -> list[str]:
-    """Return the findings of a version that were observed on Kafka itself but are not part of its model."""
+    """Return the findings of a version that were observed on Kafka itself but are missing from its model."""
     release = version.removeprefix("kafka-")
     return [name for name, known in evidence().items() if release in known.releases]
 
@@ -204,8 +204,8 @@ def finding_of(entry: Entry) -> Finding:
 
 
 def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
-    """Return what is known about a hypothesis that was observed on Kafka itself. On later releases, the hypothesis's
-    scenario may do harm because of another hypothesis.
+    """Return what is known about a hypothesis observed on Kafka itself. On later releases, the hypothesis's scenario
+    may do harm because of another hypothesis.
     """
     clusters, classes = (
         tuple(name for name in _seen(place, entry) if name.rpartition(".")[0] in known.releases) for place in SEEN

@@ -1,4 +1,4 @@
-"""Measured matrices, in which guards are removed and switches flipped, with the constants of small runs."""
+"""Matrices measured by removing guards and flipping switches, with the constants of small runs."""
 
 import re
 import tomllib
@@ -19,7 +19,7 @@ from fencepost.invariants.protocols import Protocol, protocol
 from fencepost.model.language import Machine, Property
 
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
-"""Constants that are varied in addition to the switches."""
+"""Constants varied in addition to the switches."""
 LEAST_STATES, TIMES = 300_000, 3
 """Limits on the states of a row: a number, and a multiple of the unmodified machine's number of states."""
 

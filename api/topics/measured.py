@@ -1,4 +1,4 @@
-"""Measured evidence, with a digest (mark) of its machine, and with the constants that were executed or searched.
+"""Measured evidence, with a digest (mark) of its machine, and with the executed or searched constants.
 
 Executions on Kafka's classes and tables of crashes apply only to the measured machine and constants. Such evidence does
 not apply to variants, edited models or other constants. The tables show the number of crashes, by setting, and the
@@ -45,7 +45,7 @@ def driven_rows(version: str, mark: str) -> list[dict[str, Any]]:
 
 
 def beyond(question: Question, mark: str) -> list[str]:
-    """Return the constants of a question that were not executed with its version, each with the executed values."""
+    """Return the constants of a question not executed with its version, each with the executed values."""
     machine = question.protocol.machine
     declared = machine.constants.declared()
     base = {name: int(item.default) for name, item in declared.items()}
@@ -112,9 +112,7 @@ def cell_of(replicas: int, min_isr: int, *, elr: bool, unclean_election: bool) -
 
 
 def released(version: str, min_isr: int) -> dict[str, Any] | None:
-    """Return the losses of a release with two brokers, if disks survive crashes; None if no search looked for
-    losses.
-    """
+    """Return the losses of a release with two brokers when disks survive crashes, or None if no search was made."""
     rows: list[dict[str, Any]] = load("versions").get("losses", {}).get("rows", [])
     return next((row for row in rows if (row["version"], row["min_isr"]) == (version, min_isr)), None)
 

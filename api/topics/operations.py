@@ -28,7 +28,7 @@ from fencepost.model.language.machine import Version
 
 LOSS = LOSING[0]
 COMMON = "loss=none max_records=1 max_leader_epoch=8 crashes=0 fences=0 shrinks=0 lags=0"
-"""Constants that exclude events unless an operation requires the events. Metadata may be delayed in every search."""
+"""Constants that exclude events unless an operation requires them. Metadata may be delayed in every search."""
 MOST_BROKERS = 4
 """Maximum number of replicas in a search. No search with more replicas finished. The smallest of these searches had 25
 million states after some minutes.
@@ -349,7 +349,7 @@ def _by_version(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _alone(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield the shortest known loss of a record by each finding of this release, if all other findings are fixed."""
+    """For each finding of this release, yield the shortest known loss of a record with all other findings fixed."""
     for name, item in _known(asked).items():
         if name not in operation.alone:
             continue

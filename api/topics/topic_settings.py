@@ -44,7 +44,7 @@ def client_settings(file: Path) -> dict[str, str]:
 
 
 def settings_in(file: Path) -> dict[str, TopicSettings]:
-    """Return the settings of topics in a file of lines `NAME REPLICAS MIN_ISR`, to which `unclean` may be added."""
+    """Return the settings of topics in a file of lines `NAME REPLICAS MIN_ISR`, optionally followed by `unclean`."""
     try:
         lines = read_named(file).decode("utf-8").splitlines()
     except (OSError, ValueError) as error:

@@ -166,7 +166,7 @@ def allows(question: Question, result: Result, names: Iterable[str], *, normaliz
 
 
 def _is_of_change(question: Question, result: Result, name: str, *, normalize: bool) -> bool:
-    """Return whether the base of a variant does not allow the shortest path of a property."""
+    """Return whether the base of a variant excludes the shortest path of a property."""
     base = question.protocol.machine.base
     path = next(item.path for item in result.properties if item.name == name)
     prop = next(prop for prop in question.properties if prop.name == name)
@@ -193,7 +193,7 @@ def placed_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | N
 
 
 def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path, *, normalize: bool) -> bool:
-    """Return whether the base of a variant does not allow a path, or satisfies the property at its end.
+    """Return whether the base of a variant excludes a path, or satisfies the property at its end.
 
     With `normalize`, values that only the variant uses may be removed, which changes later steps. The result is false
     if an action has other parameters.

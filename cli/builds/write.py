@@ -51,11 +51,11 @@ class Builds:
 
 
 CONTROL = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that are not allowed in XML."""
+"""Characters not allowed in XML."""
 
 
 def junit(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> str:
-    """Return the XML text, in which every run that was not started is a test suite with one error."""
+    """Return the XML text. Every run that was not started becomes a test suite with one error."""
     root = ET.Element("testsuites", name="fencepost")
     total = dict.fromkeys(("tests", "failures", "errors"), 0)
     for report in reports:

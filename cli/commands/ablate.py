@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 @option("--guard", "guards", multiple=True, metavar="NAME", help="Remove only this guard, such as 'follower-fetch 1'.")
 @option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row that sets this constant to this value.")
 @options.workers_option("Number of rows to search in parallel")
-@option("--budget", type=options.TIME, help="Stop the search of each row after this time, such as 30s.")
+@option("--budget", type=options.TIME, help="Stop the search of each row after this much time, e.g. 30s.")
 @option("--max-states", type=options.Count(1), help="Stop the search of each row after N states.")
-@option("--memory", type=options.SIZE, help="Memory limit for all rows together, such as 8G.")
+@option("--memory", type=options.SIZE, help="Memory limit for all rows together, e.g. 8G.")
 @options.normalize_option
 @option("--checkpoint", metavar="DIR", help="Save every finished row in this folder.")
 @option("--resume", is_flag=True, help="Read finished rows from the checkpoint.")
@@ -56,8 +56,8 @@ def ablate(**given: Any) -> Exit:
     command reports the reason: other guards imply the guard, the guard never blocks a step, it only bounds the search,
     or no property needs it.
 
-    Exit status: 0 every row is decided, 1 the unmodified protocol already violates a property, 2 bad input, 3 a row is
-    undetermined.
+    Exit status: 0 if every row is decided, 1 if the unmodified protocol violates a property, 2 for bad input, 3 if a
+    row is undetermined.
     """
     from fencepost.api.calls.ablate import ablate as ablated
 

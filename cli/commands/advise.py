@@ -59,7 +59,7 @@ def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exi
 
     The answer comes from measured tables, without a search. Settings that were not measured are reported as such.
 
-    Exit status: 0 the table has an answer, 2 bad input, 3 these settings were not measured, or a search did not end.
+    Exit status: 0 if the table has an answer, 2 for bad input, 3 if nothing was measured or a search did not end.
     """
     operation = given["operation"]
     topics, read = _read(given)
@@ -138,7 +138,7 @@ def _data(made: AdviceResult, operation: str) -> Json:
 
 
 def print_groups(console: Console, groups: list[tuple[list[str], Json]]) -> None:
-    """Print one sentence for each group of topics with equal settings, the groups at the most risk first."""
+    """Print one sentence for each group of topics with equal settings, starting with the groups at highest risk."""
 
     def harmed(data: Json) -> int:
         return sum(item["outcome"] == "lost" for item in data["operations"]) or len(data["operations"])

@@ -51,8 +51,8 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     million partitions or --master is given. Copies of brokers' disks, or of a partition's folders on them, are compared
     too, to find which records were acknowledged, where logs diverge, and which records the leader lacks.
 
-    Exit status: 0 nothing was found, 1 something was found, 2 bad input, 3 nothing was found, but some parts could not
-    be read or reproduced in the model, 4 internal error.
+    Exit status: 0 if nothing was found, 1 if something was found, 2 for bad input, 3 if nothing was found but some
+    parts could not be read or reproduced in the model, 4 for an internal error.
     """
     from fencepost.api.calls.audit import audit as audited
 

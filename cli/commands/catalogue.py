@@ -40,8 +40,8 @@ def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, verbose: int,
     A profile includes the runs of the smaller profiles. Each run has its own constants and expected verdicts. --budget
     limits the total time. `fencepost check` without a protocol also runs the catalogue.
 
-    Exit status: 0 all runs gave the expected results, 1 a run did not, 2 bad input, 3 a run was cut short or not
-    started, 4 internal error.
+    Exit status: 0 if all runs gave the expected results, 1 if a run did not, 2 for bad input, 3 if a run was cut short
+    or not started, 4 for an internal error.
     """
     from fencepost.api.calls.catalogue import catalogue as run_catalogue
     from fencepost.api.calls.catalogue import choose_runs, profile_named

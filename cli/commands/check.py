@@ -40,9 +40,9 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 @option(
     "--grow",
     type=options.TIME,
-    help="After the search, spend this time, such as 10m, on raising the bounds that it reached, one at a time.",
+    help="After the search, spend this much time, e.g. 10m, on raising reached bounds one at a time.",
 )
-@option("--symmetry", is_flag=True, help="Of states that differ only in interchangeable values, search only one state.")
+@option("--symmetry", is_flag=True, help="Search only one of the states that differ only in interchangeable values.")
 @options.spill_option
 @options.cross_check_option
 @option("--deadlock", is_flag=True, help="Show a shortest trace to a state without successors.")
@@ -68,8 +68,8 @@ def check(**given: Any) -> Exit:
     catalogue (in quotes). Without PROTOCOL, or with --profile, the command runs `fencepost catalogue`, which compares
     the catalogue's runs with their pinned results.
 
-    Exit status: 0 as expected, 1 violated or not as expected, 2 bad input, 3 undetermined or a witness was not reached,
-    4 internal error.
+    Exit status: 0 if the result is as expected, 1 for a violation or an unexpected result, 2 for bad input, 3 if a
+    verdict is undetermined or a witness was not reached, 4 for an internal error.
     """
     if given["profile"] or not given["protocols"]:
         given["profile"] = given["profile"] or Profile.QUICK
@@ -80,7 +80,7 @@ def check(**given: Any) -> Exit:
         return end
     if given["pin"]:
         raise UsageError(
-            "--pin updates the figures of catalogue runs, but this check is no such run: add --profile ci."
+            "--pin updates the figures of catalogue runs, but this check is not a catalogue run: add --profile ci."
         )
     if given["dump"]:
         for question in questions_of(given):

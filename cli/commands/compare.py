@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @option("--jars", multiple=True, metavar="DIR", help="Compare the jars in this folder (repeatable).")
 @option("--draws", type=options.Count(0), default=0, show_default=True, help="Also run N random histories.")
 @option("--seed", type=options.Count(0), default=1, show_default=True, help="Draw others.")
-@option("--budget", type=options.TIME, metavar="TIME", help="Stop executing histories after this time, such as 10m.")
+@option("--budget", type=options.TIME, metavar="TIME", help="Stop executing histories after this much time, e.g. 10m.")
 @option("--output", metavar="DIR", help="If a history shows a difference, write it to this folder as a trace.")
 @option("--sarif", type=options.Writable(), help="Write the builds' differences to this file, for code scanning.")
 @options.constants_options
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @option("--max-pairs", type=options.Count(1), default=MOST_PAIRS, help="Stop after N pairs of state sets.")
 @options.workers_option()
 @option("--max-states", type=options.Count(1), help="Stop when one side has N states.")
-@option("--memory", type=options.SIZE, help="Stop before one side's states need more memory than this, such as 4G.")
+@option("--memory", type=options.SIZE, help="Stop before one side's states need more memory than this, e.g. 4G.")
 @options.normalize_option
 @options.verbose_option
 @options.output_options
@@ -60,8 +60,8 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
     changed method run on both builds, as do random histories with --draws. The first history after which the builds
     differ is shortened. Changed methods that no history executes are listed.
 
-    Exit status: 0 no difference, 1 there is a difference, 2 bad input (or no Java, no Maven, no such release), 3
-    undetermined, or a changed method was not executed although histories execute its class.
+    Exit status: 0 if there is no difference, 1 if there is one, 2 for bad input (or without Java, Maven or the
+    release), 3 if undetermined, or if a changed method was not executed although histories execute its class.
     """
     if given["kafka"] or given["jars"]:
         return _compare_builds(a, given)

@@ -60,7 +60,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 @option("--refusals", type=options.Count(1), help="Try N steps on Kafka that are forbidden in the model.")
 @option("--changes", is_flag=True, help="Compare only the partition changes that Kafka's PartitionChangeBuilder makes.")
 @option("--lines", is_flag=True, help="Record which lines of Kafka's classes are executed (JaCoCo, through Maven).")
-@option("--budget", type=options.TIME, metavar="TIME", help="Stop after this time, such as 10m.")
+@option("--budget", type=options.TIME, metavar="TIME", help="Stop after this much time, e.g. 10m.")
 @options.workers_option("Number of processes that run Kafka's classes")
 @option("--output", metavar="DIR", help="Write each difference to this folder, as a trace that can be replayed.")
 @options.verbose_option
@@ -78,9 +78,9 @@ def conform(protocol: str, **given: Any) -> Exit:
     A controller and brokers of Kafka's classes, or nodes of its raft client, run in one Java process, without network
     or threads. By default, the executed walks together take every transition of a small state graph.
 
-    Exit status: 0 Kafka agrees with the model, 1 they differ, 2 bad input (or no Java, no Maven, no such release), 3
-    the time limit was reached first. With --client: 0 the client keeps every rule, 1 it breaks a rule whenever the
-    history is played, 3 it breaks a rule only sometimes, or could not be run.
+    Exit status: 0 if Kafka agrees with the model, 1 if they differ, 2 for bad input (or without Java, Maven or the
+    release), 3 if the time limit was reached first. With --client: 0 if the client keeps every rule, 1 if it breaks a
+    rule whenever the history is played, 3 if it breaks a rule only sometimes or could not be run.
     """
     with Display(quiet=given["quiet"]) as display:
         found = _compare(protocol, given, display)

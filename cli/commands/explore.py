@@ -19,7 +19,7 @@ def explore(what: str | None, port: int, no_browser: bool) -> Exit:
     The page shows why an action is not enabled, and whether each property holds. The page is served only on this
     machine, until you press Ctrl-C, and makes no requests to other hosts. Pyodide is installed from npm on first use.
 
-    Exit status: 0 ended by Ctrl-C, 2 bad input, or Pyodide is not available.
+    Exit status: 0 after Ctrl-C, 2 for bad input or if Pyodide is not available.
     """
     from fencepost.api.calls.explore import explore as serve
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @options.workers_option()
 @option("--budget", type=options.TIME, help="Stop each search after this time.")
 @option("--max-states", type=options.Count(1), help="Stop each search after N states.")
-@option("--memory", type=options.SIZE, help="Stop a search before its states need more memory than this, such as 8G.")
+@option("--memory", type=options.SIZE, help="Stop a search before its states need more memory than this, e.g. 8G.")
 @options.compact_option
 @options.normalize_option
 @option("--checkpoint", metavar="DIR", help="Save the result for each setting in this folder.")
@@ -50,10 +50,10 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
     """Find the fewest faults, in total and by kind, that violate a property of PROTOCOL.
 
     Faults, such as crashes and fences, are limited by budgets in the protocol's state. The constants limit how many
-    faults of each kind are tried. Faults of kinds that are not counted may happen as often as the constants allow.
+    faults of each kind are tried. Faults of uncounted kinds may happen as often as the constants allow.
 
-    Exit status: 0 found, or no allowed number of faults violates the property, 2 bad input, 3 a search ended without a
-    decision.
+    Exit status: 0 if faults were found or no allowed number of faults violates the property, 2 for bad input, 3 if a
+    search ended without a decision.
     """
     from fencepost.api.calls.faults import faults as counted
 

@@ -27,7 +27,7 @@ SHOWN = 13
 @option("--kafka", metavar="VERSION", help="The Kafka release, such as 4.1.2; Maven downloads its jars.")
 @option("--jars", metavar="DIR", help="Use the jars in this folder, for example those of your own build.")
 @option("--histories", type=Count(1), help="Stop after N histories.  [default: 1000]")
-@option("--budget", type=TIME, metavar="TIME", help="Stop after this time, such as 10m.")
+@option("--budget", type=TIME, metavar="TIME", help="Stop after this much time, e.g. 10m.")
 @option("--seed", type=Count(0), default=1, show_default=True, help="The first seed.")
 @option(
     "--profile", default="mixed", metavar="NAME", show_default=True, help="disks, crashes, operators, all, or mixed."
@@ -46,8 +46,8 @@ def fuzz(**given: Any) -> Exit:
     guarantee, it is shortened to the fewest steps and replayed with the fix of each known finding, to identify the
     cause.
 
-    Exit status: 0 no violation, or only known findings, 1 a violation that no known finding explains, 2 bad input (or
-    no Java, no Maven, no such release), 3 too few histories ran within the time limit to draw a conclusion.
+    Exit status: 0 for no violation or only known findings, 1 for a violation that no known finding explains, 2 for bad
+    input (or without Java, Maven or the release), 3 if too few histories ran in time for a conclusion.
     """
     from fencepost.api.calls.fuzz import fuzz as draw
 

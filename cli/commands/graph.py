@@ -22,7 +22,7 @@ FORMATS = ("dot", "graphml")
     "--property",
     "prop",
     metavar="NAME",
-    help="Mark the states that violate this property, or in which its conditions are true.",
+    help="Mark the states that violate this property, or that satisfy its conditions.",
 )
 @option(
     "--format", "form", default=FORMATS[0], show_default=True, metavar="NAME", help=f"One of: {', '.join(FORMATS)}."
@@ -37,9 +37,9 @@ def graph(prop: str | None, form: str, max_states: int, output: Path | None, **g
     states have the attribute `initial`. With --property, states have the attribute `mark`, which is `violated` for a
     property of states, and `when` or `then` for a property of behaviours.
 
-    Exit status: 0 written, 2 bad input, or more states than --max-states.
+    Exit status: 0 if the graph was written, 2 for bad input or more states than --max-states.
     """
-    require_known((form,), FORMATS, "there is no format", "Formats are")
+    require_known((form,), FORMATS, "there is no format", "The formats are")
     question = Target.from_options(given).question((prop,) if prop else ())
     made = graph_of(question, prop=prop or "", max_states=max_states, normalize=given["normalize"])
     text = made.to_dot() if form == "dot" else made.to_graphml()

@@ -15,7 +15,7 @@ def new(name: str) -> Exit:
     The model has messages, a value that may be NONE, a fault budget, and properties of every kind. Edit the file into a
     model of your own.
 
-    Exit status: 0 written, 2 bad input, or a file with one of these names exists.
+    Exit status: 0 if the files were written, 2 for bad input or if a file with one of these names exists.
     """
     model, test = written(name)
     print_text(

@@ -54,7 +54,7 @@ def _parse_switch(machine: Machine, option: str, text: str) -> str:
         )
     if name not in known:
         wrong = f"{option} {text}: protocol {machine.name!r} has no switch {name!r}"
-        raise UsageError(f"{wrong}.{nearest(name, known, 'Switches are:')}")
+        raise UsageError(f"{wrong}.{nearest(name, known, 'The switches are:')}")
     return name
 
 
@@ -136,7 +136,7 @@ def _sample(text: str, param: click.Parameter | None) -> Any:
 def _verdict(text: str, _: click.Parameter | None) -> Verdict:
     known = [str(item) for item in Verdict]
     if text not in known:
-        raise UsageError(f"--expect: there is no verdict {text!r}.{nearest(text, known, 'Verdicts are:')}")
+        raise UsageError(f"--expect: there is no verdict {text!r}.{nearest(text, known, 'The verdicts are:')}")
     return Verdict(text)
 
 
@@ -229,7 +229,7 @@ def workers_option(what: str = "Threads", most: int = 1024) -> Callable[[Any], A
 
 
 def expect_option(verdicts: Iterable[Verdict] = Verdict) -> Callable[[Any], Any]:
-    return click.option("--expect", type=EXPECTED, help=f"Succeed only if this is the verdict: {', '.join(verdicts)}.")
+    return click.option("--expect", type=EXPECTED, help=f"Succeed only with this verdict: {', '.join(verdicts)}.")
 
 
 search_options = together(
@@ -238,9 +238,9 @@ search_options = together(
     click.option(
         "--memory",
         type=SIZE,
-        help="Stop before the states need more memory than this, such as 8G.  [default: 80 % of the available memory]",
+        help="Stop before the states need more memory than this, e.g. 8G.  [default: 80 % of the available memory]",
     ),
-    click.option("--budget", type=TIME, help="Stop after this search time, such as 10m."),
+    click.option("--budget", type=TIME, help="Stop after this much search time, e.g. 10m."),
     click.option("--max-depth", type=Count(1), help="Stop after N levels."),
     click.option("--max-states", type=Count(1), help="Stop after N states."),
     click.option("--stop-on-violation", is_flag=True, help="Stop after the level of the first violation."),

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     metavar="NAMES",
     help="Remove the bounds of these constants or domains, such as max_leader_epoch or epoch (comma-separated).",
 )
-@option("--int64", multiple=True, metavar="NAMES", help="The same as --unbounded, but values are 64-bit integers.")
+@option("--int64", multiple=True, metavar="NAMES", help="Like --unbounded, but with 64-bit integers as values.")
 @option(
     "--havoc-loops",
     is_flag=True,
@@ -87,8 +87,8 @@ def prove(**given: Any) -> Exit:
     Constants named by --unbounded may have any value, and all others keep their values. Without PROTOCOL, prove the
     catalogue's theorems, and check that each proof fails if one of the protocol's rules is broken.
 
-    Exit status: 0 proved, 1 violated or not as expected, 2 bad input, 3 undetermined: not inductive, or z3 timed out, 4
-    internal error.
+    Exit status: 0 if proved, 1 if violated or not as expected, 2 for bad input, 3 if undetermined (not inductive, or z3
+    timed out), 4 for an internal error.
     """
     from fencepost.api.calls.prove import look_for_z3
     from fencepost.api.calls.prove import prove as proved
@@ -158,7 +158,7 @@ def print_summary(made: TheoremsResult) -> None:
     text = f"{good} of {len(rows)} proved, each with a twin that fails, in {show_seconds(seconds)}"
     results().print(styled(text, "bold green" if good == len(rows) else "bold red"))
     if made.why_stopped:
-        left = f"{made.left} of {counted(made.left + len(rows), 'proof')} not made"
+        left = f"{made.left} of {counted(made.left + len(rows), 'proof')} not attempted"
         print_lines(results(), f"Partial: {made.why_stopped}. {left}.", style="yellow")
 
 
@@ -246,7 +246,7 @@ def _facts(report: proof_report.ProveResult, *, verbose: bool) -> Iterator[tuple
 
 
 def _reachable(report: proof_report.ProveResult) -> str:
-    return report.reachable or "no search looked for the state, so it may be unreachable"
+    return report.reachable or "the state was not searched for, so it may be unreachable"
 
 
 def _print_broken(console: Console, report: proof_report.ProveResult) -> None:
@@ -280,7 +280,7 @@ def _print_next(console: Console, command: Callable[[str], str], *, strengthened
     print_lines(
         console,
         "",
-        "A failed induction is not a violation. A lemma may be needed that excludes the state before the step. "
+        "A failed induction is not a violation. You may need a lemma that excludes the state before the step. "
         f"{looks}write the lemma as an @always property, and name both with --property. `--depth=10` instead checks "
         "every run of 10 steps from an initial state.",
     )

@@ -31,8 +31,8 @@ MODEL_HELP = "The Python file that defines the trace's protocol, if it is your o
 @option("--rewrite", is_flag=True, help="Rewrite the states; keep the header and the actions.")
 @option("--model", metavar="FILE.py", help=MODEL_HELP)
 def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
-    """Replay the trace in FILE and check that it ends as the file claims. Exit status: 0 all traces replay, 2 a file is
-    not a trace or a step cannot be taken, 4 internal error.
+    """Replay the trace in FILE and check that it ends as the file claims. Exit status: 0 if all traces replay, 2 if a
+    file is not a trace or a step cannot be taken, 4 for an internal error.
     """
     ends, console = [], results()
     for file in files:
@@ -77,7 +77,7 @@ def show(file: str, form: str, output: Path | None, model: str | None, kafka: st
     for a finding with a known fix, it fails on the release and passes with the fix.
     """
     known = (TEXT, *FORMATS, KAFKA_TEST)
-    require_known((form,), known, "there is no format", "Formats are")
+    require_known((form,), known, "there is no format", "The formats are")
     if kafka is not None and form != KAFKA_TEST:
         raise UsageError(f"--kafka applies to --format {KAFKA_TEST}, but the format is {form}. Leave it out.")
     if output:
@@ -138,8 +138,8 @@ def shrink(file: str, output: Path | None, model: str | None, **given: Any) -> E
 
     Sizes and budgets, such as the number of brokers, are lowered; switches, versions and other choices do not change.
 
-    Exit status: 0 shortened, or shown to be shortest within the reported limits; 2 FILE is not a trace or does not
-    replay, 4 internal error.
+    Exit status: 0 if the trace was shortened, or shown to be shortest within the reported limits; 2 if FILE is not a
+    trace or does not replay; 4 for an internal error.
     """
     shrunk = called(given, shortened, "budget memory workers", replayed(file, model=model))
     if given["json"]:

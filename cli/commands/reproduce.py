@@ -42,9 +42,9 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
     readable records are compared with the acknowledged ones, and brokers that cannot restart are named. Without NAME,
     the findings are listed.
 
-    Exit status: 0 the verdict is as expected (a record is lost, a broker cannot restart, or a partition stays without a
-    leader; with --control, with --repaired and on releases known to be safe, none of these), 1 it is not, 2 bad input
-    (or no Java, no Maven, a port in use), 3 the scenario did not finish in time.
+    Exit status: 0 if the verdict is as expected (a record is lost, a broker cannot restart, or a partition stays
+    without a leader; with --control, with --repaired and on releases known to be safe, none of these), 1 if it is not,
+    2 for bad input (or without Java or Maven, or if a port is in use), 3 if the scenario did not finish in time.
     """
     from fencepost.api.calls.conform import list_findings
     from fencepost.api.calls.conform import reproduce as play

@@ -49,13 +49,13 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
 @options.constants_options
 @options.properties_option
 @walk_options("Walks.")
-@option("--budget", type=options.TIME, help="Start no more walks after this time, such as 10m.")
+@option("--budget", type=options.TIME, help="Start no more walks after this much time, e.g. 10m.")
 @options.workers_option()
 @option("--stop-on-violation", is_flag=True, help="Stop soon after the first violation.")
 @options.normalize_option
 @options.expect_option(FOUND)
 @option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the trace that is shown.  [default: on]")
-@option("--trace", type=options.Writable(), help="Write the trace of the gravest violation to this file.")
+@option("--trace", type=options.Writable(), help="Write the trace of the most serious violation to this file.")
 @option("--coverage", is_flag=True, help="Show how often each action fired.")
 @options.verbose_option
 @options.output_options
@@ -67,7 +67,8 @@ def simulate(**given: Any) -> Exit:
     seed and its number. A property that no walk violated is reported as not-found: walks never show that a property
     holds.
 
-    Exit status: 0 as expected, 1 violated or not as expected, 2 bad input, 3 nothing was found, 4 internal error.
+    Exit status: 0 if the result is as expected, 1 for a violation or an unexpected result, 2 for bad input, 3 if
+    nothing was found, 4 for an internal error.
     """
     target, expected = options.Target.from_options(given), given["expect"]
     question, file = target.question(given["properties"], walks=True), given["trace"]

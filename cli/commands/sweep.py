@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 )
 @option("--resume", is_flag=True, help="Add new walks to those in --output.")
 @options.spark_options
-@option("--budget", type=options.TIME, help="Start no more rounds after this time, such as 10m.")
+@option("--budget", type=options.TIME, help="Start no more rounds after this much time, e.g. 10m.")
 @options.normalize_option
 @options.expect_option(FOUND)
 @option(
@@ -49,7 +49,8 @@ def sweep(**given: Any) -> Exit:
     Each combination is a cell. The walks of a cell are those of `fencepost simulate` with the same constants and seed.
     A cell without a violation is safe only as far as it was searched.
 
-    Exit status: 0 as expected, 1 violated or not as expected, 2 bad input, 3 nothing was found, 4 internal error.
+    Exit status: 0 if the result is as expected, 1 for a violation or an unexpected result, 2 for bad input, 3 if
+    nothing was found, 4 for an internal error.
     """
     weights = dict(map(weight_of, given["weights"]))
     question = options.Target.from_options(given).question(given["properties"], walks=True)

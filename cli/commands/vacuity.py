@@ -34,8 +34,8 @@ def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json:
     no run reaches, actions that are never taken, and guards that no property depends on. The command does not search.
     `fencepost ablate` measures a matrix for other constants, or for your own protocol.
 
-    Exit status: 0 every guarantee that holds is violated in some variant, 1 some guarantee is not, 2 bad input, 3 a
-    matrix is stale because the protocol has changed.
+    Exit status: 0 if every guarantee that holds is violated in some variant, 1 if some guarantee is not, 2 for bad
+    input, 3 if a matrix is stale because the protocol has changed.
     """
     if row is not None:
         return _show_row(measured_row(names, row), trace, as_json=as_json)
@@ -96,7 +96,7 @@ def _print(console: Console, data: dict[str, Any], *, old: bool) -> None:
     if old:
         words = "The figures are stale: the protocol has changed since they were measured."
         print_lines(console, words, style="bold yellow", indent=2)
-    for name, text in {**SUSPICIONS, "guarantees": "guarantees that hold, and that nothing violated"}.items():
+    for name, text in {**SUSPICIONS, "guarantees": "guarantees that hold and were never violated"}.items():
         label = TELLS.get(name, text)
         looked_at = data["bases"] if name in ("dead", "idle") else data["runs"] or name != "unreached"
         shown = ", ".join(data[name]) or ("none" if looked_at else "not examined")

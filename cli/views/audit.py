@@ -52,7 +52,7 @@ def print_screen(console: Console, data: dict[str, Any]) -> None:
     for it in data["findings"][: len(facts[:1])]:
         facts[0] = ("found", f"{facts[0][1]}: {named(it)}, {clock(it['time'])}, {it['text']}")
     if len(sorts) > SORTS:
-        facts.append(("", f"and {counted(len(sorts) - SORTS, 'more sort')} of findings"))
+        facts.append(("", f"and {counted(len(sorts) - SORTS, 'more kind')} of findings"))
     lost = [text for it in data["replicas"] for text in lost_of(it)]
     facts += [("" if number else "lost", text) for number, text in enumerate(lost[:EACH])]
     if len(lost) > EACH:

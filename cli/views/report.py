@@ -108,7 +108,7 @@ def _print_steps(console: Console, trace: Counterexample, what: str) -> None:
 
 
 def _ways(result: CheckResult) -> Iterator[tuple[Counterexample, str]]:
-    """Yield paths with titles, in the order of the most serious violation, other violations, and worst cases."""
+    """Yield paths with titles: first the most serious violation, then other violations, then worst cases."""
     violated = [item for item in result.properties if item in result.violated]
     for item in sorted(violated, key=lambda item: item is not gravest(result)):
         yield result.traces[item.name], f"{item.name} is violated"
@@ -173,7 +173,7 @@ def print_properties(console: Console, result: CheckResult, *, legend: bool = Tr
         console.print()
         print_lines(console, "; ".join(meanings) + ".", style="dim")
     if shared:
-        print_lines(console, f"fair in all of them: {shared}.", style="dim")
+        print_lines(console, f"fairness of all these properties: {shared}.", style="dim")
 
 
 def _behaviour(question: Question, item: PropertyResult, shared: str) -> Iterator[str]:
@@ -305,7 +305,7 @@ def print_coverage(console: Console, result: Result) -> None:
 
 
 def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> None:
-    """Print the result of raising the bounds. Raising a bound in `unshared` that was not reached adds no states."""
+    """Print the result of raising the bounds. Raising an unreached bound in `unshared` adds no states."""
     console.print()
     console.print(heading("bounds raised"), soft_wrap=True)
     raised = raised_in(growth)
@@ -343,7 +343,7 @@ def _lines(growth: Growth, unshared: Container[str]) -> Iterator[tuple[str, Text
 
 
 def beyond_bounds(shown: Mapping[str, str], unshared: Container[str]) -> str:
-    """Return a clause on the effect of raising bounds that were not reached. `shown` maps names of bounds to texts."""
+    """Return a clause on the effect of raising unreached bounds. `shown` maps names of bounds to texts."""
     free = [text for name, text in shown.items() if name in unshared]
     read = [text for name, text in shown.items() if name not in unshared]
     words = [NeverMatters(free).sentence] if free else []

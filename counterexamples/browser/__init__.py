@@ -1,1 +1,1 @@
-"""The explorer, in which users step through any protocol in the browser, under the plain semantics."""
+"""The explorer, with which users step through any protocol in the browser, under the plain semantics."""

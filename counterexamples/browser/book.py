@@ -190,7 +190,7 @@ class Story:
 
     @cached_property
     def repaired(self) -> Setting:
-        """Return the setting with the fix, and its steps, of which the last may be disabled."""
+        """Return the setting with the fix, and its steps, the last of which may be disabled."""
         repair, steps = self.data["repair"], self.broken.link.steps
         taken = tuple(steps[number - 1] for number in self.order)
         return set_up(replace(self.broken.link, constants={**self.broken.link.constants, **repair["set"]}, steps=taken))
@@ -206,7 +206,7 @@ class Story:
 
     @property
     def way(self) -> tuple[str, ...]:
-        """Return the steps that are enabled with the fix."""
+        """Return the steps enabled with the fix."""
         return self.repaired.link.steps[: -1 if self.stops else None]
 
     def refused(self) -> dict[str, Any]:

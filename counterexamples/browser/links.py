@@ -18,7 +18,7 @@ TRACE, STORY = "trace", "story"
 KEYS = (VERSION, START, REMOVED, STEPS, TRACE)
 BETWEEN_STEPS, BETWEEN_GUARDS = ";", ","
 PLAIN = "=;,:{}[]"
-"""Characters that are not escaped in a link's steps, because browsers do not change them after `#`."""
+"""Characters left unescaped in a link's steps, because browsers do not change them after `#`."""
 
 
 @dataclass(frozen=True)

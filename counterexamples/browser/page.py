@@ -49,7 +49,7 @@ def copy_pyodide(folder: Path) -> None:
 def find_pyodide() -> Path:
     named = os.environ.get(NAMED)
     if named:
-        _require_pyodide(Path(named), f"{NAMED} names another folder with the npm package pyodide {VERSION}, or none")
+        _require_pyodide(Path(named), f"set {NAMED} to a folder with the npm package pyodide {VERSION}, or unset it")
         return Path(named)
     kept = cache_folder() / f"pyodide-{VERSION}"
     if not all(_is_right(kept / name) for name in FILES):

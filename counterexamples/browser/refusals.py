@@ -96,7 +96,7 @@ class Place(NamedTuple):
 
 
 def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
-    """Yield the values that a condition reads, as `name=value`. Values that were not evaluated are omitted."""
+    """Yield the values that a condition reads, as `name=value`. Unevaluated values are omitted."""
     for place in _places(condition):
         shown = None
         with suppress(FencepostError, *ARITHMETIC):

@@ -46,7 +46,7 @@ class Handler(SimpleHTTPRequestHandler):
         because a foreign site may make its name resolve to this machine (DNS rebinding).
         """
         if not all(LOCAL.fullmatch(asked) for asked in self.headers.get_all("Host", [])):
-            self.send_error(HTTPStatus.FORBIDDEN, explain=f"The explorer only answers requests to {HOST} and localhost")
+            self.send_error(HTTPStatus.FORBIDDEN, explain=f"The explorer answers only requests to {HOST} and localhost")
             return None
         try:
             return super().send_head()

@@ -45,7 +45,7 @@ class Setting:
         return _taken_out(self.protocol.machine, self.removed)
 
     def guard_name(self, item: Action, number: int) -> str:
-        """Return the name of a guard, given its index among the guards that were not removed, or an empty string."""
+        """Return the name of a guard, given its index among the remaining guards, or an empty string."""
         if number < 0:
             return ""
         out = {guard.number for guard in self.taken_out if guard.action == item.label and not guard.part}

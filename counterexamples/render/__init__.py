@@ -22,7 +22,7 @@ _MODULES = {"pytest": "pasted"}
 def render(form: str, made: Replay, model: str = "") -> str:
     if form not in FORMATS:
         raise UsageError(
-            f"there is no format {form!r}.{nearest(form, list(FORMATS))} Formats are: "
+            f"there is no format {form!r}.{nearest(form, list(FORMATS))} The formats are: "
             f"{', '.join(('text', 'trace', *FORMATS))}."
         )
     module = import_module(f"{__name__}.{_MODULES.get(form, form)}")

@@ -40,8 +40,8 @@ class Difference:
     """Comparison of two machines under one observation.
 
     `seen` counts the observations made by A, by B, and by both. `state` is the path to an observation that only one
-    machine makes. `behaviour` is a sequence that only one machine produces, although both machines make each of the
-    observations. If the comparison of behaviours is incomplete, `why` contains the reason.
+    machine makes. `behaviour` is a sequence that only one machine produces, although both machines make every
+    observation in it. If the comparison of behaviours is incomplete, `why` contains the reason.
     """
 
     seen: tuple[int, int, int]

@@ -3,8 +3,8 @@
 Combinations are tried in order of cost. A combination is skipped if it includes a smaller combination that already
 violates the property. Every result is minimal, and every minimal result that the constants allow is found. If the typed
 program shows that every behaviour with fewer faults is also possible with more faults, the largest numbers are searched
-first: a property that is not violated with them is not violated with fewer faults. If fewer faults may allow other
-behaviours, for example because the property reads a budget, each smaller combination is searched.
+first: a property that they do not violate is not violated by fewer faults. If fewer faults may allow other behaviours,
+for example because the property reads a budget, each smaller combination is searched.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -120,7 +120,9 @@ def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -
     wanted = tuple(dict.fromkeys(name.replace("-", "_") for name in named))
     for name in wanted:
         if name not in ends:
-            raise UsageError(f"protocol {machine.name!r} has no fault {name!r}.{nearest(name, ends, 'Faults are:')}")
+            raise UsageError(
+                f"protocol {machine.name!r} has no fault {name!r}.{nearest(name, ends, 'The faults are:')}"
+            )
     chosen = wanted or tuple(name for name, end in ends.items() if end.value(constants.values) > 0)
     for name in chosen:
         why = _why_not(machine, name, ends)
@@ -156,10 +158,9 @@ def tolerance(
 ) -> Tolerance:
     """Return all minimal combinations of faults that violate a property.
 
-    `costs` maps each kind of fault to its cost. The numbers of faults of other kinds keep their values in `constants`.
-    `look` runs a search under `options`. A model that raises an error with some faults also raises the error with more
-    faults, so larger combinations are reported as unknown. If no combination can be decided, the model's DomainError is
-    raised.
+    `costs` maps each kind of fault to its cost. For other kinds, `constants` contains the numbers of faults. `look`
+    runs a search under `options`. A model that raises an error with some faults also raises the error with more faults,
+    so larger combinations are reported as unknown. If no combination can be decided, the model's DomainError is raised.
     """
     kinds = tuple(costs)
     bounds = [fault_kinds(machine)[name] for name in kinds]

@@ -134,7 +134,7 @@ def choose_fields(state: type[Record], named: tuple[str, ...]) -> tuple[str, ...
         if not under:
             known = sorted({path[:end] for path in leaves for end in _ends(path)})
             raise UsageError(
-                f"the state has no field {name!r}.{nearest(wanted, known)} Fields are: {', '.join(known)}."
+                f"the state has no field {name!r}.{nearest(wanted, known)} The fields are: {', '.join(known)}."
             )
         found += under
     return tuple(dict.fromkeys(found))

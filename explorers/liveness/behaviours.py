@@ -116,7 +116,7 @@ class Analysis:
     def run(self, refuse: Callable[[int], None] = lambda _: None) -> FairAnswer:
         """Find a fair behaviour that avoids `then`, otherwise a loop with a cost, otherwise the most expensive path.
 
-        `refuse` is called with every edge whose cost is negative, if the edge lies between `when` and `then`.
+        `refuse` is called with every edge between `when` and `then` whose cost is negative.
         """
         wrong = self.wrong()
         if wrong is not None:
@@ -138,8 +138,8 @@ class Analysis:
         return self.dearest(inside, best)
 
     def fair_parts(self) -> Array | None:
-        """Return the component of each state if a fair behaviour may stay in the component forever, otherwise -1.
-        Return None if no component is fair.
+        """Return each state's component, or -1 if no fair behaviour may stay in the component forever. Return None if
+        no component is fair.
         """
         count = self.rows.states
         fair = np.full(count, -1, np.int32)

@@ -93,7 +93,7 @@ def hashed_ids_of(machine: Machine, layout: Layout) -> TransitionIds:
     """Return a numbering of a machine's steps by the action's position and all arguments.
 
     The numbering does not depend on domains, so equal steps of machines with different domains have equal numbers.
-    Steps with several arguments are hashed, so the numbers of two steps can be equal.
+    Steps with several arguments are hashed, so two steps can have the same number.
     """
     parts: dict[str, tuple[Part, ...]] = {}
     for item in machine.actions:

@@ -20,7 +20,7 @@ from fencepost.explorers.native.llvm.types import helper, i32s, i64s, kernel, u8
 FAIR, BROKEN, UNFAIR = 0, 1, 2
 FAR = 1 << 62
 MOST_COST = 0x7FFFFFFFFFFFFFFF
-"""The largest 64-bit number, which represents every cost that is at least as large."""
+"""The largest 64-bit number, which also represents all larger costs."""
 OFFSETS, TARGETS, CLASSES, ALLOWED, MARKS, COSTS, BY_EDGE, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
 """Indices of the addresses of a graph's arrays, followed by the index of the number of edges with a cost."""
 MASKS, ENABLED, STRONG, HAPPENS, SOMEWHERE, EVERYWHERE, VERDICTS, FIRST, WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 8
@@ -55,7 +55,7 @@ def intern(codes: I64s, done: I64, out: I32s, keys: I64s, numbers: I32s, known: 
 
 @kernel
 def by_source(parents: U32s, first: I64, count: I64, degrees: I64s, starts: I64s, place: I64s) -> None:
-    """Write each state's number of successors, and each successor's position when stably sorted by source state."""
+    """Write each state's number of successors, and each successor's position after a stable sort by source state."""
     for n in range(len(degrees)):
         degrees[n] = 0
     for n in range(count):

@@ -314,8 +314,8 @@ def summary(prop: Property, constants: Constants, findings: list[BehaviourFindin
 def with_behaviours(
     result: Result, properties: tuple[Property, ...], judge: Callable[[Property], PropertyResult]
 ) -> Result:
-    """Return the result with the verdicts on leads-to and at-most properties added, in the requested order. Leads-to
-    and at-most properties are judged on the complete state graph, so they are undetermined if the search is unfinished.
+    """Add the verdicts on leads-to and at-most properties to the result, in the requested order. Leads-to and at-most
+    properties are judged on the complete state graph, so they are undetermined if the search is unfinished.
     """
     known = {item.name: item for item in result.properties}
     try:

@@ -29,7 +29,7 @@ class Shown:
 
 
 def instances(plain: Interpreter, prop: Property, transitions: Iterable[Transition], before: Key) -> set[Instance]:
-    """Return the fairness constraints that the included steps from a state satisfy, if they change the state."""
+    """Return the fairness constraints satisfied by those included steps from a state that change the state."""
     gone = {item.name for item in prop.behaviour.without}
     found: set[Instance] = set()
     for transition in transitions:

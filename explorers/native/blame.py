@@ -46,7 +46,7 @@ def explain(
 
 
 def _go_through(search: Explored, key: Key, decided: set[str]) -> None:
-    """Judge a state and take every step from the state, so that any error of the plain search is raised."""
+    """Judge a state and take every step from it, so that any error of the plain search is raised."""
     for prop in search.properties:
         asked = not prop.over_steps and prop.name not in decided
         if asked and search.plain.holds(prop, key) is (prop.kind is Kind.SOMETIMES):

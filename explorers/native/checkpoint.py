@@ -151,7 +151,7 @@ def are_states(rows: np.ndarray[Any, Any], layout: Layout, values: Mapping[str, 
 
 
 def _is_record(rows: Any, record: type[Record], values: Mapping[str, int], there: np.ndarray[Any, Any]) -> bool:
-    """Return whether the fields of records (n,) are in their domains, and records that are not `there` are zero."""
+    """Return whether all fields of records (n,) are in their domains, and all records that are not `there` are zero."""
     return all(_is_field(rows[name], field, values, there) for name, field in fields(record))
 
 
@@ -272,7 +272,7 @@ def _write(path: Path, array: np.ndarray[Any, Any]) -> dict[str, Any]:
 
 
 def _read(path: Path, entry: dict[str, Any], dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
-    """Return the `count` values of a file, (count,) of `dtype`; raise DamagedError if its content has changed."""
+    """Return the `count` values of a file as an array of `dtype`; raise DamagedError if its content has changed."""
     size = count * dtype.itemsize
     try:
         with files.open_regular(path) as file:

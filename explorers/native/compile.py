@@ -55,8 +55,8 @@ class Source:
     most_successors: int
     masks: Masks | None = None
     bounds: tuple[str, ...] = ()
-    """Constants that are bounds. The counters of bounds follow those of guards, first for states, then for steps that
-    several bounds block.
+    """Constants that are bounds. Their counters follow those of guards: first for states, then for steps that several
+    bounds block.
     """
     counting: int | None = None
     """Index in the check array of the bit mask of bounds to count."""
@@ -192,11 +192,11 @@ def _switch(guard: Guard, part: int, condition: Expression) -> Switch:
 
 
 TEXTS = "packed", "nodes", "kernels"
-"""Modules that `shared` compiles, each of which includes the previous modules."""
+"""Modules that `shared` compiles. Each module includes the previous ones."""
 MOST_SHAPES = 64
 """Maximum number of cached shapes, because generating the code of a shape takes a fifth of a second."""
 PER_CHARACTER = 2.7e-6
-"""CPU seconds for optimizing a machine, per character of its IR: 2.6 to 3.2 microseconds were measured."""
+"""CPU seconds for optimizing a machine, per character of its IR (measured: 2.6 to 3.2 microseconds)."""
 NAMED = "FENCEPOST_TIER"
 
 NO_PARENT = 0xFFFFFFFF
@@ -206,7 +206,7 @@ class Run(NamedTuple):
     layout: Layout
     constants: np.ndarray[Any, Any]
     checks: np.ndarray[Any, Any]
-    """The check array, of which each worker has a copy."""
+    """The check array. Each worker has a copy."""
 
 
 @dataclass(frozen=True)
@@ -358,7 +358,7 @@ class Tier(StrEnum):
 def forced() -> Tier | None:
     given = os.environ.get(NAMED, "")
     if given and given not in set(Tier):
-        raise UsageError(f"{NAMED} is {given!r}, which is not a tier. Tiers are: {', '.join(Tier)}.")
+        raise UsageError(f"{NAMED} is {given!r}, which is not a tier. The tiers are: {', '.join(Tier)}.")
     return Tier(given) if given else None
 
 

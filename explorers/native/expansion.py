@@ -36,7 +36,7 @@ from fencepost.model.language.symmetry import Symmetry
 
 UNDECIDED = 1 << 62
 LARGE = 1 << 23
-"""Number of states from which a search stores keys instead of rows, because rows are faster but larger."""
+"""Number of states above which a search stores keys instead of rows, which are faster but larger."""
 WORTH_SHARING = 2048
 """Minimum number of states to share among several workers, because waking another worker takes time."""
 
@@ -50,7 +50,7 @@ class Worker:
     place: np.ndarray[Any, Any]
     queue: np.ndarray[Any, Any]
     found: np.ndarray[Any, Any]
-    """For each step property, the row that decides the property; -1 if the property is not judged."""
+    """For each step property, the row that decides the property, or -1 if the property is not judged."""
     opened: np.ndarray[Any, Any] | None = None
 
     @classmethod
@@ -80,7 +80,7 @@ class WorkerPool:
     def __init__(self, workers: list[Worker]) -> None:
         self.workers = workers
         self.resting = 0
-        """Number of workers, counted from the last, that take no tasks at present."""
+        """Number of workers, counted from the last, that currently take no tasks."""
         self._threads: list[Thread] = []
         self._asked: list[SimpleQueue[Callable[[], None] | None]] = [SimpleQueue() for _ in workers[1:]]
         self._ended: SimpleQueue[BaseException | None] = SimpleQueue()

@@ -69,7 +69,7 @@ def count_ends(alive, first, last, ends, at):
 
 @kernel
 def close(alive: U8s, first: I64, last: I64, ends: I64s) -> None:
-    """Count the states first..last-1 that have no successor, and write the count and the first of them to `ends`."""
+    """Count the states without a successor among first..last-1; write the count and the first such state to `ends`."""
     count_ends(alive, first, last, ends, 0)
 
 
@@ -87,7 +87,7 @@ def tagged(h, index):
 
 @helper
 def seen(table, h, slots):
-    """Return the first slot, starting at home, that is empty or has the tag of this hash."""
+    """Return the first slot, from the home slot on, that is empty or has the tag of this hash."""
     tag = tagged(h, -1)
     slot = home(h, slots)
     while table[slot] != 0 and table[slot] & np.uint32(0xFF000000) != tag:

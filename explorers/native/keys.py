@@ -26,7 +26,7 @@ LEAST_BITS = 16
 """Minimum number of bits for a node's number, because a key's home depends on 32 bits of two node numbers."""
 ENTERED = 1
 TOGETHER = 256
-"""Number of successors whose nodes are looked up together, so few that the data fit in a fast cache."""
+"""Number of successors whose nodes are looked up together, small enough for the data to fit in a fast cache."""
 OPENED = 512
 """Number of rows decoded together."""
 
@@ -57,7 +57,7 @@ class Trees:
         return int(sum(8 * self.facts[:, NODE_COUNT])) + sum(item.nbytes for item in self.index)
 
     def add(self, words: Array, keys: Array) -> None:
-        """Replace the missing keys (n,) by the keys of these rows (n, words), and add new nodes."""
+        """Replace the missing keys (n,) with the keys of these rows (n, words), and add new nodes."""
         first = 0
         while (first := self._key(words, keys, first, adds=True)) >= 0:
             for half in range(2):
@@ -145,7 +145,7 @@ class KeyTable:
         return found
 
     def enter(self, keys: Array) -> None:
-        """Insert the keys of states, of which some may be stored already; raise MismatchError for two equal states."""
+        """Insert the keys of states, some of which may be stored already; raise MismatchError for two equal states."""
         while (found := self.module.enter_keys(self.facts, keys)) != ENTERED:
             if found:
                 raise MismatchError("two stored states of a search are equal. Please report this.")

@@ -58,8 +58,8 @@ class Entry(NamedTuple):
 class Layout:
     """The layout of a state class for given rooms (the sizes for which arrays are compiled).
 
-    `lows` and `rooms` are the least and greatest values of the constants, for all of which one memory layout suffices.
-    `numbers` contains the values of `depends` in a run, which determine the stored bits.
+    One memory layout serves all constants from `lows` to `rooms`. `numbers` contains the values of `depends` in a run,
+    which determine the stored bits.
     """
 
     state: type[Record]
@@ -78,7 +78,7 @@ class Layout:
     """Whether the layout serves only the constants that yield `numbers`."""
 
     def at(self, numbers: Sequence[int]) -> "Layout":
-        """Return a layout for one run, in which memory is unchanged, and rows are as narrow as the constants allow."""
+        """Return a layout for one run, with the same memory, and with rows as narrow as the constants allow."""
         return replace(self, numbers=tuple(numbers))
 
     # -- in memory
@@ -146,7 +146,7 @@ class Layout:
         return found
 
     def unpack(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return rows of shape (n,) as states in memory, without checking the values."""
+        """Return rows (n,) as states in memory, without checking the values."""
         found = np.zeros(len(rows), self.wide)
         words, place = rows["words"], 0
         for leaf in self.leaves:

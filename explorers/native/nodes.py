@@ -115,7 +115,7 @@ def key_of(trees, steps, words, n, now, adds):
 
 @helper
 def key_successors(trees, steps, words, keys, parents, count, opened, number, now):
-    """Replace the hashes of successors by keys, reusing the nodes of the parents, which are `opened`.
+    """Replace the hashes of successors with keys, reusing the nodes of the parents, which are `opened`.
 
     A parent's number is `number` plus the parent's position in `opened`. `now` is working memory: a row for each step,
     and `LINES` more. Nodes that differ from the parent's are looked up for many successors at a time, because each

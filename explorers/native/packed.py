@@ -1,4 +1,4 @@
-"""Exact storage of a large search: each row becomes a pair of numbers, of which a few bits are stored.
+"""Exact storage of a large search: each row becomes a pair of numbers, and only a few of their bits are stored.
 
 The words of a row are the leaves of two binary trees, one over each half. A node is a word, or the pair of its
 children's numbers. Each distinct node is stored once and has a number, so two rows are equal if and only if their two
@@ -30,7 +30,7 @@ FAR = 16
 FARTHEST = 48
 """Number of successors by which the prefetching of hashes runs ahead."""
 RING = 16
-"""Number of slots that are looked up ahead and stored at the front of a queue."""
+"""Number of slots looked up ahead and stored at the front of a queue."""
 KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT = 0, 1, 2, 3, 4, 5, 6
 ANCESTORS, ROOM, DONE, LEFT, EXPANDED = 7, 8, 9, 10, 11
 """Indices of the data on an owner that `insert` reads: the number of states, the first stored row, the number of states
@@ -321,7 +321,7 @@ def list_keys(part: I64s, keys: U64s) -> None:
 @kernel
 def enter_keys(part: I64s, keys: U64s) -> I64:
     """Insert the keys of states, starting with the first state whose key is not in the table. Return 1 if all keys were
-    inserted, 0 without enough room, and 2 for two equal keys.
+    inserted, 0 if there was too little room, and 2 if two keys are equal.
     """
     slots, size, width = part[SLOTS], part[SIZE], part[WIDTH]
     table = u64s(part[TABLE], 0)

@@ -1,8 +1,7 @@
 """The states and the progress of a search: one partition for each owner, with its parents and its table.
 
 A table contains rows or, in a large search, keys (`packed.py`), which does not affect results. A search that spills
-stores parents in files that are written and read sequentially. If states are keys, the unexpanded levels are stored in
-files too.
+stores parents in files accessed sequentially. If states are keys, the unexpanded levels are stored in files too.
 
 The top bits of a state's hash determine its owner. Only one worker at a time uses a partition, so no locks are needed.
 A partition's content depends only on the order of its successors, not on the number of workers.
@@ -30,10 +29,10 @@ is proportional to the table's content.
 """
 FIRST_SLOTS = 1 << 11
 FIRST_ROWS = 1 << 15
-"""Initial capacity in rows, large because the operating system allocates only pages that are written to."""
+"""Initial capacity in rows, large because the operating system allocates a page only when it is first written."""
 ROW_GROWTH = 4
 SPILL_GROWTH = 2
-"""Growth factor of arrays in files, whose full size occupies disk space immediately."""
+"""Growth factor of arrays in files, which occupy disk space of their full size immediately."""
 
 WORD = 8
 BESIDE = 24
@@ -41,9 +40,9 @@ BESIDE = 24
 queue.
 """
 BATCH = 512
-"""Number of states expanded into one buffer, whose successors still fit in a core's cache on insertion."""
+"""Number of states expanded into one buffer: few enough that their successors fit in a core's cache on insertion."""
 ROUND = 32
-"""Number of batches that are expanded before their successors are inserted."""
+"""Number of batches expanded before their successors are inserted."""
 MOST_BYTES = 1 << 33
 """Maximum size in bytes of a round's successors, which limits rounds and batches."""
 
@@ -74,7 +73,7 @@ class Position:
     fired: list[int] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
     counting: int = 0
-    """Bit mask of the bounds that are counted in the current level."""
+    """Bit mask of the bounds counted in the current level."""
     deadlocks: int = 0
     deadlock: int = -1
     initial: int = 0
@@ -191,7 +190,7 @@ class Partition:
         return self.bytes - self.table_bytes - (0 if self.keys else self.count * self.rows.itemsize)
 
     def read(self, numbers: slice | np.ndarray[Any, Any] = ALL) -> np.ndarray[Any, Any]:
-        """Return the rows (n,) of the given states, or of all states (not in compact mode)."""
+        """Return the rows (n,) of the given states, or of all states. Compact mode does not support this."""
         if self.trees is None:
             return self.rows[: self.count][numbers]
         return self.trees.rows(self.all_keys()[numbers]).view(self.dtype).reshape(-1)

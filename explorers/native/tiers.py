@@ -23,12 +23,12 @@ from fencepost.model.language.constants import Constants
 START = 0.15
 """CPU seconds needed to start another process."""
 WORTH = 2.5
-"""Minimum ratio of a search's remaining time to the CPU time of the optimization at which optimizing pays off.
-Optimized code takes 0.55 of the time, so the ratio must exceed 2.2 if the search and the compiler share a processor, 1
-with one worker and a free processor, and 3.2 if one of two workers is suspended.
+"""Optimizing pays off if a search's remaining time is at least this multiple of the optimization's CPU time. Optimized
+code takes 0.55 of the time, so the ratio must exceed 2.2 if the search and the compiler share a processor, 1 with one
+worker and a free processor, and 3.2 if one of two workers is suspended.
 """
 WORTH_EXACT = 5.0
-"""Value of WORTH for code for one run's constants, which takes 0.77 of optimized code's time."""
+"""WORTH for code specialized to one run's constants, which takes 0.77 times as long as other optimized code."""
 ENOUGH = 50_000
 """Number of states from which the rate of a search is meaningful; before that, most of the time is startup."""
 LEAST_FALL = 0.01

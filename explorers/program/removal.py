@@ -1,5 +1,5 @@
 """Machines with one guard removed, which are explored to find the guard's purpose. Explore these machines with
-`Interpreter(..., bounded=True)`, in which a domain refuses every step that would leave the domain.
+`Interpreter(..., bounded=True)`, in which domains refuse every step that would leave them.
 """
 
 import ast
@@ -43,7 +43,7 @@ class Guard:
 
 
 def _letters(number: int) -> str:
-    """Return a positive number as letters, from `a` to `z`, then `aa`; an empty string for 0."""
+    """Return a positive number as letters, from `a` to `z`, then `aa`, or as an empty string for 0."""
     return _letters((number - 1) // len(LETTERS)) + LETTERS[(number - 1) % len(LETTERS)] if number else ""
 
 

@@ -49,7 +49,7 @@ def cache_folder() -> Path:
         if named:
             raise UsageError(
                 f"{NAMED}={named} cannot be used for the code that Fencepost compiles and runs: {reason}. "
-                "Name a folder that belongs to you and that no other user can write, or a new folder."
+                "Name a folder that belongs to you and that no other user can write to, or a new folder."
             ) from error
         return _stand_in(reason)
 
@@ -82,7 +82,7 @@ def write_cached(path: Path, content: bytes) -> None:
 
 
 def read_cached(path: Path) -> bytes:
-    """Return a cache file's content. Raise OSError for a link, or for a file that another user owns or may write.
+    """Return a cache file's content. Raise OSError for a link, or for a file that another user owns or may write to.
     Although other users cannot access the folder, a file that was copied, unpacked from an archive, or created in a
     container may have another owner.
     """
@@ -135,11 +135,11 @@ def _require_own_link(link: Path, links: int) -> None:
     if links > MOST_LINKS:
         raise UntrustedError(f"{link} is one of more than {MOST_LINKS} consecutive symbolic links")
     if link.lstat().st_uid not in (0, os.getuid()) or link.parent.stat().st_mode & OTHERS_WRITE:
-        raise UntrustedError(f"{link} is a symbolic link in a folder that other users can write")
+        raise UntrustedError(f"{link} is a symbolic link in a folder that other users can write to")
 
 
 def _writable(folder: Path, found: os.stat_result) -> str:
-    return f"other users can write {folder} ({stat.filemode(found.st_mode)}): fix this with `chmod go-w {folder}`"
+    return f"other users can write to {folder} ({stat.filemode(found.st_mode)}): fix this with `chmod go-w {folder}`"
 
 
 def lasts() -> bool:

@@ -20,7 +20,7 @@ from fencepost.explorers.verdict import Cause, Reason
 AGAIN = 0.02
 """Seconds after which an interrupt is sent again, in case the first one was lost. An LLVM callback takes less time."""
 POLL = 0.05
-"""Seconds between two checks whether the caller has cancelled."""
+"""Seconds between two checks for cancellation by the caller."""
 CANCELLED = Reason("it was cancelled", Cause.CANCELLED)
 BY_KEYBOARD = Reason("SIGINT was received", Cause.SIGNAL)
 
@@ -105,10 +105,10 @@ class Signals:
 def interruptible(doing: str = "") -> Iterator[None]:
     """Make Ctrl-C raise Stopped, with the name of the work, inside the block.
 
-    Child processes that are forked inside the block ignore Ctrl-C. In a destructor or an LLVM callback, an exception
-    would be lost, so the exception is raised afterwards. If the caller cancels, the main thread is interrupted; other
-    threads check only before and after the block. No signal is sent after the earlier handler is restored, because that
-    signal would interrupt unrelated work.
+    Child processes forked inside the block ignore Ctrl-C. In a destructor or an LLVM callback, an exception would be
+    lost, so the exception is raised afterwards. If the caller cancels, the main thread is interrupted; other threads
+    check only before and after the block. No signal is sent after the earlier handler is restored, because that signal
+    would interrupt unrelated work.
     """
     stop_if_cancelled(doing)
     if threading.current_thread() is not threading.main_thread():
@@ -198,7 +198,7 @@ def default_memory() -> int:
 
 
 def _control_group_rest() -> int | None:
-    """Return the free memory below a container's limit, which the system's figure ignores; None without a limit."""
+    """Return the free memory below a container's limit, which the system's figure ignores, or None if unlimited."""
     folder = Path("/sys/fs/cgroup")
     try:
         return int((folder / "memory.max").read_text()) - int((folder / "memory.current").read_text())

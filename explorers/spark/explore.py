@@ -1,8 +1,8 @@
 """Exhaustive breadth-first search on Spark. Small levels are searched by the native engine first.
 
 Each level is one job. A partition expands its share of the level (a block of the store), sends each successor to the
-partition that owns the successor, and stores the new successors that it receives as a block of the next level. Between
-two jobs, all data of the search are in the store and the manifest. Spark's lineage is never longer than one level, the
+partition that owns the successor, and stores the new successors it receives as a block of the next level. Between two
+jobs, all data of the search are in the store and the manifest. Spark's lineage is never longer than one level, the
 replacement for a lost executor rebuilds its mapped partitions from the blocks, and a new driver continues from the
 manifest.
 """
@@ -68,7 +68,7 @@ class Explore:
     handover: int
     tell: Callable[[Progress], None] | None = None
     summed: verdict.Summed | None = None
-    """Actions whose steps are part of a complete search's digest; None if no digest is requested."""
+    """Actions whose steps are part of a complete search's digest, or None without a digest."""
 
     def run(self, start: Callable[[], AbstractContextManager[SparkContext]]) -> verdict.Result:
         """Search until every state is reached or a limit stops the search. The first large level starts Spark."""
@@ -237,7 +237,7 @@ Array = np.ndarray[Any, Any]
 
 
 def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
-    """Write a search that is between two levels as two blocks: all earlier levels, and the newest level."""
+    """Write a search, stopped between two levels, as two blocks: all earlier levels, and the newest level."""
     position = native.settle()
     to = [tasks.targets(part.all_hashes()[: part.count], partitions) for part in native.partitions]
     places = [_places(found, partitions) for found in to]
@@ -278,7 +278,7 @@ def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
 
 
 def _places(to: Array, partitions: int) -> Array:
-    """Return the position of each of an owner's states among the states that go to the same partition."""
+    """For each of an owner's states, return its position among the states that go to the same partition."""
     order = np.argsort(to, kind="stable")
     sizes = np.bincount(to, minlength=partitions)
     places = np.empty(len(to), np.int64)

@@ -47,7 +47,7 @@ class MappedPartition:
         self.dtype, self.words = layout.dtype, layout.words
         self.counts = np.zeros(self.owners, np.int64)
         self.level = 0
-        """The last level that is stored completely in the mapped partition, or 0."""
+        """The last level stored completely in the mapped partition, or 0."""
         self.rows: np.ndarray[Any, Any]
         self.tables: np.ndarray[Any, Any]
         self._history: dict[int, list[int]] = {}
@@ -95,7 +95,7 @@ class MappedPartition:
         self.mark(dirty=False)
 
     def put(self, rows: np.ndarray[Any, Any], shares: list[int]) -> None:
-        """Append states that are known to be new, sorted by owner. `shares` is the number of states for each owner."""
+        """Append states known to be new, sorted by owner. `shares` is the number of states for each owner."""
         self._reserve(max(count + share for count, share in zip(self.counts.tolist(), shares, strict=True)))
         begin = 0
         for owner, share in enumerate(shares):
@@ -108,8 +108,8 @@ class MappedPartition:
         self._rebuild(max(self.tables.shape[1], int(int(self.counts.max()) / FILL * GROWTH)))
 
     def insert(self, rows: np.ndarray[Any, Any], hashes: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
-        """Insert successors in order; return, for each owner, the positions of the new successors. `rows` has shape
-        (n,), `hashes` (n,) of uint64.
+        """Insert successors in order; return, for each owner, the positions of the new successors. `rows` and `hashes`
+        (uint64) have shape (n,).
         """
         module, total = self.kernels.module, len(rows)
         words = rows.view(np.uint64).reshape(total, self.words)

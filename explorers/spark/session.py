@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
 
 HANDOVER = 100_000
-"""Level size from which Spark's fixed cost per level is worthwhile."""
+"""Level size from which Spark is worth its fixed cost per level."""
 ROOM = 1 << 16
 """Free space, in bytes, that Spark needs in the temporary folder to start."""
 OLDEST_JAVA = 17

@@ -1,8 +1,8 @@
 """The folder of a distributed search: the new states of every partition and level, each with its parent.
 
-A block is one file that is written once and never changed, so everything else can be rebuilt from the blocks. The
-manifest records the progress of the search and is replaced atomically after each level. Folders are local paths, or
-URLs that PyArrow supports (hdfs://, s3://, gs://, abfss://).
+A block is one file, written once and never changed, so everything else can be rebuilt from the blocks. The manifest
+records the progress of the search and is replaced atomically after each level. Folders are local paths, or URLs that
+PyArrow supports (hdfs://, s3://, gs://, abfss://).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SOURCE_SHIFT = 32
 
 @dataclass(frozen=True)
 class Block:
-    """New states of a partition and a level, as `rows` (n,) sorted by owner, and `ancestors` (n,) of uint64."""
+    """New states of a partition and a level: `rows` (n,), sorted by owner, and `ancestors` (n,), of type uint64."""
 
     level: int
     partition: int
@@ -86,7 +86,7 @@ State = list[int]
 class Manifest:
     partitions: int
     base: int
-    """The first level that has a block, which contains the states of all levels up to this level."""
+    """The first level that has a block. That block contains the states of all levels up to this one."""
     level: int
     levels: list[int]
     """Number of states of each level, starting with the first."""

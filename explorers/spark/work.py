@@ -77,7 +77,7 @@ def _found(origin: Origin) -> Protocol:
 
 
 LARGEST = 48 << 20
-"""Maximum size in bytes of a block that is sent, which limits the buffers of a task for each receiver."""
+"""Maximum size in bytes of a block to send, which limits the buffers of a task for each receiver."""
 _STATES, _COUNTS = 1, 2
 _FRAME = struct.Struct("<BxxxIQ")
 _PARTITION_SHIFT = np.uint64(40)
@@ -92,7 +92,7 @@ class Work:
     store: str
     partitions: int
     level: int
-    """The level that is expanded into the next level."""
+    """The level to expand into the next level."""
     base: int
     waiting: tuple[str, ...]
     counting: int = 0
@@ -107,7 +107,7 @@ class Share:
     failed: bytes = b""
     """Rows of the states in which a check failed."""
     decided: tuple[str, ...] = ()
-    """Properties that were decided before the first failed state."""
+    """Properties decided before the first failed state."""
     code: int = 0
     message: str = ""
     """Why a task failed, if the user can correct the cause."""

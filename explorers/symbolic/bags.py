@@ -143,7 +143,7 @@ def settle(bag: Bag) -> Bag:
 
 
 def _closed(bag: Bag, slots: Slots, holes: list[Flag]) -> tuple[Slots, list[Flag]]:
-    """Return slots in which later messages moved forward to fill the first hole, and the remaining holes."""
+    """Return the slots after later messages have moved forward into the first hole, and the remaining holes."""
     found: Slots = []
     left: list[Flag] = []
     moves: Flag = False
@@ -157,7 +157,7 @@ def _closed(bag: Bag, slots: Slots, holes: list[Flag]) -> tuple[Slots, list[Flag
 
 
 def _inserted(bag: Bag, slots: Slots, on: Flag, message: Rec) -> Slots:
-    """Return ascending slots to which a message is added if `on` holds, after all messages that are not greater."""
+    """Return ascending slots with a message added, if `on` holds, after all messages that are not greater."""
     found: Slots = []
     shifts: Flag = False
     earlier: tuple[Flag, Rec] = (False, bag.blank)

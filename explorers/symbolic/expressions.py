@@ -20,7 +20,7 @@ _ENDLESS: dict[Callable[..., Any], Callable[..., Value]] = {
     bits.with_member: partial(terms.with_member, on=True),
     bits.without: partial(terms.with_member, on=False),
 }
-"""Helpers that are rejected for unbounded sets, because the members and the size of these sets are unknown."""
+"""Helpers rejected for unbounded sets, because the members and the size of these sets are unknown."""
 _OPERATORS: dict[BinaryOp, Callable[[Any, Any], Value]] = {
     BinaryOp.ADD: terms.plus,
     BinaryOp.SUBTRACT: terms.minus,

@@ -28,7 +28,7 @@ class MoveAnswer:
     seconds: float = 0.0
     queries: int = 0
     forgotten: tuple[str, ...] = ()
-    """Functions whose unbounded loops were havocked, so that a failed proof may show an impossible step."""
+    """Functions whose unbounded loops were havocked, so a failed proof may show an impossible step."""
     small: bool = False
 
 

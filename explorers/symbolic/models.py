@@ -15,7 +15,7 @@ from fencepost.model.language.records import Key, Nested, fields
 MOST_REFUSED = 100
 """Maximum number of combinations of constants that the machine rejects before the search ends."""
 SIZES = (1, 2, 3, 5, 8)
-"""Sizes that are tried first, in order to find a small counterexample."""
+"""Sizes to try first, in order to find a small counterexample."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ def _make_small(system: System, asking: Asking, before: places.Rec) -> None:
 
 
 def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = True) -> Any:
-    """Return z3's answer with the constants in their ranges. The machine accepts the constants of every model that is
-    found. Constants that the machine rejects are excluded only if `inside` holds. After too many rejections, the answer
-    is unknown.
+    """Return z3's answer with the constants in their ranges. The machine accepts the constants of every model found.
+    Constants that the machine rejects are excluded only if `inside` holds. After too many rejections, the answer is
+    unknown.
     """
     for _ in range(MOST_REFUSED):
         said = asking.ask(*flags, inside)

@@ -142,7 +142,7 @@ class Endless:
     facts: dict[Any, Flag]
 
     def note(self, path: str, index: Any) -> None:
-        """Record the read of an element of the array's original content, whose value is in its domain."""
+        """Record that an element of the array's original content was read, so its value is in its domain."""
         everywhere = z3.Int("any") if _is_quantified(index) else None
         first = z3.Select(self.base[path][0], index if everywhere is None else everywhere)
         fact = self.kinds[path].domain(Num(first, None, None))

@@ -17,7 +17,7 @@ from fencepost.explorers.symbolic.terms import Flag, boolean
 from fencepost.explorers.verdict import Cause, Reason
 
 KEYBOARD = "interrupted from keyboard"
-"""z3's reason for giving no answer because z3 handled an interrupt that Python did not receive."""
+"""z3's reason for giving no answer after it handled an interrupt that Python did not receive."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Asking:
     queries: int = 0
     seconds: float = 0.0
     left: float | None = None
-    """Seconds left for several questions together; None without a time limit."""
+    """Seconds left for several questions together, or None without a time limit."""
 
     def add(self, *flags: Flag) -> None:
         self.solver.add(*map(boolean, flags))

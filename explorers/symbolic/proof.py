@@ -225,8 +225,8 @@ def _initial_failures(system: System, answers: list[MoveAnswer], settings: Setti
 def _consecution(
     system: System, settings: Settings, tell: Callable[[int, int], None] | None, said: dict[int, MoveAnswer]
 ) -> None:
-    """Ask about every move, first with the given constants, for which counterexamples are found fast, and then with
-    lifted constants. Answers are added to `said`, by move number, as they arrive.
+    """Ask about every move, first with the given constants (which give counterexamples fast), then with lifted
+    constants. Answers are added to `said` by move number as they arrive.
     """
     small = system.unlifted() if settings.lifted else system
 

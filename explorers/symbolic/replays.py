@@ -80,8 +80,8 @@ def lifted_names(machine: Machine, given: Iterable[str], option: str) -> list[st
             known = [*declared, *domains]
             raise UsageError(
                 f"{option} names {word!r}, which is neither a constant nor a domain of "
-                f"{machine.name!r}.{nearest(name, known)} Domains are: {', '.join(domains) or 'none'}; constants "
-                f"are: {', '.join(declared)}."
+                f"{machine.name!r}.{nearest(name, known)} The domains are: {', '.join(domains) or 'none'}; the "
+                f"constants are: {', '.join(declared)}."
             )
         for item in names:
             if declared[item].sort == SHAPE or declared[item].spellings():

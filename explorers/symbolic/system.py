@@ -25,7 +25,7 @@ from fencepost.model.language.records import Schema
 MOST_MOVES = 100_000
 """Maximum number of combinations of an action's parameters, because each combination is a separate walk."""
 NORMALIZE = "normalize"
-"""Name of the step that only normalizes a state, and that follows every action of the machine."""
+"""Name of the step that only normalizes a state and follows every action of the machine."""
 
 
 @dataclass(frozen=True)

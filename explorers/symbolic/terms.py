@@ -210,7 +210,7 @@ def _as_flag(value: Value) -> Flag | None:
 
 
 def _bits_of(one: Value, other: Value) -> tuple[Mask, Mask, list[tuple[Flag, Flag]]] | None:
-    """Return the paired bits of two sets, or of a set and a plain number; None for any other operands."""
+    """Return the paired bits of two sets, or of a set and a plain number, or None for other operands."""
     if not (isinstance(one, Mask) and isinstance(other, Mask | int)) and not (
         isinstance(other, Mask) and isinstance(one, int)
     ):

@@ -63,7 +63,7 @@ def sketch_in(sketch, h):
 
 @helper
 def decide(found, asked, decided, step):
-    """Record the step at which properties were decided, and stop judging them; return whether one is violated."""
+    """Record the step at which properties were decided, and stop judging them; return whether any is violated."""
     bad = False
     for number in range(asked.shape[0]):
         if found[number] == 0:

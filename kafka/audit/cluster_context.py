@@ -17,7 +17,7 @@ from fencepost.model.cluster.machine import MACHINE
 MIN_ISR, UNCLEAN, CLEANUP = "min.insync.replicas", "unclean.leader.election.enable", "cleanup.policy"
 ELR_FEATURE, METADATA_FEATURE = "eligible.leader.replicas.version", "metadata.version"
 SHRINK_OPENS_BEFORE = 12
-"""The metadata.version level 3.6-IV0, from which on an ISR shrink does not start a new leader epoch (KAFKA-15021)."""
+"""The metadata.version level 3.6-IV0, the first at which an ISR shrink starts no new leader epoch (KAFKA-15021)."""
 LEVELS = (
     (12, "kafka-3.5"),
     (20, "kafka-3.7"),
@@ -91,7 +91,7 @@ class Presence:
         self._offsets = [offset for offset, _ in self.registered]
 
     def why_away(self, offset: int, time: int) -> str:
-        """Return why the broker is fenced or shutting down when a partition changes; empty if it is active. The
+        """Return why the broker is fenced or shutting down when a partition changes, or "" if it is active. The
         partition's record may come shortly before the broker's record.
         """
         at = bisect_right(self.standings, offset, key=lambda item: item.offset)
@@ -136,7 +136,7 @@ class Moment(NamedTuple):
 
 @dataclass
 class Topic:
-    """A topic id with its settings. A topic that is recreated under the same name gets another id."""
+    """A topic id with its settings. A topic recreated under the same name gets another id."""
 
     name: str
     created: int
@@ -255,7 +255,7 @@ def _aborted(events: list[LogRecord]) -> list[tuple[int, int]]:
 
 
 def _whole(text: str | None) -> int | None:
-    """Return a setting as an integer; None if Kafka's controller would have rejected the text."""
+    """Return a setting as an integer, or None if Kafka's controller would have rejected the text."""
     return int(text) if text is not None and WHOLE.fullmatch(text) else None
 
 

@@ -20,7 +20,7 @@ from fencepost.model.language.errors import UsageError
 NAME = "replication"
 MOST = 5
 ABSENT = -2
-"""A broker that exists only in the model, which needs at least two brokers, of which one may have no replica."""
+"""A broker without a replica that exists only in the model, because the model needs at least two brokers."""
 ENDS = ("deleted", "unjudged")
 """Kinds of rows after which the partition's state is unknown."""
 
@@ -123,8 +123,8 @@ def _end(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | No
 
 
 def _last_piece(rows: list[dict[str, Any]], end: int) -> tuple[list[dict[str, Any]], int]:
-    """Return the rows from the partition's creation, or from the last row with its whole state, and the last offset. If
-    the partition is deleted, the rows end at the deletion.
+    """Return the rows since the partition's creation, or since the last row with its whole state, and the last offset.
+    If the partition is deleted, the rows end at the deletion.
     """
     found: list[dict[str, Any]] = []
     until = end

@@ -33,8 +33,8 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], aft
         for at, line in enumerate(iter(partial(opened.readline, LONGEST), ""), 1):
             if len(line) == LONGEST and not line.endswith("\n"):
                 text = (
-                    f"{path}, line {at}: the line has more than {LONGEST:,} characters, more than any valid record; "
-                    "the rest was not read"
+                    f"{path}, line {at}: the line has more than {LONGEST:,} characters, which no valid record has, "
+                    "so the rest was not read"
                 )
                 notes.append(Note("damaged", text))
                 return

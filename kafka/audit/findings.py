@@ -13,8 +13,8 @@ VIOLATION, EXPOSURE = True, False
 
 @dataclass(frozen=True)
 class Sort:
-    """A kind of finding: the violation of an invariant of the controller, or an exposure, a state in which records may
-    be lost.
+    """A kind of finding: a violated invariant of the controller, or an exposure (a state in which records
+    may be lost).
     """
 
     name: str
@@ -27,8 +27,7 @@ class Sort:
     of_copies: bool = False
     """Whether the finding is detected only in copies of brokers' logs."""
     before: tuple[str, str] = ("", "")
-    """(release, earlier rule). 3.x releases are compared with metadata.version, later releases with the controllers'.
-    """
+    """(release, earlier rule). 3.x releases are compared with metadata.version, others with the controllers' own."""
 
     @property
     def page(self) -> str:
@@ -50,7 +49,7 @@ class Sort:
 
 
 class Found(NamedTuple):
-    """A finding about a partition and some of its brokers. `lasted` is its duration in ms, -1 if momentary."""
+    """A finding about a partition and some of its brokers. `lasted` is its duration in ms, or -1 if momentary."""
 
     sort: str
     severity: Severity
@@ -178,7 +177,7 @@ ALL = (
          "A clean election is no longer possible. Find the replica with the longest log, and make it the leader by an "
          "unclean election."),
     Sort("stale-elr-elected", EXPOSURE, "critical", "HYP-14",
-         "A broker that is elected from an ELR that remains after ELR was turned off has not re-registered since then.",
+         "A broker elected from an ELR that remains after ELR was turned off has not re-registered since then.",
          "A broker was elected from an ELR that remained after ELR was turned off, although the broker had "
          "re-registered since then.",
          "With ELR off, a broker that crashes stays in a remaining ELR, so the elected broker may have lost records. "

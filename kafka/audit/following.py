@@ -419,8 +419,8 @@ def _last(core: Core) -> str:
 
 
 def follow(around: ClusterContext, within: int, rows: Iterator[tuple[Any, ...]]) -> Iterator[Row]:
-    """Replay records that are grouped by partition and in log order within a partition, and yield rows. A record is
-    (topic id, partition, offset, time, epoch, creates, snapshot, fields).
+    """Replay records, grouped by partition and in log order within a partition, and yield rows. A record is (topic id,
+    partition, offset, time, epoch, creates, snapshot, fields).
     """
     key: tuple[str, int] | None = None
     follower: Follower | None = None

@@ -1,4 +1,4 @@
-"""Partitions rebuilt from records like Kafka's PartitionRegistration, and changes judged by the model's rules.
+"""Partitions rebuilt from records, as in Kafka's PartitionRegistration, and changes judged by the model's rules.
 
 The predicates of `invariants.replication` and the rules of `model.cluster.partition_change` read the attributes of a
 state, so they get an object with the controller's attributes. A broker's number is its position in the replica list,
@@ -145,7 +145,7 @@ def _told(sort: str, spell: Condition, lasted: str) -> str:
         return f"no leader for {lasted}"
     if sort == "under-min-isr":
         return (
-            f"the ISR had {len(spell.isr)} of {spell.min_isr} brokers (min ISR) at first, and was below min ISR for "
+            f"the ISR had {len(spell.isr)} of {spell.min_isr} required brokers at first, and was below min ISR for "
             f"{lasted}"
         )
     told = f"only {show_brokers(spell.isr)} was in sync for {lasted}; min ISR {spell.min_isr}"
@@ -228,7 +228,7 @@ def standing(core: Core, rules: Rules) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def with_inactive(core: Core, rules: Rules, fenced: Brokers) -> bool:
-    """Return whether brokers that are fenced or shutting down may stay in the ISR or lead."""
+    """Return whether fenced brokers and brokers that are shutting down may stay in the ISR or lead."""
     names = _names(core, fenced)
     c = constants(len(names.order), _effective(core, rules))
     return isr_is_sane(model_state(core, names, fenced), c) or not isr_is_sane(model_state(core, names), c)

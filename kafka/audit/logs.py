@@ -1,4 +1,4 @@
-"""Files of a metadata log, of which each may have been read in part, and copies of brokers' logs. Checkpoints show high
+"""Files of a metadata log, each of which may be partially read, and copies of brokers' logs. Checkpoints show high
 watermarks and epochs of copies; Kafka's own classes find where copies diverge.
 """
 
@@ -223,7 +223,7 @@ class Copy:
     topic: str
     partition: int
     mark: str
-    """Suffix of the directory's name if Kafka has renamed it for a replica that is deleted, stray or future."""
+    """Suffix of the directory's name if Kafka renamed it for a deleted, stray or future replica."""
     topic_id: str
     high_watermark: int
     start: int

@@ -121,7 +121,7 @@ class Judged:
 class MetadataLog:
     reading: Reading
     within: int = 60_000
-    """Maximum time, in milliseconds, between two changes that together are suspicious."""
+    """Maximum time, in milliseconds, between two changes that are suspicious together."""
     min_isr: int = 1
     """The broker setting min.insync.replicas, used if the log contains no value."""
     copies: tuple[Copy, ...] = ()

@@ -297,7 +297,7 @@ def take_notes(files: dict[int, File], notes: Iterable[dict[str, Any]]) -> None:
             )
             item.notes.append(Note("damaged", f"{text}, after offset {note['offset'] - 1}"))
         elif kind == "refused":
-            text = f"{name}: {note['count']:,} records of {note['what']}, whose type this Kafka release does not know"
+            text = f"{name}: {note['count']:,} records of {note['what']}, whose type is unknown to this Kafka release"
             item.notes.append(Note("unknown", f"{text}; the first is at offset {note['offset']}", note["count"]))
         else:
             _read_to(item, note, begun)

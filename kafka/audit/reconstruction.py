@@ -37,7 +37,7 @@ OF_BROKERS = (
     *("leader_gives_up_waiting", "leader_handles_fetch", "leader_reports_divergence", "leader_tells_epoch_end"),
     *("leader_requests_expansion", "follower_appends", "follower_truncates"),
 )
-"""Actions of a record's brokers that are tried before the record is reached."""
+"""Actions of a record's brokers to try before the record is reached."""
 FIRST = (("leader_appends",), *((("leader_handles_fetch",), ("follower_appends",), ("leader_handles_fetch",)) * 4))
 """Initial actions, which write and acknowledge a record, so that its loss can be detected."""
 
@@ -72,7 +72,7 @@ class Task(NamedTuple):
 @dataclass(frozen=True)
 class Reconstruction:
     """A path through the model: its trace, the recorded state that each step reaches, and the number of states
-    examined. If the search failed, the trace ends at the last recorded state that was reached.
+    examined. If the search failed, the trace ends at the last recorded state reached.
     """
 
     recorded: ControllerHistory
@@ -86,7 +86,7 @@ class Reconstruction:
 
     @cached_property
     def broken(self) -> list[tuple[Property, int]]:
-        """Violated properties, each with the number of the first step that violates it; 0 is the initial state."""
+        """Violated properties, each with the number of the first step that violates it (0 for the initial state)."""
         plain = self.replay.trace.interpreter()
         found = []
         for prop in self.replay.trace.protocol.properties:

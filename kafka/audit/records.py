@@ -24,7 +24,7 @@ DOUBTS = frozenset(
     | {REGAINED, "unclean-election", "not-electable", "isr-not-sane", "inactive-member", "stale-member"}
     | {"elr-without-replica", "created-twice", "snapshot-differs", "epoch-not-opened"}
 )
-"""Kinds of findings because of which even a leader from the ISR or the ELR may lack acknowledged records."""
+"""Kinds of findings after which even a leader from the ISR or the ELR may lack acknowledged records."""
 PARTS = 100
 UNKNOWN = "the metadata log does not show how later leaders were elected"
 
@@ -168,7 +168,7 @@ class Partition:
                 return f"{item['sort']} at offset {item['offset']:,}"
         between = {row["leader"] for row in self.history if epoch < row["leader_epoch"] < by} - {NO_LEADER, leader}
         if between <= owners and leader in {self.elections[epoch]["leader"], *owners}:
-            return f"broker {leader} and every leader before it had them"
+            return f"broker {leader} and every leader before it had the records"
         return ""
 
     # texts

@@ -297,7 +297,7 @@ class Cluster:
 
 
 PATIENCE = 40.0
-"""Timeout, in seconds, for an answer of the client process. The timeouts of Kafka's clients are shorter."""
+"""Timeout, in seconds, for an answer from the client process. The timeouts of Kafka's clients are shorter."""
 
 
 class Client:

@@ -24,7 +24,7 @@ EDITS = Path(__file__).parent / "edits"
 LOGGING = SOURCES / "log4j2.xml"
 REPAIRS = Path(__file__).parent / "repairs"
 JAVASSIST = "3.30.2-GA"
-"""The library with which fixes edit class files, in the version of kafka-tools."""
+"""The library with which fixes edit class files, in the version that kafka-tools uses."""
 TOOLS_OF = {"4.4.0": "4.3.1"}
 """Releases for which Maven Central has no kafka-tools, with the release whose tools are used instead."""
 OLDEST = (3, 9)

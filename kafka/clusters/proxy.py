@@ -15,7 +15,7 @@ from typing import Literal
 
 PRODUCE, FETCH, ALTER_PARTITION, HEARTBEAT, ASSIGN = 0, 1, 56, 63, 73
 MOST = 1 << 27
-"""Maximum length of a message in bytes. The peer of a longer message does not use Kafka's protocol."""
+"""Maximum length of a message in bytes. A longer message does not follow Kafka's protocol."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Link:
 
 
 class Proxy:
-    """A proxy that listens instead of servers, with a thread for each direction of a connection."""
+    """A proxy that listens in place of servers, with a thread for each direction of a connection."""
 
     def __init__(self) -> None:
         self._change = threading.Condition()

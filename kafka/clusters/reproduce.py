@@ -30,7 +30,7 @@ SECONDS = 170.0
 """Time limit of a run, in seconds, more than twice as long as any run takes on an idle machine."""
 TOPIC = "t"
 FIRST_ELR = (4, 0)
-"""The first release that supports eligible leader replicas, which are off by default in it."""
+"""The first release that supports eligible leader replicas (off by default)."""
 
 
 @dataclass(frozen=True)

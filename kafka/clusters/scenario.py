@@ -13,7 +13,7 @@ Number = tuple[int, int]
 
 @dataclass(frozen=True)
 class Cause:
-    """A bug that can cause the harm, in releases from `since` on that are before `repaired_in`."""
+    """A bug that can cause the harm, in releases from `since` up to (but excluding) `repaired_in`."""
 
     repair: str
     since: Number = (4, 0)

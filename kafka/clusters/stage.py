@@ -325,7 +325,7 @@ class Stage:
         time.sleep(seconds)
 
     def finish(self, isr: Sequence[int]) -> None:
-        """Release all flows, start the brokers that are down, and wait for an ISR and for all pending records."""
+        """Release all flows, start the stopped brokers, and wait for an ISR and for all pending records."""
         self.tell("All delays end, and all brokers are started.")
         self.cluster.proxy.release_all()
         if self._down:

@@ -58,7 +58,7 @@ class ChangedMethod:
     only_a: tuple[str, ...] = ()
     only_b: tuple[str, ...] = ()
     code: bool = False
-    """Whether the member has code to execute; abstract methods and fields do not."""
+    """Whether the member has code to execute; abstract methods and fields have none."""
     before: str = ""
     """Key of the method in build A, where a lambda may have another number; empty if A lacks the method."""
 
@@ -98,7 +98,7 @@ class DepartsError(Exception):
 
 
 class Pair:
-    """Two drivers that receive the same commands; the first is build A."""
+    """Two drivers that receive the same commands. The first driver runs build A."""
 
     def __init__(self, a: Driver, b: Driver) -> None:
         self.drivers = a, b
@@ -263,9 +263,9 @@ class BuildsReport:
     executed: set[str] = field(default_factory=set)
     lines: set[str] = field(default_factory=set)
     unseen: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """If the builds agree: by executed method, the differing lines that no history executes."""
+    """The differing lines that no history executes, by executed method, if the builds agree."""
     one_way: list[dict[str, Any]] = field(default_factory=list)
-    """If the builds agree: conditional jumps in differing lines that always took the same branch."""
+    """Conditional jumps in differing lines that always took the same branch, if the builds agree."""
     driven: set[str] = field(default_factory=set)
     """Classes with at least one method that a history executes."""
     histories: int = 0
@@ -493,7 +493,7 @@ def _script(release: Release, seed: int) -> Script | None:
     harness = replace(release.harness, main="fencepost.conform.Drawn")
     one = replace(release, classes=Path(f"{release.classes}{os.pathsep}{ours}"), harness=harness)
     with tempfile.TemporaryDirectory() as folder:
-        done = run([*one.command(folder), PROFILE, str(seed)], COMPARE_SECONDS, "the drawing of a history")
+        done = run([*one.command(folder), PROFILE, str(seed)], COMPARE_SECONDS, "drawing a history")
     shape, mark, steps = done.stdout.strip().partition("|")
     return Script(shape, tuple(steps.split(";"))) if mark else None
 
@@ -546,9 +546,7 @@ def _look_at_lines(
 
 
 def _one_way(report: BuildsReport, sides: dict[str, tuple[set[str], set[str]]]) -> Iterator[dict[str, Any]]:
-    """Yield the conditions that took at most one branch on both builds, except on lines that are reported as never
-    executed.
-    """
+    """Yield the conditions that took at most one branch on both builds, except on lines reported as never executed."""
     keys = {item.before: item.key for item in report.methods}
     found: dict[tuple[str, str, str], list[str]] = {}
     for side, (names, seen) in sides.items():

@@ -5,8 +5,8 @@ A variant without a check allows a step that Kafka rejects; in a variant with an
 state. Kafka executes a step in the nearest state in which variant and model differ; the result must be the model's.
 
 Forbidden steps are tried in states of the model without `normalize`, which would answer requests before they are
-handled. Only steps that are blocked by Kafka's checks alone are tried, not steps of a stopped process, without their
-message, or beyond a budget.
+handled. Only steps blocked by Kafka's checks alone are tried, not steps that lack a running process, a message or a
+budget.
 """
 
 import random

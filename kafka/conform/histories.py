@@ -29,7 +29,7 @@ from fencepost.model.language.records import Key
 
 Found = TypeVar("Found")
 MOST_STATES = 50_000
-"""Maximum number of states in a state graph that is explored by the interpreter."""
+"""Maximum number of states in a state graph explored by the interpreter."""
 SHOWN = 8
 DEPTH = 40
 
@@ -135,9 +135,9 @@ MOST_KINDS = 20
 
 @dataclass
 class HistoriesOutcome:
-    """The outcome of a run. `taken` contains 64-bit hashes of the pairs of state and step that were executed and
-    compared. With a million pairs, the probability of a collision is below one in ten million. Only numbers are hashed,
-    so hashes from several runs can be combined.
+    """The outcome of a run. `taken` contains 64-bit hashes of the executed and compared pairs of state and step. With a
+    million pairs, the probability of a collision is below one in ten million. Only numbers are hashed, so hashes from
+    several runs can be combined.
     """
 
     tally: Tally = field(default_factory=Tally)

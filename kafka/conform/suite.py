@@ -90,8 +90,8 @@ def grounds(bound: Binding, model: str) -> list[Constants]:
 
 
 def suite(bound: Binding, release: Release, tell: Callable[[str], None], until: float | None = None) -> list[History]:
-    """Return the histories of a release line from the cache, to which they are added on first use by executing this
-    release. After the time `until`, the remaining sets of constants are left for the next call.
+    """Return the histories of a release line from the cache. On first use, they are created by executing this release.
+    After the time `until`, the remaining sets of constants are left for the next call.
     """
     known = (EDITION, release.model, release.classes.name, *texts(bound.machine, ()), *ends(bound.machine, ()))
     stem = f"suite-{hashlib.sha256(repr(known).encode()).hexdigest()[:16]}"
@@ -99,7 +99,7 @@ def suite(bound: Binding, release: Release, tell: Callable[[str], None], until: 
     paths = [cache_folder() / "kafka" / release.version / f"{stem}-{place}.json.gz" for place in range(len(every))]
     missing = [place for place, path in enumerate(paths) if not path.is_file()]
     if missing:
-        tell(f"creating the histories for {release.model}, once, in some minutes")
+        tell(f"creating the histories for {release.model}, which happens once and takes some minutes")
         with Driver(release) as driver:
             for place in missing:
                 if place and until is not None and time.monotonic() > until:
@@ -261,7 +261,7 @@ def executed(release: Release, histories: list[History], tell: Callable[[str], N
         paths[folder / f"executed-{hashlib.sha256(what.encode()).hexdigest()[:16]}.json.gz"] = part
     missing = {path: part for path, part in paths.items() if not path.is_file()}
     if missing:
-        tell(f"executing {len(histories):,} histories on Kafka {release.version}, once")
+        tell(f"executing {len(histories):,} histories on Kafka {release.version}, which happens once")
         with Player(release) as player:
             for path, part in missing.items():
                 found = [player.play(history) for history in part]

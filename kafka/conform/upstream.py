@@ -200,7 +200,7 @@ def _shown(state: Any, who: int) -> tuple[Any, ...]:
 
 
 def _apart(one: Any, two: Any) -> int | None:
-    """Return the leader that differs between two states, or CONTROLLER; None if no test can detect a difference."""
+    """Return the leader that differs between two states, or CONTROLLER, or None if no test can detect a difference."""
     for broker, (a, b) in enumerate(zip(one.replica, two.replica, strict=True)):
         if (a.isr or b.isr) and _shown(one, broker) != _shown(two, broker):
             return broker

@@ -21,7 +21,7 @@ class Whose(StrEnum):
     PHYSICAL = "physical"
     """A physical condition: a stopped process cannot act, and a message that does not exist cannot be handled."""
     BOUND = "bound"
-    """A restriction only of the model: a budget, a size, a step without effect, or an action that is not exercised."""
+    """A restriction only of the model: a budget, a size, a step without effect, or an unexercised action."""
 
 
 class Check(NamedTuple):
@@ -48,7 +48,7 @@ class Ablation:
     unseen: Callable[[Constants], Mapping[str, str]]
     """Reasons why varying a rule has no visible effect, by `constant` or `constant=value`."""
     shadowed: Callable[[Constants], Mapping[Place, str]] = lambda _: {}
-    """Checks that never block a step without another check, with the reason."""
+    """Checks that never block a step on their own, with the reason."""
     needs: Mapping[str, Callable[..., bool]] = field(default_factory=dict)
     """Physical conditions in guards that are otherwise checks in Kafka; if a condition is false, no step is tried."""
     grounds: Callable[[Constants], tuple[Sizes, ...]]
@@ -73,7 +73,7 @@ class Ablation:
                     yield name, value
 
     def why_unseen(self, name: str, constants: Constants) -> str:
-        """Return why varying a rule has no visible effect; empty if it must have a visible effect."""
+        """Return why varying a rule has no visible effect, or "" if it must have one."""
         known = self.unseen(constants)
         return known.get(name.partition("=")[0]) or known.get(name, "")
 

@@ -29,10 +29,10 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 LOOKED_AT = 60
-"""Maximum number of states to search for the nearest differences, some of which are invisible in Kafka."""
+"""Maximum number of states to search for the nearest differences, because some differences are invisible in Kafka."""
 CONDITIONED = 2_000
 DRAWN = 30
-"""Maximum number of random states per blocked step, in some of which the process that takes the step is down."""
+"""Maximum number of random states per blocked step. In some of these states, the acting process is down."""
 HIDDEN = 400
 """Maximum number of pairs of states to follow from an invisible difference until the difference becomes visible."""
 
@@ -295,8 +295,8 @@ def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial 
 def _as_the_model(
     execution: Execution, chance: Chance, nothing: tuple[Key, ...], same: list[Key], others: list[Transition]
 ) -> tuple[bool, str]:
-    """Return whether Kafka's reaction is allowed by the model, and the reaction. If the model does not allow the step,
-    Kafka may do nothing, give the event a different outcome, or execute another step.
+    """Return whether the model allows Kafka's reaction, and the reaction. If the model does not allow the step, Kafka
+    may do nothing, give the event a different outcome, or execute another step.
     """
     if chance.model is not None:
         return _fits(execution, chance.model), "done"

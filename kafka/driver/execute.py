@@ -47,7 +47,7 @@ class Difference:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The action and the field that differs, without the broker. Differences of the same kind are reported once."""
+        """The action and the differing field, without the broker. Differences of the same kind are reported once."""
         return self.action, re.sub(r"[0-9]+", "", self.rows[0][0])
 
 
@@ -74,7 +74,7 @@ class Execution(ABC):
 
     acts: Mapping[str, Act]
     asides: tuple[str, ...] = ()
-    """Reasons why Kafka rejects a step that the model allows, which the model's limits explain."""
+    """Reasons, among the model's known limits, why Kafka rejects a step that the model allows."""
     leaving: Collection[str] = ()
     """Actions that may leave late messages behind."""
     late: tuple[tuple[int, str, str], ...] = ()
@@ -105,7 +105,7 @@ class Execution(ABC):
                 self.ask(f"{drops} {number}")
 
     def ignore(self, transition: Transition) -> None:  # noqa: B027 (nothing, usually)
-        """Deliver messages that are not in the model, because their receiver ignores them."""
+        """Deliver messages that the model omits because their receiver ignores them."""
 
     def begin(self, initial: Key) -> Difference | None:
         self.seen = self.look()

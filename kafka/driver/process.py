@@ -17,7 +17,7 @@ from fencepost.kafka.driver.releases import Artifact, Release, fetch_jars, pom, 
 from fencepost.model.language.errors import UsageError
 
 PATIENCE = 60.0
-"""Timeout, in seconds, for an answer of the driver."""
+"""Timeout, in seconds, for an answer from the driver."""
 SLICE = 1.0
 """Seconds per wait. If Ctrl-Z suspends a run, only one wait of the timeout elapses."""
 CLOSING = 20.0

@@ -82,7 +82,7 @@ def java_version() -> int:
     if found is None or int(found[1]) < JAVA:
         was = found[1] if found else told.strip()
         raise UsageError(
-            f"Kafka's classes need Java {JAVA} or newer, but `{tool('java')}` is {was}: set JAVA_HOME to a newer one."
+            f"Kafka's classes need Java {JAVA} or newer, but `{tool('java')}` is {was}: set JAVA_HOME to a newer Java."
         )
     return int(found[1])
 
@@ -268,7 +268,7 @@ def locate_release(version: str | None, jars: Path | None = None, harness: Harne
 
 
 def with_tests(version: str, jars: Path, harness: Harness) -> tuple[Path, ...]:
-    """Return a folder with the driver's test jar, which is downloaded the first time; empty if the jars contain it."""
+    """Return a folder with the driver's test jar, which is downloaded the first time, or "" if the jars contain it."""
     name = harness.tests
     if not name or list(jars.glob(f"{name}-*-test.jar")):
         return ()
@@ -285,7 +285,7 @@ def model_of(version: str) -> str:
 def version_of(folder: Path) -> str:
     if not folder.is_dir():
         raise UsageError(
-            f"`jars=` was given {folder}, which is not a folder: name one with kafka_2.13, kafka-clients and "
+            f"`jars=` was given {folder}, which is not a folder: name a folder with kafka_2.13, kafka-clients and "
             "all their dependencies."
         )
     found = sorted(folder.glob("kafka-clients-*.jar"))

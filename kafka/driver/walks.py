@@ -68,7 +68,7 @@ class Cover:
             yield walk
 
     def _way(self, start: Key) -> list[tuple[Key, Key, int]]:
-        """Return a path to the nearest uncovered edge; if none is near, to an uncovered edge in another component."""
+        """Return a path to the nearest uncovered edge, or to an uncovered edge in another component if none is near."""
         came: dict[Key, tuple[Key, Key, int] | None] = {start: None}
         waiting = deque([start])
         away = None

@@ -24,24 +24,24 @@ PROFILES = {
     "mixed": "each seed uses one of the other profiles",
     "disks": "a directory fails, is removed from log.dirs, or is replaced with an empty directory",
     "crashes": "a process crashes and loses records that were not flushed",
-    "operators": "reassignments, elections, deleted records, recreated topics, changes of min ISR; no fault loses data",
+    "operators": "reassignments, elections, deleted records, recreated topics, changes to min ISR; no fault loses data",
     "all": "failed disks, crashes and operators combined",
 }
 REPAIRS = (
     *("hyp-16", "hyp-17", "hyp-12", "hyp-18", "hyp-13", "hyp-3", "hyp-10", "hyp-11", "hyp-14", "hyp-1", "hyp-21"),
     *("reassigned-twice", "hyp-24", "hyp-25", "hyp-26", "moved-empty", "hidden-checkpoint"),
 )
-"""Findings that are fixed by edits to Kafka's classes, most frequent first."""
+"""Findings fixed by edits to Kafka's classes, most frequent first."""
 SWITCHES = {
     "late-epoch-flush": "-Dfencepost.flush-at-once=true",
     "hyp-11": "-Dfencepost.settings-first=true",
     "failed-while-moved": "-Dfencepost.revert-moves=true",
 }
-"""Findings that are fixed by replacing a class of the driver, such as a late flush of a deleted log's epoch cache,
-which may empty the cache of a new log with the same name.
+"""Findings fixed by replacing a class of the driver. For example, a late flush of a deleted log's epoch cache may empty
+the cache of a new log with the same name.
 """
 TOGETHER = 2
-"""Number of fixes that are tried together if no single fix prevents a violation."""
+"""Number of fixes tried together if no single fix prevents a violation."""
 FLAGS = ("-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2")
 """A JVM option that makes identity hashes, and thus the iteration order of maps, the same in every process."""
 PATIENCE = 600.0
@@ -263,7 +263,7 @@ class Repaired:
         return self._running[repairs]
 
     def explained(self, alarm: Alarm) -> tuple[tuple[str, ...] | None, Alarm]:
-        """Return the findings that explain a violation, or None; and the alarm, which may be shortened. A fix that
+        """Return the findings that explain a violation (None if unknown), and the alarm, possibly shortened. A fix that
         prevents the violation in the whole history explains it; otherwise, single fixes and pairs of fixes are tried on
         the shortest history.
         """
@@ -291,7 +291,7 @@ class Repaired:
         return names if len(names) <= TOGETHER else None
 
     def _repaired_in(self, script: Script) -> tuple[str, ...] | None:
-        """Return the bug that is fixed in the first later release without the violation, or None."""
+        """Return the bug fixed in the first later release without the violation, or None."""
         for version, name in REPAIRED_IN.items():
             if version > self.release.version:
                 with suppress(UsageError):

@@ -26,7 +26,7 @@ REPAIR = "repair"
 
 
 class Plant(NamedTuple):
-    """A planted bug: a `call` is removed from a method, or a method's body is replaced by a returned value."""
+    """A planted bug: a `call` is removed from a method, or a method only returns a given value."""
 
     owner: str
     method: str
@@ -193,7 +193,7 @@ class Sight(NamedTuple):
 
 
 def sight(histories: int) -> Sight | None:
-    """Return the measurement for this number of histories, or for the largest measured number; None without any."""
+    """Return the measurement for this (or the largest measured) number of histories, or None without measurements."""
     figure = load(FIGURE)
     if not figure:
         return None

@@ -121,8 +121,8 @@ BOUNDS: dict[str, tuple[Place | str, ...]] = {
 
 def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bool:
     """Return whether the outcome of an election depends only on the nodes' logs and leaders. A node that gets a request
-    with a later epoch enters that epoch, even if the node rejects the request. In Kafka, more electors than a majority
-    may vote for a candidate; in the model, the other electors learn of the leader later.
+    with a later epoch enters that epoch, even if the node rejects the request. In Kafka, more than a majority of the
+    electors may vote for a candidate; in the model, the other electors learn of the leader later.
     """
     n, asked = s.node[candidate], [s.node[node] for node in range(len(s.node)) if bits.contains(electors, node)]
     waits = n.role == Role.FOLLOWER and n.leader == NONE
@@ -180,11 +180,9 @@ UNSEEN: dict[str, str] = {
     "registers_again": "ControllerRegistrationManager is not part of the driver",
     "notified": "no node has a controller in the compared graphs; `listeners` would add controllers",
     "observers_return": "no observer loses its leader in the compared graphs; `fetch_timeouts` would allow this",
-    "timeout_answers_anew": "if a change completes all parked fetches, an answer computed on arrival is never outdated",
+    "timeout_answers_anew": "if a change completes all parked fetches, an answer computed in advance is never outdated",
 }
-"""Rules whose change has no visible effect in any executed history, with the reason, by constant or by constant and
-value.
-"""
+"""Reasons why a changed rule has no visible effect in any executed history, by constant or by constant and value."""
 
 WITH_1166: dict[str, str] = dict.fromkeys(
     (

@@ -106,7 +106,7 @@ NOT_COMPARED: dict[str, str] = {
     "node.received": "no release reports received values", "node.sent": "no release stores the high watermarks sent",
     "node.applied": NOT_DRIVEN["broker_applies_metadata"],
     "node.log below its start": "contained in a snapshot, which has no records in the driver",
-    "node.fetch of a parked fetch": "the answer computed on arrival is in a closure; it is compared after a timeout",
+    "node.fetch of a parked fetch": "the answer computed in advance is in a closure; it is compared after a timeout",
     "node.fetch.remaining": NOT_DRIVEN["time_passes"], "removed": NOT_DRIVEN["leader_removes_itself"],
     "added": NOT_DRIVEN["leader_adds_voter"], "unreached": NOT_DRIVEN["leader_updates_voter"],
     "node.registration": NOT_DRIVEN["registration_times_out"], "no_op_due": NOT_DRIVEN["time_passes"],
@@ -116,7 +116,7 @@ NOT_COMPARED: dict[str, str] = {
 }  # fmt: skip
 STOPS = "a node stops because it learns of another leader of its epoch"
 ASIDE = (STOPS,)
-"""Reasons why Kafka rejects a step that the model allows, which `LIMITS` explains."""
+"""Reasons why Kafka rejects a step that the model allows (explained in `LIMITS`)."""
 
 LIMITS: tuple[str, ...] = (
     ("A node stops with an IllegalStateException if it learns of a leader in its epoch although it knows another "
@@ -163,9 +163,7 @@ BEFORE_PRE_VOTES = ("kafka-3.9",)
 
 
 def refuse(c: Constants, version: str) -> str | None:
-    """Return why Kafka cannot be run with these constants, whose switches must have the version's values; None if it
-    can.
-    """
+    """Return why Kafka cannot be run with these constants, whose switches must have the version's values, or None."""
     if other := set_otherwise(c, rules(version)):
         return other
     if c.values["real_votes"] and c.values["pre_vote"]:

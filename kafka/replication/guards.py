@@ -302,9 +302,7 @@ UNSEEN: dict[str, str] = {
     "answers_carry_min_isr": "a difference needs an order of publishing that the driver does not support",
     "fetches_report": "leaders use HighWatermark only if `reported_high_watermark_counts` is on",
 }
-"""Rules whose change has no visible effect in any executed history, with the reason, by constant or by constant and
-value.
-"""
+"""Reasons why a changed rule has no visible effect in any executed history, by constant or by constant and value."""
 
 
 ELR_RULES = (
@@ -395,7 +393,7 @@ def _compared(_: Interpreter, key: Key) -> Key:
 
 
 def _has_room(s: State, constants: Constants) -> bool:
-    """Return whether the model's controller has capacity for another write and leader epoch, as Kafka always has."""
+    """Return whether the model's controller has capacity for another write and leader epoch, as Kafka always does."""
     c: Any = constants
     return bool(has_room(s, c)) and newest(s).leader_epoch < int(c.max_leader_epoch)
 

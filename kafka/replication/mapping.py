@@ -171,7 +171,7 @@ NOT_COMPARED: dict[str, str] = {
     "ghost_low_watermark": "follows from the log starts that leaders know, which are compared",
     "ghost_stale": "derived by the model from broker epochs, which are compared",
 }
-"""Fields that are copied from the model, with the reason. The prefix of a broker's fields is `replica.`."""
+"""Fields copied from the model, with the reason. The prefix of a broker's fields is `replica.`."""
 
 ASIDE = (
     "the logs diverge in an epoch without records",
@@ -207,9 +207,7 @@ LIMITS: tuple[str, ...] = (
 
 
 def refuse(c: Constants, version: str) -> str | None:
-    """Return why Kafka cannot be run with these constants, whose switches must have the version's values; None if it
-    can.
-    """
+    """Return why Kafka cannot be run with these constants, whose switches must have the version's values, or None."""
     values: Any = c
     for name, why in AROUND.items():
         if int(getattr(values, name)):

@@ -160,7 +160,7 @@ class Constants:
         declared = self.declared()
         for name in values:
             if name not in declared:
-                raise UsageError(f"there is no constant {name!r}.{nearest(name, declared, 'Constants are:')}")
+                raise UsageError(f"there is no constant {name!r}.{nearest(name, declared, 'The constants are:')}")
         self.values: Mapping[str, int] = {
             name: constant.accept(values.get(name, constant.default)) for name, constant in declared.items()
         }

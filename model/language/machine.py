@@ -139,7 +139,7 @@ class Machine:
             if item.name == wanted:
                 return item
         known = [item.label for item in self.actions]
-        raise UsageError(f"protocol {self.name!r} has no action {name!r}.{nearest(name, known, 'Actions are:')}")
+        raise UsageError(f"protocol {self.name!r} has no action {name!r}.{nearest(name, known, 'The actions are:')}")
 
     def version(self, name: str) -> Version:
         """Return the version with this name; raise UsageError for an unknown name.
@@ -168,7 +168,7 @@ class Machine:
                 f"differ. Use {release!r} for {what}."
             )
         more = f", each also as NAME{REPAIRED}" if self.repairs else ""
-        listed = f" Versions are: {', '.join(known)}{more}." if known else " It has no named versions."
+        listed = f" The versions are: {', '.join(known)}{more}." if known else " It has no named versions."
         raise UsageError(f"protocol {self.name!r} has no version {name!r}.{nearest(name, known)}{listed}")
 
     def patches(self) -> tuple[Version, ...]:
@@ -192,7 +192,7 @@ class Machine:
         found = name.strip().replace("-", "_")
         if found not in known:
             wrong = f"protocol {self.name!r} has no constant {name.strip()!r}"
-            raise UsageError(f"{wrong}.{nearest(found, known, 'Constants are:')}")
+            raise UsageError(f"{wrong}.{nearest(found, known, 'The constants are:')}")
         return known[found]
 
     def setting(self, name: str, text: str) -> tuple[str, int]:

@@ -291,7 +291,7 @@ def test_a_parameter_with_very_many_values_ends_no_proof(tmp_path: Path) -> None
     found = rising(tmp_path, text, "not-550", unbounded=["n"])
     assert found.verdict is Verdict.UNDETERMINED
     assert (
-        "no search can look for the state: protocol 'machine': the parameters of action 'go' have 4,000,000,000,001"
+        "no search for the state is possible: protocol 'machine': the parameters of action 'go' have 4,000,000,000,001"
         in found.reachable
     )
     text = text.replace("s.x < 3", "s.x < 900").replace("+= 1", "+= 200")

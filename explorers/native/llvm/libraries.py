@@ -34,8 +34,8 @@ _RESULTS = {"None": None, "I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _NUMBERS = {"I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _KINDS = {"I": "i", "U": "u"}
 HUGE = 1 << 21
-"""Bytes of a huge page. Large arrays use huge pages, if the operating system supports them, which reduces TLB misses
-and clears memory faster.
+"""Bytes of a huge page. Large arrays use huge pages, if the system supports them, to reduce TLB misses and to clear
+memory faster.
 """
 _ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
 

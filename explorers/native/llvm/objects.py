@@ -36,7 +36,7 @@ class Object:
     code: bytes
     seconds: float = field(default=0.0, compare=False)
     memory: int = field(default=0, compare=False)
-    """Peak memory, in bytes, of the process that compiled the code; 0 if the code came from the cache."""
+    """Peak memory, in bytes, of the process that compiled the code, or 0 if the code came from the cache."""
 
 
 @cache
@@ -69,7 +69,7 @@ def is_x86(target: Target) -> bool:
 
 @cache
 def has_fast_bits() -> bool:
-    """Return whether the processor gathers and scatters bits fast; AMD's processors before Zen 3 do not."""
+    """Return whether the processor gathers and scatters bits quickly; AMD's processors before Zen 3 do not."""
     slow = ("bdver", "znver1", "znver2")
     has = bool(llvm.get_host_cpu_features().get("bmi2", False))
     return is_x86(native()) and has and not llvm.get_host_cpu_name().startswith(slow)

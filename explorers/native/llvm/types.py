@@ -1,5 +1,5 @@
-"""Types of memory and of values, as far as models and kernels need them, and the unit to be translated. The
-translator's annotations have no effect when kernels run as plain Python.
+"""Types of memory and values that models and kernels need, and the unit to be translated. The translator's annotations
+have no effect when kernels run as plain Python.
 """
 
 import ctypes
@@ -143,7 +143,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 def kernel(function: F) -> F:
-    """Mark a function that is called from outside. Parameters and result are annotated as `Unit` describes."""
+    """Mark a function called from outside. Parameters and result are annotated as `Unit` describes."""
     return function
 
 
@@ -175,7 +175,7 @@ def u64ss(address: int, length: int, width: int) -> Any:
 
 _ARRAY = re.compile(r"([IU])(8|16|32|64)(p|s+)")
 _OPEN = 0
-"""Length of an array of which only the address is known."""
+"""Length of an array for which only the address is known."""
 
 
 Export = tuple[tuple[str, ...], str]
@@ -210,7 +210,7 @@ class Unit(Digested):
     text: str
     library: str = ""
     codes: tuple[tuple[str, tuple[str, ...], str], ...] = ()
-    """Types of functions that are called by address: name, parameters, result."""
+    """Types of functions called by address: name, parameters, result."""
 
     def types(self) -> dict[str, Type]:
         number = CELLS["i64"]

@@ -87,8 +87,8 @@ class Canonical:
     # -- the order of states
 
     def _cells(self, kind: FieldType, memory: Memory, offset: int, where: int) -> Iterator[tuple[int, Cell, int]]:
-        """Yield the offset and size of each number in a part of a state, in order, with a value that determines the
-        number's position. The position is determined by the value `where`, or by `STAYS`, `INSIDE` or `MOVES`.
+        """Yield the offset and size of each number in a part of a state, in order, with the value that determines the
+        number's position: `where`, `STAYS`, `INSIDE` or `MOVES`.
         """
         match kind, memory:
             case Scalar(), Cell():

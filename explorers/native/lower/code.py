@@ -188,7 +188,9 @@ class Code:
         return self.straight(node) if self.module.is_plain(node) else self.build.decided(partial(self.decide, node))
 
     def decide(self, node: Expression, yes: str, no: str) -> None:
-        """End the current block with a condition. Evaluate no more than needed, unless evaluating all is cheaper."""
+        """End the current block with a condition. Evaluate only what is needed, unless evaluating all parts is
+        cheaper.
+        """
         build = self.build
         if isinstance(node, nodes.Literal):
             build.jump(yes if node.value else no)

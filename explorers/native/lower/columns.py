@@ -128,7 +128,7 @@ class Columns(Lanewise):
     # -- helpers of the model
 
     def call(self, node: nodes.Call) -> Thing:
-        """Return a helper's result, if the helper can be computed without loops."""
+        """Return a helper's result, if it can be computed without loops."""
         made = self.module.program.functions[node.function]
         values = [self.expression(item) for item in node.arguments]
         self.slots.update(zip(made.parameters, values, strict=True))
@@ -382,7 +382,7 @@ class Columns(Lanewise):
     @contextmanager
     def messages(self, bag: Places, active: Value) -> Iterator[tuple[Round, Value | Mask, Value]]:
         """Run the block's code for each place of a bag, until no active lane has a message at that place. Yield the
-        lanes that have a message and, as bits, the active lanes with a message.
+        lanes that have a message, and the active lanes among them as bits.
         """
         count = self.count(bag)
         with counted(self.build, number(0), number(count.high)) as item:

@@ -61,7 +61,7 @@ class Lanewise:
         return self.build.number(found) if isinstance(found, Value) else found
 
     def lanes(self, value: Value | Lanes, bits: int) -> str:
-        """Return a number in lanes of `bits` bits, in which the number must fit."""
+        """Return a number in lanes of `bits` bits, which must be wide enough for it."""
         build = self.build
         kind = f"<{LANES} x i{bits}>"
         if isinstance(value, Lanes):

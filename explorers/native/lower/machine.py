@@ -217,7 +217,7 @@ def judge_in_columns(module: Module, columns: Columns, prop: Property) -> Value:
 def judge_group(
     columns: Columns, given: dict[str, Value], place: int, prop: Property, first: Value, size: Value
 ) -> None:
-    """Judge a property in a group of states, up to the first state that is known to decide the property."""
+    """Judge a property in a group of states, up to the first state known to decide it."""
     build = columns.build
     address, memory = build.element(given["found"], number(place))
     before = build.greatest([build.wrapped("-", build.read(address, memory), first), number(0)])

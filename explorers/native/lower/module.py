@@ -216,7 +216,7 @@ class Module:
 
 
 MOST = 40
-"""Maximum number of nodes that are evaluated unnecessarily. For more nodes, a mispredicted branch is cheaper."""
+"""Maximum number of unnecessarily evaluated nodes. With more nodes, a mispredicted branch is cheaper."""
 _SIMPLE = (
     nodes.Literal, nodes.Constant, nodes.Local, nodes.Field, nodes.Element, nodes.Unary, nodes.Binary, nodes.Compare,
     nodes.Not, nodes.Among, nodes.Extreme, nodes.Logic, nodes.Call,

@@ -1,4 +1,4 @@
-"""Packing, unpacking and hashing of states. The code is the same for every layout, and reads tables.
+"""Packing, unpacking and hashing of states. The code is the same for every layout, because it reads tables.
 
 Each word of memory has a mask of stored bits: packing gathers the stored bits (pext), and unpacking scatters them
 (pdep). A field with negative values is stored modulo 2**bits, and its least value is added after scattering. Because

@@ -64,7 +64,7 @@ class Sieve:
         self.words = -(-self.most // BITS)
         self.chosen: list[tuple[Parameter, Value]] = []
         self.rest = 0
-        """First step of the loop nest that is executed separately for each state."""
+        """First step of the loop nest executed separately for each state."""
         self.ends = False
         """Whether columns evaluate a guard that never holds, so that no step survives."""
         self.group = number(0)

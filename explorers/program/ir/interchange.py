@@ -2,12 +2,12 @@
 
 If the proof fails, an error names the line.
 
-The members of a numbered set, such as the brokers, are called things in this module. A number is classified by the
-effect of renaming the things: an unchanged number, a thing that is renamed, or a set of things. A thing may only be
-compared for equality, used as an array index, and put into a set. Loops over things must work in any order. Under these
-rules, renaming commutes with steps: renaming a state and then taking a step with renamed arguments has the same result
-as taking the step and then renaming. Initial states may name things, because the states reachable from a renamed
-initial state are the renamed states reachable from the original initial state.
+The members of a numbered set, such as the brokers, are called things in this module. Numbers are classified by the
+effect of renaming the things: unchanged numbers, renamed things, and sets of things. A thing may only be compared for
+equality, used as an array index, and put into a set. Loops over things must work in any order. Under these rules,
+renaming commutes with steps: renaming a state and then taking a step with renamed arguments has the same result as
+taking the step and then renaming. Initial states may name things, because the states reachable from a renamed initial
+state are the renamed states reachable from the original initial state.
 
 The proof is conservative: a rejected model may still be symmetric. To check that no model is wrongly accepted, tests
 verify on whole machines that every permutation commutes with every step of the plain semantics.
@@ -99,7 +99,7 @@ class Shown:
         return self.known[number, kinds]
 
     def leaves_out(self, kind: FieldType) -> bool:
-        """Return whether a part contains a thing that clearing would set to 0, the first thing."""
+        """Return whether a part contains a thing that clearing would set to 0, which is the first thing."""
         return any(isinstance(item, Scalar) and self.things.is_thing(item.domain) for item in within(kind))
 
 
@@ -387,7 +387,7 @@ def said(kind: Kind) -> str:
 
 def removes_all(functions: Sequence[Function], loop: nodes.For) -> tuple[Expression, Expression] | None:
     """Return a bag and a test if the loop removes every message that passes the test, and the test does not read the
-    bag. In a model, such a loop removes the first message that passes, and repeats this as often as the bag has room.
+    bag. In a model, the outer loop repeats the removal of the first matching message as often as the bag has room.
     """
     match loop:
         case nodes.For(

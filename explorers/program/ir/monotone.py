@@ -1,10 +1,10 @@
 """Effects of larger constants, and of messages that no action sends, derived from a program's text.
 
-The analysis is conservative: each value must be searched unless larger constants are known to only add behaviours.
-Larger constants only add behaviours if the constant is a bound that only its own guards read, or the initial value of a
-budget that is read only to test whether enough is left, and spent by a literal amount. Two runs that differ only in
-such a constant take the same steps until the run with the smaller constant refuses a step, so the run with the larger
-constant reaches all states and errors of the other run.
+The analysis is conservative: each value must be searched unless larger constants are known to only add behaviours. A
+larger constant only adds behaviours if it is a bound read only by its own guards, or if it is the initial value of a
+budget that is spent in literal amounts and otherwise only compared with them. Two runs that differ only in such a
+constant take the same steps until the run with the smaller constant refuses a step, so the run with the larger constant
+reaches all states and errors of the other run.
 
 A property about messages holds vacuously if no action that happened ever sends such messages. The analysis of messages
 considers only bags, and the numbers that messages have when they are sent.

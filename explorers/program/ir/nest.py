@@ -108,7 +108,7 @@ class Nesting:
             self.test(item)
 
     def collect(self, needed: set[Slot], waiting: dict[Slot, Assign], order: list[Assign]) -> None:
-        """List the needed local variables that are not computed yet, each after the variables that it depends on."""
+        """List the needed local variables not yet computed, each after the variables on which it depends."""
         for slot, local in waiting.items():
             if slot in needed and local not in order:
                 self.collect(locals_read(local), waiting, order)

@@ -235,8 +235,8 @@ def path_of(place: nodes.Expression, names: Mapping[nodes.Slot, Where]) -> Where
 
 
 def unshared_bounds(program: Program) -> frozenset[str]:
-    """Return the bounds that are read only by their own guards and effects, and by domains and bags that grow with the
-    bounds.
+    """Return the bounds that are read only by their own guards and effects, and by domains and bags that grow with
+    them.
 
     A comparison that is true stays true with a larger constant. Three kinds of reads disqualify a bound: the size of an
     array, which may change a loop; a parameter's domain, which determines the values that are tried; and a domain or

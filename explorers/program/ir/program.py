@@ -24,7 +24,7 @@ class Effects:
     """The paths that a function, including its helpers, reads and writes.
 
     Paths lead to scalars. A bag also has a path (`box`) for the set and the order of its messages. `disorders` contains
-    the bags that may be unsorted after the call; `gives` contains the places that a returned record may have.
+    the bags that may be unsorted after the call; `gives` contains the places where a returned record may be.
     """
 
     reads: Paths = frozenset()
@@ -36,7 +36,7 @@ class Effects:
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """A checked function. `parameters` omits the run's constants, which `Constant` can read anywhere. `slots` contains
-    all local variables by number, parameters first. `calls` lists the functions that are called directly.
+    all local variables by number, parameters first. `calls` lists the functions called directly.
     """
 
     number: int

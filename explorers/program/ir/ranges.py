@@ -1,7 +1,7 @@
 """Range analysis of a program's expressions, which shows that some checks cannot fail.
 
-Every slot has one span, which covers all assigned values, and every function has one span, which covers all results.
-Spans grow to a fixed point; a bound that keeps growing is widened to 64 bits.
+One span per slot covers all assigned values, and one span per function covers all results. Spans grow to a fixed point;
+a bound that keeps growing is widened to 64 bits.
 """
 
 from collections.abc import Callable, Mapping
@@ -131,8 +131,8 @@ def with_ranges(program: Program, values: Mapping[str, int] | None = None, *, re
     values of the constants (or with any values, if none are given). The body of a function that nothing calls is
     omitted.
 
-    If `reachable`, the range of a field covers only what initial states contain and steps store, and code that is not
-    executed in any reachable state is ignored.
+    If `reachable`, the range of a field covers only what initial states contain and steps store, and code not executed
+    in any reachable state is ignored.
     """
     found = Ranges(program, reachable=reachable)
     if values is not None:
@@ -153,7 +153,7 @@ class Ranges:
     def __init__(self, program: Program, *, reachable: bool) -> None:
         self.program = program
         self.stored: dict[int, Span] | None = {} if reachable else None
-        """Ranges of the values stored in scalar fields, by the id of the field's type; None for unknown ranges."""
+        """Ranges of the values stored in scalar fields, by the id of the field's type, or None if unknown."""
         self.prefixes = {item.function: item.prefix for item in program.actions}
         self.declared = program.machine.constants.declared()
         self.box = Box(self.declared)
@@ -502,7 +502,7 @@ class Ranges:
         return replace(node) if made is node else made  # from here on, two places are two nodes
 
     def is_pure(self, node: nodes.Expression) -> bool:
-        """Return whether evaluating a visited expression cannot fail and changes nothing."""
+        """Return whether a visited expression can be evaluated without failures and without changes."""
         for item in inside([node]):
             if isinstance(item, nodes.Fits) or (item.checks and (not self.is_visited(item) or self.left(item))):
                 return False

@@ -1,4 +1,4 @@
-"""Advice on what to write instead, chosen by the programmer's probable intention, for the end of an error message."""
+"""Endings of error messages: what to write instead, chosen by the programmer's probable intention."""
 
 import ast
 import os

@@ -110,7 +110,7 @@ class Places:
         self.gone: set[str] = set()
         """Parameters that may be messages that the caller has already removed from a bag."""
         self.held: list[frozenset[str]] = []
-        """References that were evaluated but will be used later."""
+        """References already evaluated but to be used later."""
         self.loops: list[tuple[str, str]] = []
         """The bag and the variable of each enclosing loop. The variable is empty if it may refer to another item."""
         machine = scope.program.machine
@@ -165,7 +165,7 @@ class Places:
 
     @contextmanager
     def holding(self, *nodes: ast.expr) -> Iterator[None]:
-        """Check an expression that is evaluated between obtaining and using a reference."""
+        """Check an expression evaluated between obtaining and using a reference."""
         self.held += map(self.find, nodes)
         yield
         del self.held[len(self.held) - len(nodes) :]

@@ -184,7 +184,7 @@ class Program:
                 label = name.replace("_", "-")
                 raise ModelError(
                     f"property {item.name}: machine {self.machine.name!r} has no action "
-                    f"{label!r}.{nearest(label, known, 'Actions are:')}"
+                    f"{label!r}.{nearest(label, known, 'The actions are:')}"
                 )
         for fair in about.fair:
             _check_each(self.machine, item, fair)
@@ -283,7 +283,7 @@ def _bag(state: type[Record], bag: str, item: Action, param: str) -> BagOf:
         code = item.function.__code__
         said = (
             f"action {item.name}: InFlight({bag!r}) for {param!r}: the state has no such bag."
-            f"{nearest(bag, known, 'Bags are:')}"
+            f"{nearest(bag, known, 'The bags are:')}"
         )
         raise ModelError(at_line(code.co_filename, code.co_firstlineno, said) or said)
     return found

@@ -1,4 +1,4 @@
-"""Disks that fail, or are replaced or removed, and logs that move between disks (HYP-16 to 18, HYP-24, 25 and 27).
+"""Disks that fail, are replaced or are removed, and logs moved between disks (HYP-16 to 18, HYP-24, 25 and 27).
 
 HYP-16: a replica stays eligible although its disk has failed, because its broker shuts down cleanly without that disk.
 Before 4.3, assigning another directory also empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs),
@@ -157,7 +157,7 @@ def broker_1_is_down(stage: Stage) -> None:
 
 
 def come_back(stage: Stage, isr: Sequence[int]) -> None:
-    """Start broker 2, then the other brokers that are down; show the elected broker and the truncation."""
+    """Start broker 2, then the other stopped brokers; show the elected broker and the truncation."""
     controller, follower = stage.cluster.log(CONTROLLER), stage.cluster.log(1)
     stage.start(2)
     if not stage.control and not stage.reaches(6, leader=2):

@@ -25,7 +25,7 @@ def elected_again_and_killed(stage: Stage) -> None:
 
 
 def elected_again_and_stopped(stage: Stage) -> None:
-    """Leader 1 shuts down cleanly; broker 2 is slow, so that it does not copy the record before the shutdown."""
+    """Leader 1 shuts down cleanly; broker 2 is slow, so it does not copy the record before the shutdown."""
     elected_again(stage, slow_at_the_end=True)
     stage.acknowledged("LOST", within=10)
     shutdown, following = stage.cluster.log(CONTROLLER), stage.cluster.log(2)
@@ -196,10 +196,10 @@ HYP_3 = replace(HYP_1, name="hyp-3", play=partial(forgotten_request, lag=LAG_SEC
 SCENARIOS = (
     HYP_1,
     replace(HYP_1, name="hyp-1-no-crash", play=elected_again_and_stopped,
-            title="as hyp-1, with two controlled shutdowns instead of a crash"),
+            title="like hyp-1, but with two controlled shutdowns instead of a crash"),
     HYP_3,
     replace(HYP_3, name="hyp-3-default-lag", play=partial(forgotten_request, lag=DEFAULT_LAG_SECONDS), settings=(),
-            title="as hyp-3, with replica.lag.time.max.ms at its default of 30 s"),
+            title="like hyp-3, but with replica.lag.time.max.ms at its default of 30 s"),
     replace(HYP_1, name="hyp-11", play=late_min_isr, brokers=(1, 2), causes=(Cause("hyp-11", since=(4, 1)),),
             since=(4, 1),
             title="min.insync.replicas is raised while a follower leaves the ISR; the leader still uses the old value"),

@@ -1,4 +1,4 @@
-"""Topics that are recreated under the name of a deleted topic (HYP-21 and HYP-26).
+"""Topics recreated under the name of a deleted topic (HYP-21 and HYP-26).
 
 HYP-21: a restarted broker applies the settings of a deleted topic to a new topic of the same name.
 ConfigurationsDelta.replay(RemoveTopicRecord) deletes settings in the previous image, but not settings in the same

@@ -195,5 +195,5 @@ def test_what_is_expected_must_be_asked(given: dict[str, tuple[str, ...]]) -> No
         check(lamps.MACHINE, lamps.PROPERTIES, only=("favourite-is-lit",), search=PLAIN, **given)
     assert str(caught.value) == (
         "an expectation names property 'some-lamp-is-dark', which "
-        "is not checked: add it to only=. Checked are: favourite-is-lit."
+        "is not checked: add it to only=. Checked: favourite-is-lit."
     )

@@ -19,17 +19,17 @@ from tests.helpers.places import MACHINES, ROOT
 from tests.helpers.written import HEAD
 
 ENGINES = (
-    "Engines are: native (exhaustive breadth-first search in compiled code, on all processors); "
+    "The engines are: native (exhaustive breadth-first search in compiled code, on all processors); "
     "plain (the reference search in Python, which defines the semantics and is slow); "
     "spark (the native search distributed over Apache Spark, for state spaces too large for one machine)."
 )
 PROTOCOLS = (
-    "Protocols are: truncate-to-hwm, kip101, kip279, kip320-first-try, kip320, replication, quorum, metadata-reads, "
-    "leader-discovery, hints-and-tokens, follower-reads, watermark-propagation, controller-failover, unclean-recovery, "
-    "broker-sessions, topic-deltas, idempotent-producer, tiers, directory-moves."
+    "The protocols are: truncate-to-hwm, kip101, kip279, kip320-first-try, kip320, replication, quorum, "
+    "metadata-reads, leader-discovery, hints-and-tokens, follower-reads, watermark-propagation, controller-failover, "
+    "unclean-recovery, broker-sessions, topic-deltas, idempotent-producer, tiers, directory-moves."
 )
 PROPERTIES = (
-    "Properties are: weak-isr, strong-isr, leader-in-isr-or-none, committed-on-all-replicas, follower-truncates, "
+    "The properties are: weak-isr, strong-isr, leader-in-isr-or-none, committed-on-all-replicas, follower-truncates, "
     "leader-changes, isr-grows-back."
 )
 KIP320 = "from fencepost.model.lineage.kip320 import MACHINE"
@@ -42,8 +42,8 @@ there is no protocol 'kip32'. Did you mean 'kip320'? {PROTOCOLS}
 $ check kip320 --property weak-is
 protocol 'kip320' has no property 'weak-is'. Did you mean 'weak-isr'? {PROPERTIES}
 $ check kip320 --set replica=3
-protocol 'kip320' has no constant 'replica'. Did you mean 'replicas'? Constants are: replicas, log_size, max_records,
-max_leader_epoch.
+protocol 'kip320' has no constant 'replica'. Did you mean 'replicas'? The constants are: replicas, log_size,
+max_records, max_leader_epoch.
 $ check kip320 --set replicas
 --set 'replicas' has no value: write NAME=VALUE, such as --set replicas=3.
 $ check kip320 --set replicas=9
@@ -60,7 +60,7 @@ stores no states: omit that option, or name other properties in `--property`.
 $ check kip320 --with replicas
 --with replicas: constant 'replicas' is not a switch but a number or a choice, so write --set replicas=VALUE.
 $ check kip320 --with elr
---with elr: protocol 'kip320' has no switch 'elr'. Switches are: none.
+--with elr: protocol 'kip320' has no switch 'elr'. The switches are: none.
 $ check replication --with elr=true
 --with elr=true: a switch takes no value, so write --with elr.
 $ check replication --with elr=false
@@ -86,7 +86,7 @@ there is no engine 'nativ'. Did you mean 'native'? {ENGINES}
 $ check kip320 --engine plain --compact
 the plain engine does not support --compact: leave it out, or write --engine native.
 $ check kip320 --expect hold
---expect: there is no verdict 'hold'. Did you mean 'holds'? Verdicts are: holds, proved, not-found,
+--expect: there is no verdict 'hold'. Did you mean 'holds'? The verdicts are: holds, proved, not-found,
 violated, unreached, undetermined.
 $ check kip320 --memory lots
 --memory 'lots' is not an amount of memory: write a positive number with K, M, G or T, such as 8G.
@@ -123,7 +123,7 @@ $ check --set replicas=2
 --set does not apply to runs of the catalogue, which have fixed constants and expected results: name one
 protocol, such as `fencepost check kip320 --set ...`.
 $ check --profile big
-there is no profile 'big'. Profiles are: quick, ci, full.
+there is no profile 'big'. The profiles are: quick, ci, full.
 $ check kip320/none.py
 there is no file kip320/none.py: name a protocol, or a Python file that defines MACHINE and PROPERTIES.
 $ check /
@@ -136,7 +136,7 @@ There is no command 'chek'. Did you mean 'check'? `fencepost --help` lists all o
 $ guarantees --json --table clusters
 --json and --table cannot be combined: use one of them.
 $ show x.trace --format txt
-there is no format 'txt'. Did you mean 'text'? Formats are: text, mermaid, itf, pytest, html, kafka-test.
+there is no format 'txt'. Did you mean 'text'? The formats are: text, mermaid, itf, pytest, html, kafka-test.
 $ show x.trace --output /no/such/folder/x
 /no/such/folder/x cannot be written: No such file or directory. Choose a place that you may write to.
 $ check --profile ci --strict
@@ -144,7 +144,7 @@ $ check --profile ci --strict
 $ check --profile quick --dump ir
 --dump does not apply to runs of the catalogue...
 $ check kip320 --dump ams
-there is no stage 'ams'. Did you mean 'asm'? Stages are: ir (the typed program, as documented in
+there is no stage 'ams'. Did you mean 'asm'? The stages are: ir (the typed program, as documented in
 docs/developing/program.md); llvm (the LLVM IR before optimization); asm (the optimized code for this processor).
 $ check kip320 --pin
 --pin updates the figures of catalogue runs...
@@ -157,7 +157,7 @@ $ simulate kip320 --weight leader-write
 $ simulate kip320 --weight leader-write=x
 --weight 'leader-write=x': write ACTION=W with a whole number...
 $ simulate kip320 --weight leader-wrote=1
-protocol 'kip320' has no action 'leader-wrote'. Did you mean 'leader-write'? Actions are: controller-elect-leader, ...
+protocol 'kip320' has no action 'leader-wrote'. Did you mean 'leader-write'? The actions are: controller-elect-lead...
 $ simulate kip320 --walks 0
 Invalid value for '--walks'...
 $ simulate kip320 --depth 1000001
@@ -314,7 +314,7 @@ def test_what_show_reads_is_not_replaced(counter: Any, tmp_path: Path) -> None:
         ("import no_such_module",
             (":1: ModuleNotFoundError: No module named 'no_such_module'. Python must be able to run the file "
             "before the model can be read.\n  import no_such_module\n  ^^^^^^^^^^^^^^^^^^^^^")),
-        (KIP320, " defines no PROPERTIES: assign to it a tuple of the results of @always, @step and @sometimes."),
+        (KIP320, " defines no PROPERTIES: assign a tuple of the results of @always, @step and @sometimes to it."),
         (f"{KIP320}\nfrom fencepost.invariants.lineage import weak_isr\nPROPERTIES = (weak_isr, weak_isr)",
             ": PROPERTIES contains two properties named 'weak-isr': give each a different name."),
     ],

@@ -88,7 +88,7 @@ def test_a_folder_that_others_can_write_or_one_in_it_is_refused_and_not_made(
 ) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(bits)
-    with pytest.raises(UsageError, match="other users can write"):
+    with pytest.raises(UsageError, match="other users can write to"):
         named(monkeypatch, tmp_path / "open" / inside)
     assert not list((tmp_path / "open").iterdir())
 
@@ -153,7 +153,7 @@ def test_an_unnamed_cache_that_cannot_be_trusted_is_replaced_by_a_private_folder
     assert folder.parent == tmp_path.resolve()
     assert folder != planted
     assert not folder.exists()
-    assert ran.stderr.count("note: the cache cannot be used: other users can write") == 1
+    assert ran.stderr.count("note: the cache cannot be used: other users can write to") == 1
 
 
 def test_the_stand_in_is_private_is_announced_once_and_serves_the_processes_that_are_started(

@@ -99,7 +99,7 @@ REFUSALS: list[tuple[Any, str]] = [
     (lambda: check(MACHINE, (made(fair=(weak(d, each="m.to"),)),)),
         r"the message 'm' has no field 'to' .*Write one of: at."),
     (lambda: check(MACHINE, (made(fair=(weak(GRID.actions[0]),)),)),
-        r"machine 'maze' has no action '.*'. Actions are: a, b, d."),
+        r"machine 'maze' has no action '.*'. The actions are: a, b, d."),
     (lambda: check(MIXED, (made(fair=(weak(d, numbered, each="m"),)),)),
         (r"'m' is a message of class Token in d, and a number in "
         r"numbered, which are never equal. Give each action its own fairness constraint")),

@@ -342,7 +342,7 @@ def test_an_interrupted_catalogue_of_proofs_says_how_many_were_not_made(monkeypa
     found = fencepost("prove", "--workers", "1", "--no-cache", "--quiet")
     assert found.exit_code == 3
     told = " ".join(found.stdout.split())
-    assert f"was proved. {len(THEOREMS)} of {len(THEOREMS)} proofs not made." in told
+    assert f"was proved. {len(THEOREMS)} of {len(THEOREMS)} proofs not attempted." in told
     assert "Partial: SIGINT was received while " in told
 
 

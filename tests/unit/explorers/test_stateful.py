@@ -154,7 +154,7 @@ def test_plain_rules_draw_negative_parameters_but_not_none() -> None:
 def test_profiles_are_found_by_name() -> None:
     assert profile("ci").fixed
     assert not profile("development").fixed
-    with pytest.raises(UsageError, match=r"there is no profile 'dev' for Hypothesis\. Profiles are: development, ci\."):
+    with pytest.raises(UsageError, match=r"no profile 'dev' for Hypothesis\. The profiles are: development, ci\."):
         profile("dev")
     assert list(PROFILES) == ["development", "ci"]
 

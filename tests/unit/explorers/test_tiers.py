@@ -166,5 +166,5 @@ def test_an_unknown_tier_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     message = refused(*KIP320)
     assert (
         message
-        == "fencepost: FENCEPOST_TIER is 'fast', which is not a tier. Tiers are: cheap, optimized, exact, swap.\n"
+        == "fencepost: FENCEPOST_TIER is 'fast', which is not a tier. The tiers are: cheap, optimized, exact, swap.\n"
     )
