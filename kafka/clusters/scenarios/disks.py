@@ -205,7 +205,7 @@ def move_is_killed(stage: Stage) -> None:
 # -- failed directories that the controller ignores
 
 BACK_SECONDS = 15
-"""Seconds within which a complete replica must be elected after its broker restarts, normally within two."""
+"""Seconds within which a complete replica must be elected after its broker restarts (normally two seconds)."""
 AWAY_SECONDS = 8
 """Seconds before the broker can reach the controller again. Brokers resend an unanswered heartbeat after 4.5 s."""
 MOVES_SECONDS = 20
@@ -357,7 +357,7 @@ SCENARIOS = (
     HYP_18,
     replace(HYP_18, name="hyp-18-without-elr", elr=False, causes=(Cause("hyp-18", since=(3, 9)),), since=(3, 9),
             harm="lost",
-            title="as hyp-18, without eligible leader replicas, and with a new, empty disk"),
+            title="like hyp-18, but without eligible leader replicas, and with a new, empty disk"),
     replace(HYP_18, name="hyp-24", play=late_report, disks=(1,), causes=(Cause("hyp-24"),),
             title="a leader's disk fails while it cannot reach the controller",
             control="the leader can reach the controller: it reports the failed disk before its session expires"),
