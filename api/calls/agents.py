@@ -158,7 +158,7 @@ def why_not(
         "why_not": refused or None,
         "changes": changes,
         "instead": enabled[:20],
-        "evidence": f"the plain semantics of {protocol} after {len(steps or [])} steps; {len(enabled)} are enabled",
+        "evidence": f"the plain semantics of {protocol} after {len(steps or [])} steps; {len(enabled)} steps enabled",
     }
 
 

@@ -1,1 +1,1 @@
-"""Random histories of Kafka's own classes, which are judged without a model, shortened, and identified."""
+"""Random histories of Kafka's own classes: judged without a model, shortened, and attributed to known findings."""

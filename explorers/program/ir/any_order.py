@@ -16,8 +16,8 @@ COMMUTES = (BinaryOp.ADD, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 
 def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: bool) -> tuple[Node, str] | None:
-    """Return a node that writes, or one that may fail if evaluation may stop early (`stops`), with the reason. If there
-    is no such node, return None.
+    """Return a node that writes or, if evaluation may stop early (`stops`), a node that may fail, with the reason.
+    Without such a node, return None.
     """
     for item in inside(block):
         if isinstance(item, nodes.Call) and functions[item.function].effects.writes:
