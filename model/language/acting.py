@@ -28,7 +28,7 @@ def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None: 
 
 
 def fits(condition: bool, /, *, bound: Constant[int]) -> bool:  # noqa: FBT001 (as above)
-    """Return whether a condition holds. Otherwise, the effect omits a part that exceeds the bound."""
+    """Return whether a condition holds; if it does not, the effect omits a part that exceeds the bound."""
     if not condition:
         DROPPED.add(bound.name)
     return bool(condition)
