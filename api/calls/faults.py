@@ -324,7 +324,7 @@ class _Request:
             found, constants, prop.name, path, title=title, why=prop.sentence, normalize=self.options.normalize
         )
         trace = Counterexample(made, path)
-        counts = spent(found.machine, trace.plain.schema, path)
+        counts = spent(trace.plain, path)
         free = {name: count for name, count in counts.items() if name not in result.kinds}
         more = {"cost": item.cost, "length": path.length, "steps": list(trace.texts)}
         data: Json = {"faults": used, "free": free, **more}

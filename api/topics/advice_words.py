@@ -32,6 +32,8 @@ KINDS = {
     "lowers": ("decrease of min ISR", "decreases of min ISR"),
     "elr_disables": ("ELR being turned off", "times that ELR is turned off"),
     "early_starts": ("restart within the broker's old session", "restarts within the broker's old session"),
+    "deletions": ("record deleted by a client", "records deleted by a client"),
+    "expirations": ("record deleted by retention", "records deleted by retention"),
 }  # fmt: skip
 """Faults and operator actions in Kafka's words, in singular and plural."""
 SAID = {

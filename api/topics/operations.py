@@ -80,9 +80,8 @@ class Operation:
     alone: tuple[str, ...] = ()
 
     def takes_part(self, history: Mapping[str, Any]) -> bool:
-        """Return whether a history has a fault or an action that the operation requires."""
-        steps = {step.partition(" ")[0] for step in history["steps"]}
-        return any(history["faults"].get(name) or name in steps for name in self.kinds)
+        """Return whether a history has a fault that the operation requires."""
+        return any(history["faults"].get(name) for name in self.kinds)
 
     @property
     def moves(self) -> bool:

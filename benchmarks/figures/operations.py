@@ -107,7 +107,7 @@ def violates(constants: dict[str, int], history: dict[str, Any], prop: str) -> b
 
 BUDGETS = (
     *("crashes", "clean_stops", "fences", "shrinks", "elections", "reassignments", "cancels", "raises", "lowers"),
-    *("elr_disables", "directory_failures", "directory_removals", "disk_replacements"),
+    *("elr_disables", "directory_failures", "directory_removals", "disk_replacements", "deletions"),
 )
 
 
@@ -119,15 +119,21 @@ def add(rows: list[dict[str, Any]], row: dict[str, Any]) -> None:
         same["versions"] = sorted({*same["versions"], *row["versions"]})
 
 
+def _place(row: dict[str, Any]) -> list[Any]:
+    return [row.get(name) for name in ("operation", "replicas", "min_isr", "elr", "prop")]
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rows", type=int, default=sys.maxsize, metavar="N", help="Stop after this many rows.")
     options.add_argument("--only", nargs="+", default=[item.name for item in OPERATIONS], metavar="OPERATION")
+    options.add_argument("--again", action="store_true", help="Measure rows of these operations again.")
     given = options.parse_args()
     left = given.rows
     mark = operations_mark()
     known = load("operations")
     rows: list[dict[str, Any]] = list(known["rows"]) if known.get("mark") == mark else []
+    rows = [row for row in rows if not (given.again and row["operation"] in given.only)]
     for replicas, min_isr, elr in SIZES:
         for operation, prop in ((item, prop) for item in OPERATIONS if item.name in given.only for prop in item.props):
             for versions in grouped(operation, replicas, min_isr, elr=elr):
@@ -145,6 +151,8 @@ def main() -> None:
                 done = {name: row[name] for name in ("versions", "undetermined", "states")}
                 done["seconds"] = round(time.monotonic() - begun, 1)
                 sys.stderr.write(f"{key}: {done}, {[(item['faults'], item['by']) for item in row['front']]}\n")
+    places = [_place(row) for row in (*known.get("rows", ()), *rows)]
+    save("operations", {"mark": mark, "rows": sorted(rows, key=lambda row: places.index(_place(row)))})
 
 
 if __name__ == "__main__":

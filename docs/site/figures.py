@@ -371,7 +371,7 @@ def finding_faults(which: str = "") -> Table:
     )
     columns: dict[str, Column] = {
         "finding": "{name}", "brokers": "{constants[brokers]}", "min ISR": "{setting[min_isr]}",
-        "fewest faults that lose an acknowledged record": "{fewest}", "states searched": "{states:,}",
+        "fewest faults": "{fewest}", "states searched": "{states:,}",
     }  # fmt: skip
     return table_of(points, columns)
 

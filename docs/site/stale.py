@@ -3,8 +3,10 @@
 Programs in `benchmarks/figures/` take the questions from this module, and store each question's digest with its answer.
 """
 
+import tomllib
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from fencepost.api.asking.constants import read_values
@@ -74,6 +76,7 @@ class Question(NamedTuple):
     constants: str
     kinds: tuple[str, ...]
     min_isr: str = "1,2"
+    prop: str = LOSS
 
 
 _REPAIRED = {
@@ -87,50 +90,16 @@ def _alone(given: str) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 
-_MOVES = ("fences", "shrinks", "reassignments", "cancels")
-_MOVING = "loss=none crashes=0 shrinks=1 fences=2 reassignments=2 cancels=1"
-_FROM_THREE = f"least_replicas=2 spare=1 {_MOVING}"
 QUESTIONS = {
-    "HYP-1": Question(
-        _alone(
-            "brokers=3 initial_leader=1 loss=none crashes=0 shrinks=0 fences=2 elections=1 "
-            "reset_followers_on_reelection=off"
-        ),
-        ("fences", "elections"),
-    ),
-    "HYP-3": Question(
-        _alone(
-            "brokers=2 initial_isr=2 loss=none crashes=0 shrinks=1 fences=2 lags=1 waits_for_joining=on "
-            "equal_partition_epoch_overwrites=on"
-        ),
-        ("fences", "shrinks", "lags"),
-    ),
-    "HYP-8": Question(
-        _alone("brokers=2 initial_isr=1 loss=none crashes=0 shrinks=0 fences=2 resends=1"), ("fences", "resends")
-    ),
-    "HYP-10": Question(_alone(f"brokers=2 movable=2 clean_stops=1 {_MOVING}"), (*_MOVES, "clean_stops")),
-    "HYP-10, kafka-4.1": Question(_alone(f"brokers=3 initial_leader=1 movable=1 {_FROM_THREE}"), _MOVES, "1,2,3"),
-    "HYP-10, kafka-4.3": Question(
-        _alone(f"brokers=3 movable=2 {_FROM_THREE} completion=added-unless-fewer"), _MOVES, "1,2,3"
-    ),
-    "HYP-11": Question(
-        _alone("brokers=2 loss=none crashes=0 shrinks=1 fences=2 raises=1 lowers=1"),
-        ("shrinks", "fences", "raises", "lowers"),
-    ),
-    "HYP-14": Question(
-        _alone("brokers=2 crashes=1 shrinks=0 fences=2 elr_disables=1"), ("crashes", "fences", "elr_disables")
-    ),
-    "HYP-15": Question(
-        _alone(
-            "brokers=2 initial_isr=1 crashes=2 clean_stops=1 shrinks=0 fences=1 early_starts=1 last_known_leader=off"
-        ),
-        ("crashes", "clean_stops", "fences", "early_starts"),
-    ),
+    name: Question(_alone(item.pop("constants")), tuple(item.pop("kinds")), **item)
+    for name, item in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()
 }
 
 
 def faults_mark() -> str:
-    return digest([*_model_of_loss(), repr(QUESTIONS)])
+    found = protocol(PROTOCOL)
+    asked = found.select(tuple({item.prop: None for item in QUESTIONS.values()}))
+    return digest([*matrices.texts_of(found.machine, asked), repr(QUESTIONS)])
 
 
 # the losses of operations

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 
 from fencepost.explorers.native.compile import Kernels
-from fencepost.explorers.program.ir.monotone import BUDGET, why_fewer_matter
+from fencepost.explorers.program.ir.monotone import BUDGET, budgets_of, why_fewer_matter, why_not_guards_alone
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Cause, Options, Reason, Result, Verdict, ended_by_signal, require_no_error
@@ -22,7 +22,7 @@ from fencepost.model.language.domains import Extreme, Linear, Range, linear
 from fencepost.model.language.errors import DomainError, UsageError, nearest
 from fencepost.model.language.interpreter import Interpreter, Path
 from fencepost.model.language.machine import Machine
-from fencepost.model.language.records import Nested, Scalar, Schema, fields
+from fencepost.model.language.records import FieldType, Nested, Scalar, fields
 
 Look = Callable[[Constants, Options], Result]
 
@@ -74,19 +74,25 @@ def fault_kinds(machine: Machine) -> dict[str, str]:
 
 
 def _ends(machine: Machine) -> dict[str, Linear]:
-    budget = dict(fields(machine.state)).get(BUDGET)
-    if not isinstance(budget, Nested):
+    budgets = _budgets(machine)
+    limits: dict[str, Linear] = {name: item for name, item in machine.constants.declared().items() if item.fault}
+    if not budgets and not limits:
         raise UsageError(
             f"protocol {machine.name!r} has no faults to count: its state has no field {BUDGET!r}, a "
             "record with the remaining number of each kind of fault. Numbers named ..._left outside this record "
             "are counted only by walks."
         )
     found = {}
-    for name, item in fields(budget.record):
+    for name, item in budgets.items():
         domain = item.domain if isinstance(item, Scalar) else None
         if isinstance(domain, Range) and linear(domain.high).names:
             found[name] = linear(domain.high)
-    return found
+    return found | limits
+
+
+def _budgets(machine: Machine) -> dict[str, FieldType]:
+    budget = dict(fields(machine.state)).get(BUDGET)
+    return dict(fields(budget.record)) if isinstance(budget, Nested) else {}
 
 
 def _why_not(machine: Machine, name: str, ends: Mapping[str, Linear]) -> str:
@@ -136,9 +142,9 @@ def with_faults(machine: Machine, constants: Constants, kinds: tuple[str, ...], 
     bounds = [fault_kinds(machine)[name] for name in kinds]
     limited = constants.replace(**dict(zip(bounds, faults, strict=True)))
     plain = Interpreter(machine, limited)
-    budgets = [getattr(plain.schema.restore(key), BUDGET) for key in plain.initial_states()]
+    states, budgets = [plain.schema.restore(key) for key in plain.initial_states()], _budgets(machine)
     for name, bound, count in zip(kinds, bounds, faults, strict=True):
-        left = max((int(getattr(budget, name)) for budget in budgets), default=count)
+        left = max((int(getattr(s.budget, name)) for s in states), default=count) if name in budgets else count
         if left != count:
             raise UsageError(
                 f"fault {name!r} cannot be counted: with {bound} = {count}, the initial states have a budget of "
@@ -211,7 +217,10 @@ def tolerance(
 
 def _why_fewer_matter(machine: Machine, prop: Property, bounds: Mapping[str, str]) -> dict[str, str]:
     program = translate(machine, (prop,))
-    found = {kind: why_fewer_matter(program, bound) for kind, bound in bounds.items()}
+    by = {
+        bound: why_fewer_matter if bound in budgets_of(program) else why_not_guards_alone for bound in bounds.values()
+    }
+    found = {kind: by[bound](program, bound) for kind, bound in bounds.items()}
     return {kind: why for kind, why in found.items() if why}
 
 
@@ -228,13 +237,25 @@ def _searched(constants: Constants, prop: Property, options: Options, look: Look
     return result if result.of(prop.name).verdict is Verdict.VIOLATED else require_no_error(result)
 
 
-def spent(machine: Machine, schema: Schema, path: Path) -> dict[str, int]:
-    left = [getattr(schema.restore(key), BUDGET) for key in path.states]
+def spent(plain: Interpreter, path: Path) -> dict[str, int]:
+    states, budgets = [plain.schema.restore(key) for key in path.states], _budgets(plain.machine)
     found = {
-        name: sum(max(0, getattr(before, name) - getattr(after, name)) for before, after in pairwise(left))
-        for name in _ends(machine)
+        name: sum(max(0, getattr(s.budget, name) - getattr(after.budget, name)) for s, after in pairwise(states))
+        if name in budgets
+        else _fewest(plain, name, path)
+        for name in _ends(plain.machine)
     }
     return {name: count for name, count in found.items() if count}
+
+
+def _fewest(plain: Interpreter, bound: str, path: Path) -> int:
+    """Return the smallest value of a bound that allows every step of a path."""
+    most = int(plain.constants.values[bound])
+    for count in range(most):
+        less = Interpreter(plain.machine, plain.constants.replace(**{bound: count}))
+        if all(less.apply_first(before, (step,)) for before, step in zip(path.states, path.steps, strict=False)):
+            return count
+    return most
 
 
 def in_order(most: Faults, costs: tuple[int, ...]) -> list[Faults]:

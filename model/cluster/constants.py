@@ -151,10 +151,10 @@ class C(Constants):
         0, low=0, high=5, meaning="brokers whose log directory may fail or be replaced, counted from the first"
     )
     deletions = bound(
-        0, low=0, high=4, meaning="records that clients may delete (DeleteRecords), counted from the first"
+        0, low=0, high=4, fault=True, meaning="records that clients may delete (DeleteRecords), counted from the first"
     )
     expirations = bound(
-        0, low=0, high=4, meaning="records that each replica may delete by retention, counted from the first"
+        0, low=0, high=4, fault=True, meaning="records that retention may delete on a replica, counted from the first"
     )
     resends = bound(0, low=0, high=2, meaning="AlterPartition requests that are resent on another connection")
     reassignments = bound(0, low=0, high=4, meaning="times that an operator starts or replaces a reassignment")

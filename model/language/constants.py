@@ -42,7 +42,7 @@ class Constant(Linear, Generic[T]):
                 )
         self.default, self.low, self.high = default, low, high
         self.meaning, self.sort, self.kind, self.room = meaning, sort, kind, room
-        self.name = ""
+        self.name, self.fault = "", False
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -110,9 +110,11 @@ def capacity(default: int, *, low: int, high: int, meaning: str, room: int | Non
     return Constant(default, low=low, high=high, meaning=meaning, sort=CAPACITY, kind=int, room=room or default)
 
 
-def bound(default: int, *, low: int, high: int, meaning: str) -> Constant[int]:
-    """Return a constant whose value is a whole number read at run time."""
-    return Constant(default, low=low, high=high, meaning=meaning, sort=RUNTIME, kind=int, room=high)
+def bound(default: int, *, low: int, high: int, meaning: str, fault: bool = False) -> Constant[int]:
+    """Return a whole number read at run time. With `fault`, it counts as faults, although no budget spends it."""
+    made = Constant(default, low=low, high=high, meaning=meaning, sort=RUNTIME, kind=int, room=high)
+    made.fault = fault
+    return made
 
 
 def switch(*, default: bool, meaning: str) -> Constant[bool]:
