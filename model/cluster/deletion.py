@@ -2,8 +2,8 @@
 
 Records are deleted by clients (DeleteRecords, KIP-107), by each replica's retention, and by followers that adopt the
 leader's log start. Modelled on Partition.deleteRecordsOnLeader, UnifiedLog.maybeIncrementLogStartOffset,
-LogManager.checkpointLogStartOffsets and AbstractFetcherThread.fetchOffsetAndTruncate. Tiered storage and compaction are
-not modelled.
+LogManager.checkpointLogStartOffsets and AbstractFetcherThread.fetchOffsetAndTruncate. Tiers are in
+`model/tiers`; compaction is not modelled.
 """
 
 from fencepost.model.cluster import log

@@ -3,7 +3,7 @@
 A broker's replica is in one of two directories. The other directory contains the metadata log; if it fails, the broker
 stops. A broker with a single directory is covered too: its disk is replaced while the broker is down. Modelled on
 ReplicaManager.handleLogDirFailure, LogManager, AssignmentsManager, and handleDirectoriesOffline and
-handleAssignReplicasToDirs of ReplicationControlManager. Moving logs between directories is not modelled.
+handleAssignReplicasToDirs of ReplicationControlManager. Moves between directories are in `model/moves`.
 """
 
 from fencepost.model.cluster import log

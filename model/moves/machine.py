@@ -297,5 +297,5 @@ MACHINE = Machine(
         *(directory_fails, broker_is_killed),
     ),
     versions=(_3_7_0, Version("kafka-4.4", "3.9 to 4.4; 3.7.1 to 3.8 differ only in how assignments are queued", {})),
-    source="KIP-113, KIP-858; apache/kafka: ReplicaAlterLogDirsThread, AssignmentsManager, LogManager, 4.1.1 and 4.4.0",
+    source="KIP-113, KIP-858; apache/kafka: ReplicaAlterLogDirsThread, AssignmentsManager, LogManager, 4.1.2 to 4.4.0",
 )

@@ -11,6 +11,7 @@ from fencepost.invariants.catalogue import runs_of
 from fencepost.model.quorum.machine import MACHINE
 from fencepost.site.tables import SLOW, shares
 
+from tests.helpers.parameters import few
 from tests.helpers.places import DOCS
 from tests.helpers.search import Search
 
@@ -39,6 +40,23 @@ def test_the_plain_semantics_finds_what_the_engine_finds(title: str, records: in
     assert search.found.violated == {
         item.name: length_of(item) for item in found.properties if item.verdict is Verdict.VIOLATED
     }
+
+
+SMALL = [run.name for run in RUNS if not run.properties and "clock" not in run.name and (run.distinct or 0) < 60_000]
+
+
+@pytest.mark.parametrize("name", few(SMALL, 15))
+def test_verdicts_and_lengths_are_the_same_without_normalizing(name: str) -> None:
+    asked = [item for item in quorum.PROPERTIES if not item.kind.over_behaviours]
+    constants = MACHINE.set_constants(values_of(BY_NAME[name]))
+    shown, whole = (
+        native(MACHINE, constants, tuple(asked), Options(workers=1, normalize=normalize)) for normalize in (True, False)
+    )
+    assert shown.complete
+    assert whole.complete
+    assert shown.distinct <= whole.distinct
+    lengths = [[(item.verdict, item.path and item.path.length) for item in it.properties] for it in (shown, whole)]
+    assert lengths[0] == lengths[1]
 
 
 def length_of(item: PropertyResult) -> int:

@@ -2,6 +2,7 @@
 with three, have the same results without it.
 """
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -10,7 +11,11 @@ from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Result
 from fencepost.invariants.catalogue import Run, runs_of, values_of
 from fencepost.invariants.replication import PROPERTIES
+from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.machine import MACHINE
+from fencepost.model.cluster.network import leave_fetch_behind
+from fencepost.model.cluster.state import Broker, State, has_process
+from fencepost.model.language import Machine, action, require
 
 from tests.helpers.parameters import few
 
@@ -83,3 +88,40 @@ def test_known_gap_a_longer_window_of_images_finds_some_traces_that_are_one_stat
     }
     assert set(found) == set(pinned)
     assert all(found[prop] in (length, length - 1) for prop, length in pinned.items())
+
+
+# -- fetches that outlive more than their sender
+
+
+@action(broker=Broker)
+def follower_reconnects(s: State, c: C, broker: int) -> None:
+    """A running follower's fetch is handled only after the follower has fetched again, or has entered another epoch."""
+    require(has_process(s, broker))
+    require(s.replica[broker].early == 0)
+    leave_fetch_behind(s, c, broker)
+
+
+RECONNECTING = replace(MACHINE, name="reconnecting", actions=(*MACHINE.actions, follower_reconnects))
+
+
+def verdicts(machine: Machine, values: dict[str, int]) -> tuple[int, dict[str, str]]:
+    """Return the number of states, and the verdict of each property."""
+    constants = machine.set_constants({**values, **ROOM, "late_fetches": 1})
+    result = search(machine, constants, PROPERTIES, Options(workers=1))
+    assert result.complete
+    return result.distinct, {item.name: str(item.verdict) for item in result.properties}
+
+
+SMALL = [
+    name for name, run in configurations().items() if values_of(run)["brokers"] == 2 and (run.distinct or 0) <= SHORT
+]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SMALL)
+def test_a_fetch_that_is_handled_after_a_reconnect_changes_no_verdict(name: str) -> None:
+    values = values_of(configurations()[name])
+    few_states, expected = verdicts(MACHINE, values)
+    states, found = verdicts(RECONNECTING, values)
+    assert states > few_states
+    assert found == expected
