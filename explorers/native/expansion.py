@@ -455,7 +455,7 @@ class Expansion:
 
     @property
     def distinct(self) -> int:
-        return sum(part.count for part in self.partitions)
+        return int(self.facts[:, KNOWN].sum())
 
     @property
     def generated(self) -> int:
@@ -470,13 +470,12 @@ class Expansion:
         return sum(part.spilled_bytes for part in self.partitions)
 
     def fired(self) -> list[int]:
-        earlier = self.position.fired or [0] * len(self.machine.actions)
-        return [first + sum(int(w.fired[n]) for w in self.pool.workers) for n, first in enumerate(earlier)]
+        return _added(self.position.fired, [worker.fired for worker in self.pool.workers], len(self.machine.actions))
 
     def refused(self) -> list[int]:
         """Return how often each guard was the first to refuse a step, followed by the counters for bounds."""
-        earlier = self.position.refused or [0] * self.kernels.source.counters
-        return [first + sum(int(w.refused[n]) for w in self.pool.workers) for n, first in enumerate(earlier)]
+        counters = self.kernels.source.counters
+        return _added(self.position.refused, [worker.refused for worker in self.pool.workers], counters)
 
     def deadlocks(self) -> int:
         return self.position.deadlocks
@@ -500,6 +499,12 @@ class Expansion:
         worker.place, worker.queue = np.zeros(2, np.int64), self._buffers.new_queue()
         worker.found = np.full(max(1, len(source.step_properties)), -1, np.int64)
         return worker
+
+
+def _added(earlier: list[int], now: list[np.ndarray[Any, Any]], size: int) -> list[int]:
+    total = sum(now[1:], now[0])[:size]
+    counts: list[int] = (total + earlier if earlier else total).tolist()
+    return counts
 
 
 def hash_rows(module: Any, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -143,7 +143,8 @@ class Search(Stoppable, Expansion):
         return self._violated()
 
     def limit(self, seconds: float, distinct: int) -> str:
-        memory = self.store_bytes - self.spilled_bytes + self.slack
+        is_limited = self.options.memory is not None  # to add up the memory takes as long as to expand a small round
+        memory = self.store_bytes - self.spilled_bytes + self.slack if is_limited else 0
         return self.stop_asked or self.options.limit(seconds, distinct, memory)
 
     # -- what was found
