@@ -41,6 +41,8 @@ class Part(Record):
 class Message(Record):
     to: Thing
     v: Annotated[int, Range(0, 1)]
+class Note(Record):
+    v: Annotated[int, Range(0, 1)]
 class State(Record):
     k: Annotated[int, Range(0, 3)]
     part: Annotated[Array[Part], Per(Thing)]
@@ -48,6 +50,9 @@ class State(Record):
     all: Things
     order: Annotated[Array[Maybe], Size(2)]
     box: Annotated[Bag[Message], Size(2)]
+    log: Annotated[Bag[Note], Size(4)]
+def few(s: State, c: C) -> bool:
+    return len(s.box) < 1
 @action()
 def initial(s: State, c: C) -> None:
     "It starts."
@@ -108,6 +113,9 @@ EFFECTS = (
     "x = -1\n    for p in s.part:\n        if not p.row[A]:\n            x = max(x, p.x)\n    s.part[A].x = x",
     "for p in s.part:\n        old = p.x\n        p.x = (old + 1) % 3", "s.part[A].at = s.who if s.k > 1 else B",
     "x = 0\n    for i in range(c.n):\n        if s.part[i].x > 0:\n            x |= 1 << i\n    s.all = x",
+    "for i in range(c.n):\n        for j in range(c.n):\n            s.part[i].row[j] = s.part[i].x > 0",
+    "r = s.part[A].row\n    for i in range(c.n):\n        r[i] = s.part[i].x > 0",
+    "if len(s.log) == 0:\n        for p in s.part:\n            s.log.add(v=p.x % 2)",
 )  # fmt: skip
 DARING = (
     "s.who = 0", "s.part[0].x = 1", "s.part[A].x = A % 3", "s.all = 1", "s.order[A % 2] = A",
@@ -119,6 +127,14 @@ DARING = (
     "seen = 0\n    for i in range(c.n):\n        seen = (2 * seen + max(s.part[i].x, 0)) % 3\n    s.k = seen",
     "for m in s.box:\n        s.who = m.to",
     "x = 0\n    for p in s.part:\n        if x == 0 and p.x > 0:\n            x = 1\n            p.x = 0",
+    "for i in range(c.n):\n        if few(s, c):\n            s.box.add(to=i, v=0)",
+    "for i in range(c.n):\n        for j in range(c.n):\n            s.part[i].row[j] = s.part[j].row[i]",
+    "for i in range(c.n):\n        s.part[B].row[i] = s.part[i].row[A]",
+    "r = s.part[A].row\n    for i in range(c.n):\n        if not r[B]:\n            r[i] = True",
+    "r = s.part[A].row\n    q = s.part[B].row\n    for i in range(c.n):\n        r[i] = q[A]",
+    "for i in range(c.n):\n        if s.part[i].at != NONE:\n            s.part[i] = s.part[s.part[i].at]",
+    "if len(s.log) == 0:\n        for p in s.part:\n            s.log.add(v=p.x % 2)\n"
+    "        for m in s.log:\n            s.k = m.v",
 )  # fmt: skip
 
 

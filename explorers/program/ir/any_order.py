@@ -8,7 +8,7 @@ from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Expression, Literal, Local, Node, Slot
 from fencepost.explorers.program.ir.program import Function, inside, parts
 from fencepost.explorers.program.ir.translate import leaves
-from fencepost.explorers.program.subset.kinds import INT, BagRef, Rec
+from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Rec
 from fencepost.model.language import bits
 
 LOOP = "a loop over interchangeable values"
@@ -27,18 +27,37 @@ def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: boo
     return None
 
 
+UNKNOWN = ""
+"""The name of an array that a function got as an argument."""
+
+
 class Rounds:
     def __init__(self, functions: Sequence[Function], function: Function, loop: nodes.For) -> None:
         self.functions, self.function, self.loop = functions, function, loop
         self.body = list(inside(loop.body))
         self.own = {loop.slot}
         """Slots that contain an iteration's item, or part of that item."""
+        self.mixed: set[str] = set()
+        """Fields that iterations use once by one index and once by another, such as `row[i][j]` and `row[j][i]`."""
+        self.values: dict[Slot, list[Expression]] = {}
+        self.sources: dict[Slot, list[Expression]] = {}
+        """For local variables that refer to parts of the state, these parts, or the arrays of these parts."""
+        for item in inside(function.body):
+            if isinstance(item, nodes.Assign) and item.slot.type != INT:
+                self.values.setdefault(item.slot, []).append(item.value)
+            elif isinstance(item, nodes.For | nodes.Clause) and isinstance(item.source, Expression):
+                self.sources.setdefault(item.slot, []).append(item.source)
         for item in self.body:
             if isinstance(item, nodes.Assign) and item.slot.type != INT and self.is_own(item.value):
                 self.own.add(item.slot)
         for item in self.body:
             if isinstance(item, nodes.Assign) and not self.is_own(item.value):
                 self.own.discard(item.slot)
+        levels: dict[str, set[tuple[str, int]]] = {}
+        for name, place in self._used():
+            if self.is_own(place):
+                levels[name] = levels.get(name, self._levels(place)) & self._levels(place)
+        self.mixed = {name for name, common in levels.items() if not common}
 
     def why_not(self) -> tuple[Node, str] | None:
         return next(self._found(), None)
@@ -72,18 +91,81 @@ class Rounds:
 
     # -- writes and reads
 
-    def is_own(self, node: Expression) -> bool:
+    def is_own(self, node: Expression, name: str = UNKNOWN) -> bool:
+        """Return whether a place, or its field with this name, belongs to the iteration's item."""
+        return self._is_of_item(node) and not ({name} if name else self.names(node)) & self.mixed
+
+    def _is_of_item(self, node: Expression) -> bool:
         match node:
             case Local():
                 return node.slot in self.own and node.slot.type != INT
             case nodes.Field():
-                return self.is_own(node.owner)
+                return self._is_of_item(node.owner)
             case nodes.Element():
-                is_item = isinstance(node.index, Local) and node.index.slot is self.loop.slot
-                return is_item or self.is_own(node.array)
+                return self._is_item(node) or self._is_of_item(node.array)
             case nodes.Select():
-                return self.is_own(node.then) and self.is_own(node.other)
+                return self._is_of_item(node.then) and self._is_of_item(node.other)
         return False
+
+    def _is_item(self, node: nodes.Element) -> bool:
+        return isinstance(node.index, Local) and node.index.slot is self.loop.slot
+
+    def names(self, place: Expression, seen: frozenset[Slot] = frozenset()) -> set[str]:
+        """Return the names of the fields that a place may be, or be an element of."""
+        match place:
+            case nodes.Field():
+                return {place.name}
+            case nodes.Element():
+                return self.names(place.array, seen)
+            case nodes.Select():
+                return self.names(place.then, seen) | self.names(place.other, seen)
+            case Local() if place.slot in seen:
+                return set()
+            case Local() if found := [*self.values.get(place.slot, ()), *self.sources.get(place.slot, ())]:
+                return set[str]().union(*(self.names(item, seen | {place.slot}) for item in found))
+        return {UNKNOWN}
+
+    def _levels(self, place: Expression) -> set[tuple[str, int]]:
+        """Return the arrays from which an own place takes the iteration's item, with the depth of each array."""
+        match place:
+            case Local() if place.slot is self.loop.slot:
+                arrays = self.sources.get(place.slot, ())
+                return {(name, self._depth(item)) for item in arrays for name in self.names(item)}
+            case Local():
+                found = [self._levels(item) for item in self.values.get(place.slot, ())]
+                return set.intersection(*found) if found else set()
+            case nodes.Field():
+                return self._levels(place.owner)
+            case nodes.Element():
+                here = {(name, self._depth(place.array)) for name in self.names(place.array)}
+                return self._levels(place.array) | (here if self._is_item(place) else set())
+            case nodes.Select():
+                return self._levels(place.then) & self._levels(place.other)
+        return set()
+
+    def _depth(self, place: Expression, seen: frozenset[Slot] = frozenset()) -> int:
+        match place:
+            case nodes.Field():
+                return self._depth(place.owner, seen)
+            case nodes.Element():
+                return 1 + self._depth(place.array, seen)
+            case Local() if place.slot not in seen:
+                slot, within = place.slot, seen | {place.slot}
+                direct = [self._depth(item, within) for item in self.values.get(slot, ())]
+                return max([0, *direct, *(1 + self._depth(item, within) for item in self.sources.get(slot, ()))])
+        return 0
+
+    def _used(self) -> Iterator[tuple[str, Expression]]:
+        for item in self.body:
+            if isinstance(item, nodes.Field | nodes.Element):
+                yield from ((name, item) for name in self.names(item))
+            elif isinstance(item, nodes.Call):
+                effects = self.functions[item.function].effects
+                for of, path in effects.reads | effects.writes:
+                    yield from ((name, item.arguments[of]) for name in self._called(item, of, path))
+
+    def _called(self, call: nodes.Call, of: int, path: str) -> set[str]:
+        return {last(path)} if last(path) else self.names(call.arguments[of])
 
     def _writes(self, item: Node) -> bool:
         return isinstance(item, nodes.Store | nodes.Copy | nodes.Add | nodes.Remove) or (
@@ -92,27 +174,32 @@ class Rounds:
 
     def _is_of_round(self, item: Node) -> bool:
         match item:
-            case nodes.Store() | nodes.Copy():
+            case nodes.Store():
                 return self.is_own(item.place)
+            case nodes.Copy():
+                return self.is_own(item.place) and not copied(item.place) & self.mixed
             case nodes.Add():
                 return item.slot is None
             case nodes.Call():
                 writes = self.functions[item.function].effects.writes
-                return all(self.is_own(item.arguments[of]) for of, _ in writes)
+                return all(self.is_own(item.arguments[of], last(path)) for of, path in writes)
         return False
 
     def _written(self) -> Iterator[str]:
         for item in self.body:
             match item:
                 case nodes.Store():
-                    yield name_of(item.place)
+                    yield from self.names(item.place)
                 case nodes.Copy():
-                    assert isinstance(item.place.type, Rec)
-                    yield from (last(path) for path in leaves(item.place.type.record))
+                    yield from copied(item.place)
+                case nodes.Add():
+                    yield from self.names(item.bag)
                 case nodes.Call():
-                    yield from (last(path) for _, path in self.functions[item.function].effects.writes)
+                    for of, path in self.functions[item.function].effects.writes:
+                        yield from self._called(item, of, path)
 
     def _reads(self, block: Iterable[Node], written: set[str]) -> Iterator[tuple[Node, str]]:
+        why = f"in {LOOP}, another iteration may write this value before it is read"
         for item in block:
             match item:
                 case nodes.Add():
@@ -122,11 +209,18 @@ class Rounds:
                     yield from self._reads(indices(item), written)
                     continue
                 case nodes.Field() if item.name in written:
-                    yield item, f"in {LOOP}, another iteration may write this value before it is read"
+                    yield item, why
+                case nodes.Element() if UNKNOWN in written or self.names(item) & written:
+                    yield item, why
+                case Local() if isinstance(item.type, Arr) and not self.is_own(item) and self.names(item) & written:
+                    yield item, why
+                case nodes.Copy() if not self.is_own(item.source) and copied(item.source) & written:
+                    yield item, why
                 case nodes.Call():
-                    reads = self.functions[item.function].effects.reads
-                    if any(last(path) in written and not self.is_own(item.arguments[of]) for of, path in reads):
-                        yield item, f"in {LOOP}, another iteration may write this value before it is read"
+                    for of, path in self.functions[item.function].effects.reads:
+                        is_written = self._called(item, of, path) & written or (UNKNOWN in written and "[" in path)
+                        if is_written and not self.is_own(item.arguments[of], last(path)):
+                            yield item, why
             if isinstance(item, Expression) and isinstance(item.type, BagRef) and any(map(self._writes, self.body)):
                 yield item, f"{LOOP} reads a bag that it changes"
             yield from self._reads(parts(item), written)
@@ -231,14 +325,10 @@ def indices(node: Expression) -> Iterator[Expression]:
         node = node.owner if isinstance(node, nodes.Field) else node.array
 
 
-def name_of(place: Expression) -> str:
-    return (
-        place.name
-        if isinstance(place, nodes.Field)
-        else name_of(place.array)
-        if isinstance(place, nodes.Element)
-        else ""
-    )
+def copied(record: Expression) -> set[str]:
+    """Return the names of the fields that a copy to or from a record changes or reads."""
+    assert isinstance(record.type, Rec)
+    return {last(path) for path in leaves(record.type.record)}
 
 
 def last(path: str) -> str:

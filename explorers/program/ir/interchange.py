@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import IntFlag
 
 from fencepost.explorers.program.ir import nodes
-from fencepost.explorers.program.ir.any_order import Rounds, why_pure
+from fencepost.explorers.program.ir.any_order import Rounds, last, why_pure
 from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Expression, FoldOp, Literal, Node, Order, Slot
 from fencepost.explorers.program.ir.program import Function, Program, inside, within
 from fencepost.explorers.program.ir.settled import settled
@@ -73,13 +73,16 @@ def require_interchangeable(program: Program, constants: Constants) -> None:
 class Shown:
     def __init__(self, program: Program) -> None:
         self.program, self.things = program, things_of(program.machine)
-        self.known: dict[tuple[int, tuple[Kind, ...]], Kind] = {}
+        self.known: dict[tuple[int, tuple[Kind, ...], frozenset[str]], Kind] = {}
+        self.disordered: frozenset[str] = frozenset()
+        """The bags that the current action may leave unsorted. They are sorted when it ends."""
 
     def kind_of(self, domain: Domain) -> Kind:
         return THING if self.things.is_thing(domain) else SET if self.things.is_set(domain) else SAME
 
     def root(self, number: int, domains: Iterable[Domain | InFlight]) -> None:
         function = self.program.functions[number]
+        self.disordered = frozenset(last(path) for _, path in function.effects.disorders)
         kinds = [REFERENCE if isinstance(item, InFlight) else self.kind_of(item) for item in domains]
         states = [REFERENCE] * (len(function.parameters) - len(kinds))
         self.call(number, (*states, *kinds))
@@ -88,15 +91,15 @@ class Shown:
         function = self.program.functions[number]
         if function.python is bits.size and kinds == (SET,):
             return SAME  # it takes out member after member, the least first, and counts them
-        if (number, kinds) not in self.known:
+        if (number, kinds, self.disordered) not in self.known:
             looked = Look(self, function, kinds)
             try:
                 looked.whole()
             except Refused as error:
                 what = f"interchangeable values are distinguished: {error.why}"
                 raise refusal(function.python, error.node.at, what, "search without `symmetry=True`") from None
-            self.known[number, kinds] = looked.gives
-        return self.known[number, kinds]
+            self.known[number, kinds, self.disordered] = looked.gives
+        return self.known[number, kinds, self.disordered]
 
     def leaves_out(self, kind: FieldType) -> bool:
         """Return whether a part contains a thing that clearing would set to 0, which is the first thing."""
@@ -220,7 +223,10 @@ class Look:
             return False
         self.value(source)
         if isinstance(source.type, BagRef):
-            return names(self.things, source.type.field)
+            is_sorted = not self.shown.disordered or (
+                isinstance(source, nodes.Field) and source.name not in self.shown.disordered
+            )
+            return not is_sorted or names(self.things, source.type.field)
         assert isinstance(source.type, Arr)
         if isinstance(source.type.field.element, Scalar):
             self.slots[slot] = self.shown.kind_of(source.type.field.element.domain)
