@@ -133,8 +133,8 @@ DARING = (
     "r = s.part[A].row\n    for i in range(c.n):\n        if not r[B]:\n            r[i] = True",
     "r = s.part[A].row\n    q = s.part[B].row\n    for i in range(c.n):\n        r[i] = q[A]",
     "for i in range(c.n):\n        if s.part[i].at != NONE:\n            s.part[i] = s.part[s.part[i].at]",
-    "if len(s.log) == 0:\n        for p in s.part:\n            s.log.add(v=p.x % 2)\n"
-    "        for m in s.log:\n            s.k = m.v",
+    ("if len(s.log) == 0:\n        for p in s.part:\n            s.log.add(v=p.x % 2)\n"
+     "        for m in s.log:\n            s.k = m.v"),
 )  # fmt: skip
 
 
