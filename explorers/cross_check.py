@@ -4,8 +4,8 @@ A seed determines the sample, which is uniform among the states that a native se
 the compiled code must agree with the plain semantics: the stored row decodes to the same state, both compute the same
 successors, and both count the same number of refused steps for each guard. All successors must be in the search's
 table, every property that the search left undecided must hold, and each sampled state must be initial or a successor of
-its stored parent. Only stored states are sampled, so a state that the search missed is noticed only if it is a
-successor of a sampled state.
+its stored parent. In a search with symmetry, exchanging two interchangeable values must change nothing. Only stored
+states are sampled, so a state that the search missed is noticed only if it is a successor of a sampled state.
 """
 
 import random
@@ -191,6 +191,7 @@ class _Checker:
         for state, key in zip(states, keys, strict=True):
             steps.append(self._steps(key, refusals))
             self._judge(state, key, steps[-1])
+            self._rename(state, key, steps[-1])
         after = self.search.layout.encode([item.after for found in steps for item in found])
         hashes = hash_rows(self.search.module, after)
         stored = self.stored.find(after, hashes) if len(after) else np.zeros(0, bool)
@@ -271,6 +272,23 @@ class _Checker:
                 state,
                 f"under the plain semantics, {item.name} is {said} here, but the search did not report it",
             )
+
+    def _rename(self, state: Any, key: Key, steps: list[Transition]) -> None:
+        """Check that exchanging two interchangeable values changes neither steps nor what properties say."""
+        symmetry = self.plain.symmetry
+        for n in range(symmetry.count - 1 if symmetry else 0):
+            other = symmetry.renamed(key, (*range(n), n + 1, n, *range(n + 2, symmetry.count)))
+            alike = self._seen(other, self._steps(other, Counter())) == self._seen(key, steps)
+            self._require(alike, state, f"exchanging the interchangeable values {n} and {n + 1} changes what it does")
+
+    def _seen(self, key: Key, steps: list[Transition]) -> list[Any]:
+        judged = [item for item in self.search.properties if not item.kind.over_behaviours]
+        return [Counter(step.after for step in steps)] + [
+            Counter(self.plain.holds_step(item, key, step) for step in steps)
+            if item.over_steps
+            else self.plain.holds(item, key)
+            for item in judged
+        ]
 
     def _require(
         self,

@@ -233,16 +233,16 @@ def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path:
     return made(found, constants, prop, path, **{"source": found.machine.source, "why": why, **more})
 
 
-def way_of(found: Protocol, constants: Constants, error: DomainError, *, normalize: bool) -> str:
-    """Return the text of the path to the state in which a value left its domain, or an empty string."""
+def way_of(found: Protocol, constants: Constants, to: DomainError | Path | None, *, normalize: bool) -> str:
+    """Return the text of the path to a state with an invalid value or a difference of engines, or an empty string."""
     from fencepost.counterexamples.history import way_text
     from fencepost.counterexamples.trace import Trace
     from fencepost.model.language.interpreter import Path
 
-    if not error.states:
+    if to is None or not to.states:
         return ""
-    trace = Trace(found.name, found, constants, None, error.steps, normalize=normalize)
-    return way_text(trace, Path(error.states[0], error.steps, error.states))
+    trace = Trace(found.name, found, constants, None, to.steps, normalize=normalize)
+    return way_text(trace, Path(to.states[0], to.steps, to.states))
 
 
 def bare(console: Console, content: RenderableType) -> str:

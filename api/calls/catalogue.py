@@ -15,7 +15,7 @@ from fencepost.api.asking.model_files import is_file
 from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.targets import Question
 from fencepost.api.asking.watching import Event, Watch, watched
-from fencepost.api.calls.check import answer, with_difference, with_memory_explained
+from fencepost.api.calls.check import answer, note_way, with_memory_explained
 from fencepost.api.files import Kept, keeps_search, make_sure_folder, slug
 from fencepost.explorers import verdict
 from fencepost.explorers.running.interrupts import default_memory, interruptible
@@ -84,7 +84,8 @@ class Runs:
             try:
                 result, differences = judge(run, options, self.watch.telling(run.name))
             except verdict.CrossCheckError as error:
-                raise with_difference(question_of(run), error, normalize=options.normalize) from error
+                note_way(question_of(run), error, normalize=options.normalize)
+                raise
         del loaded
         if self.left is not None:
             self.left -= time.perf_counter() - began  # the seconds of a result include those before it was resumed

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.counterexample import trace_of_path, way_of
+from fencepost.api.answers.counterexample import way_of
 from fencepost.api.answers.growing import Growth
 from fencepost.api.answers.growing import grow as grown
 from fencepost.api.answers.results import Base, CheckResult
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from fencepost.explorers.spark.session import Cluster
 
 
-DIFFERENCE = "cross-check.trace"
-"""Name of the file for the path to a state on which two engines disagree."""
 ENGINES = {
     "native": "exhaustive breadth-first search in compiled code, on all processors",
     "plain": "the reference search in Python, which defines the semantics and is slow",
@@ -171,13 +169,9 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
     began = time.perf_counter()
     try:
         return with_ways(question, options, _searched(question, engine, options, watch, cluster))
-    except DomainError as error:
-        way = way_of(question.protocol, question.constants, error, normalize=options.normalize)
-        if way:
-            error.add_note(way)
+    except (DomainError, CrossCheckError) as error:
+        note_way(question, error, normalize=options.normalize)
         raise
-    except CrossCheckError as error:
-        raise with_difference(question, error, normalize=options.normalize) from error
     except FencepostError:
         raise
     except Exception as error:
@@ -190,14 +184,12 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
         watch.clear()
 
 
-def with_difference(question: Question, error: CrossCheckError, *, normalize: bool) -> CrossCheckError:
-    """Write the path to a state on which engines disagree to a file; return the error with the file's name."""
-    from fencepost.counterexamples.replay import write
-
-    if error.path is None:
-        return error
-    write(DIFFERENCE, trace_of_path(question.protocol, question.constants, None, error.path, normalize=normalize))
-    return CrossCheckError(f"{error} The path to the state is in {DIFFERENCE}.", error.path)
+def note_way(question: Question, error: DomainError | CrossCheckError, *, normalize: bool) -> None:
+    """Add to an error the path to its state."""
+    to = error if isinstance(error, DomainError) else error.path
+    way = way_of(question.protocol, question.constants, to, normalize=normalize)
+    if way:
+        error.add_note(way)
 
 
 def _searched(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None) -> Result:

@@ -12,6 +12,7 @@ from fencepost.api.asking.model_files import load_protocol
 from fencepost.explorers.native.compile import generate
 from fencepost.explorers.native.llvm.types import flag
 from fencepost.explorers.native.lower.canonical import Canonical
+from fencepost.explorers.program.ir import interchange
 from fencepost.explorers.verdict import CrossCheckError
 from fencepost.invariants.catalogue import Run, runs_of, values_of
 from fencepost.invariants.protocols import PROTOCOLS
@@ -232,6 +233,37 @@ SORTS = """for i in range(c.n - 1):
 )
 def test_a_planted_asymmetry_is_refused_with_its_line(planted: dict[str, str], line: str, tmp_path: Path) -> None:
     assert shown(model(**planted), tmp_path) in (line, "if s.part[i].x > 0 and s.who == NONE:")
+
+
+MARKS = """@action(a=Thing, b=Thing)
+def mark(s: State, c: C, a: int, b: int) -> None:
+    "It marks."
+    s.part[a].x = 1
+    s.part[a].row[b] = True
+    s.part[a].at = b
+    s.who = b"""
+
+
+UNSEEN = ("s.k = min(A, 3)", "for m in s.box:\n        s.who = m.to", "r = s.part[A].row\n    q =")
+"""What the cross-check misses: all steps together lead to the same states; a bag that seldom has two messages; and what
+is alike, although the proof cannot tell.
+"""
+
+
+@pytest.mark.parametrize("text", DARING)
+def test_the_cross_check_notices_what_the_proof_would_miss(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interchange, "require_interchangeable", lambda *_: None)
+    marked = model(action=things(text)).replace("(act, take)", "(act, mark, take)")
+    machine, properties = load(marked.replace("@action(m=", f"{MARKS}\n\n\n@action(m="), tmp_path)
+    asked = {"symmetry": True, "deadlock": False, "cross_check": 300, "max_states": 3000}
+    if text.startswith(UNSEEN):
+        assert api.check(machine, properties, **asked).cross_check
+        return
+    with pytest.raises(CrossCheckError, match="exchanging the interchangeable values") as caught:
+        api.check(machine, properties, **asked)
+    assert caught.value.path is None or caught.value.__notes__[0].startswith("In the state")
 
 
 def test_initial_states_may_single_out_a_thing_and_the_answer_says_so(tmp_path: Path) -> None:

@@ -65,9 +65,7 @@ def searched(
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_miscompilation_that_reaches_one_state_in_a_hundred_is_noticed(name: str, *, compact: bool) -> None:
     made, result = searched(PLANTED[name], Options(workers=1, compact=compact))
-    with pytest.raises(
-        CrossCheckError, match=r"the engines disagree about a stored state|the plain semantics cannot take"
-    ) as caught:
+    with pytest.raises(CrossCheckError, match="ngines disagree") as caught:
         cross_check(made, result, 1000)
     assert caught.value.path is None or caught.value.path.states
 
