@@ -276,7 +276,9 @@ class _Checker:
     def _rename(self, state: Any, key: Key, steps: list[Transition]) -> None:
         """Check that exchanging two interchangeable values changes neither steps nor what properties say."""
         symmetry = self.plain.symmetry
-        for n in range(symmetry.count - 1 if symmetry else 0):
+        if symmetry is None:
+            return
+        for n in range(symmetry.count - 1):
             other = symmetry.renamed(key, (*range(n), n + 1, n, *range(n + 2, symmetry.count)))
             alike = self._seen(other, self._steps(other, Counter())) == self._seen(key, steps)
             self._require(alike, state, f"exchanging the interchangeable values {n} and {n + 1} changes what it does")
