@@ -125,3 +125,10 @@ def test_a_fetch_that_is_handled_after_a_reconnect_changes_no_verdict(name: str)
     states, found = verdicts(RECONNECTING, values)
     assert states > few_states
     assert found == expected
+
+
+@pytest.mark.long
+def test_such_a_fetch_lowers_the_high_watermark_of_a_leader_that_may_lower_it() -> None:
+    values = {**values_of(configurations()["replication 2 brokers, one fence"]), "high_watermark_only_rises": 0}
+    (_, without), (_, found) = verdicts(MACHINE, values), verdicts(RECONNECTING, values)
+    assert [name for name in found if found[name] != without[name]] == ["leader-high-watermark-never-falls"]
