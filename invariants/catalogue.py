@@ -126,7 +126,6 @@ def status(entry: Entry) -> str:
 
 
 NAME = "reached"
-"""Name of the figures."""
 
 
 def reached_by(run: Run) -> dict[str, int] | None:

@@ -53,7 +53,6 @@ class Protocol:
 
 
 LINEAGE = ("truncate-to-hwm", "kip101", "kip279", "kip320-first-try", "kip320")
-"""The published models."""
 _NAMES = (
     *LINEAGE, "replication", "quorum", "metadata-reads", "leader-discovery", "hints-and-tokens", "follower-reads",
     "watermark-propagation", "controller-failover", "unclean-recovery", "broker-sessions", "topic-deltas",

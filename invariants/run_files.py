@@ -54,7 +54,6 @@ class Runs:
         self.by_protocol: dict[str, dict[str, Run]] = {}
         """Runs by protocol and short name."""
         self.name_of: dict[str, str] = {}
-        """Name of each protocol's file."""
         self._files: dict[str, RunFile] = {}
         for name, text in texts.items():
             try:

@@ -81,7 +81,6 @@ LEMMAS: dict[str, tuple[Property, ...]] = {
     "metadata-reads": metadata_reads.LEMMAS,
     "leader-discovery": leader_discovery.LEMMAS,
 }
-"""The lemmas of each protocol."""
 _EPOCHS: dict[str, int | None] = dict.fromkeys(("max_leader_epoch", "max_records"))
 _OFFSETS: dict[str, int | None] = _EPOCHS | {"log_size": None}
 _LONGEST = WIDEST - 4

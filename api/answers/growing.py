@@ -44,7 +44,6 @@ class Raise:
     complete: bool
     why_stopped: str = ""
     changed: tuple[str, ...] = ()
-    """The properties whose verdict changed."""
     cell: Mapping[str, int] = field(default_factory=dict)
     """All bounds of the search."""
 

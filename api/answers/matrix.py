@@ -28,7 +28,6 @@ MEANING = {
     "refused": "the setting cannot be combined with the other constants",
     "undetermined": "the search ended without a decision",
 }
-"""The meaning of each purpose, in the order in which rows are shown."""
 
 
 IDLE_PURPOSES = ("implied", "not-exercised", "never-fires", "nothing-broke", "same-states", "undetermined")

@@ -202,7 +202,6 @@ class CheckResult(Printed, Result):
     background: tuple[str, ...] = field(kw_only=True, default=())
     """Notes on the version and the machine, which are the same for every search."""
     growth: Growth | None = field(kw_only=True, default=None)
-    """The result of raising the bounds, if requested."""
     verdict: Verdict = field(kw_only=True)
     cause: Cause | None = field(kw_only=True, default=None)
     """Why the search stopped early, or None."""

@@ -194,7 +194,6 @@ STAGES = {
     "llvm": "the LLVM IR before optimization",
     "asm": "the optimized code for this processor",
 }
-"""The stages of compilation."""
 
 
 def source_of(question: Question, options: Options, *, masked: bool = False) -> Source:

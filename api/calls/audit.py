@@ -47,7 +47,6 @@ VERDICTS = {
     "undetermined": "no violation was found, but parts of the log could not be read",
     "nothing-found": "no broken rule was found, and no state in which records are at risk",
 }
-"""The verdicts as clauses."""
 
 
 @dataclass(frozen=True)

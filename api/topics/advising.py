@@ -35,7 +35,6 @@ RELEASED_ON = 2
 LEAST_WORTH = 1
 """Settings are not recommended if this many crashes can lose a record."""
 FIRST_ELR = (4, 0)
-"""The release that introduced eligible leader replicas."""
 
 
 @dataclass(frozen=True, repr=False)

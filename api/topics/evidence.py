@@ -18,7 +18,6 @@ from fencepost.invariants.run import Case, Entry, Evidence, Run
 from fencepost.model.language.errors import UsageError, nearest
 
 GUARANTEES = ("always", "step", "leads-to", "bound")
-"""Kinds of entries that are guarantees."""
 KINDS = {
     "guarantee": GUARANTEES,
     "bug": ("bug",),

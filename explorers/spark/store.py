@@ -74,7 +74,6 @@ class Head:
     shares: list[int]
     itemsize: int
     size: int
-    """Size of the file in bytes."""
     checksum: int
 
 

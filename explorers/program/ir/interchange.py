@@ -38,7 +38,6 @@ class Kind(IntFlag):
     THING = 2
     SET = 4
     COUNT = 8
-    """The number of things."""
     BEYOND = 16
     """The set that contains only the number that follows the greatest thing."""
     TRUTH = 32
