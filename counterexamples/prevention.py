@@ -99,9 +99,7 @@ def _begins(other: Interpreter, start: Key) -> bool:
 def is_prevented(
     machine: Machine, constants: Constants, prop: Property, path: Path, values: Mapping[str, int], *, normalize: bool
 ) -> bool:
-    """Return whether other values of some constants prevent a path, because a step is refused or the path ends
-    differently before the property is decided.
-    """
+    """Return whether other constants prevent a path, so that a step is refused or the property stays undecided."""
     other = Interpreter(machine, machine.set_constants({**constants.values, **values}), normalize=normalize)
     state = path.start
     try:

@@ -86,9 +86,7 @@ class _Kept:
         )
 
     def held(self, key: Key) -> dict[Instance, set[tuple[str, str]]]:
-        """Return the constraints whose steps are refused only by bounds in a state, each with the bounds and the
-        actions.
-        """
+        """Return the constraints whose steps only bounds refuse in a state, each with the bounds and the actions."""
         found: dict[Instance, set[tuple[str, str]]] = {}
         for number, fair in enumerate(self.prop.behaviour.fair):
             for action in fair.actions:

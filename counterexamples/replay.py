@@ -165,9 +165,7 @@ def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol
 
 
 def write(path: str | File, trace: Trace) -> Replay:
-    """Write a trace to a file after a replay under the plain semantics. Raises MismatchError if the trace does not
-    replay, and UsageError if the file cannot be written.
-    """
+    """Write a trace that replays; otherwise raise MismatchError, or UsageError if the file cannot be written."""
     try:
         made = follow(trace)
     except UsageError as error:

@@ -21,9 +21,7 @@ from fencepost.model.language.records import ArrayOf, BagOf, Key, Nested, Record
 
 Steps = tuple[Step, ...]
 PAIRS = 40
-"""Maximum length of traces from which two steps are also removed together, because a fault can often be removed only
-together with its recovery.
-"""
+"""Maximum length of traces from which pairs of steps are also removed, such as a fault and its recovery."""
 
 
 class Attempts:

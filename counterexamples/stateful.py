@@ -166,9 +166,7 @@ def settings(chosen: Profile, phases: tuple[str, ...], database: Any = None) -> 
 
 
 def try_schedules(walker: Walker, chosen: Profile = DEVELOPMENT) -> Tried:
-    """Search with Hypothesis for a schedule that violates one of the walker's properties, and shrink it. Raises
-    UsageError if Hypothesis is not installed.
-    """
+    """Search with Hypothesis for a schedule that violates a property; raise UsageError without Hypothesis."""
     driver = Driver(walker, chosen)
     hypothesis()
     from hypothesis import given

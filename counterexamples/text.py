@@ -42,9 +42,7 @@ class Folded:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table whose titles fold between words to fit the width. If the table is still too wide, the columns are split
-    into groups, each of which starts with the first column.
-    """
+    """A table whose titles fold between words. If it is too wide, its columns are shown in groups, after the first."""
 
     header: Sequence[str]
     rows: Sequence[tuple[Sequence[Text], str]]

@@ -51,9 +51,7 @@ def quoted(text: str) -> str:
 
 
 def parameter(schema: Schema, what: str, domain: Domain, text: str) -> int:
-    """Return the value of a parameter; raise UsageError for a value that no search explores. A parameter is never NONE,
-    even if its domain includes NONE.
-    """
+    """Return the value of a parameter, which is never NONE; raise UsageError if no search explores the value."""
     low, high = schema.bounds(domain)
     return _scalar(what, domain, text, 0 if low == NONE else low, high)
 
@@ -142,9 +140,7 @@ class _Message:
         return found.group()
 
     def record(self, record: type[Record]) -> Key:
-        """Read `{field=value,...}` with every field once, in any order. A field with only one possible value may be
-        omitted.
-        """
+        """Read `{field=value,...}` with every field once, in any order. A field with one possible value is optional."""
         self.top = self.top or record
         known, values = dict(fields(record)), dict[str, Any]()
         self.expect("{")

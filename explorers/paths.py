@@ -28,9 +28,7 @@ def values_of(schema: Schema, domain: Domain) -> range:
 
 
 def with_way(plain: Interpreter, properties: Iterable[Property], path: Path, error: DomainError) -> DomainError:
-    """Return an error with its path; with symmetry, return the error that the machine without symmetry raises on the
-    path.
-    """
+    """Return an error with its path; with symmetry, the error that the machine without symmetry raises on the path."""
     found, end = error, path.states[-1]
     try:
         for prop in properties if plain.symmetry is not None else ():

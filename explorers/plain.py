@@ -214,9 +214,7 @@ def search(
     options: verdict.Options | None = None,
     summed: verdict.Summed | None = None,
 ) -> verdict.Result:
-    """Explore every reachable state of a machine on the plain semantics and judge the properties. The function
-    `explorers.search.search` documents `summed`.
-    """
+    """Explore every reachable state on the plain semantics and judge properties. `explorers.search` has `summed`."""
     verdict.refuse_symmetric_behaviours(properties, options or verdict.Options())
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
     if of_states != properties:

@@ -18,9 +18,7 @@ OPTIONAL, HIDDEN, KEY = {"optional": True}, {"hidden": True}, "key"
 
 
 def as_json(value: Any) -> Any:
-    """Return a value as JSON. Dataclasses and mappings become objects, sequences become lists, and enums become their
-    values.
-    """
+    """Return a value as JSON: dataclasses and mappings as objects, sequences as lists, and enums as their values."""
     if is_dataclass(value):
         shown = [(item, getattr(value, item.name)) for item in fields(value) if "hidden" not in item.metadata]
         return {item.name: as_json(part) for item, part in shown if part is not None or "optional" not in item.metadata}
@@ -32,9 +30,7 @@ def as_json(value: Any) -> Any:
 
 
 def of_json(kind: Any, data: Any) -> Any:
-    """Convert JSON to a value of the type `kind`. In the JSON, a field of a dataclass may have a different name, its
-    `key`.
-    """
+    """Convert JSON to a value of the type `kind`. A field of a dataclass may have another name in JSON, its `key`."""
     inner = get_args(kind)
     if isinstance(kind, type) and is_dataclass(kind):
         hints, keys = get_type_hints(kind), {item.name: item.metadata.get(KEY, item.name) for item in fields(kind)}

@@ -39,9 +39,7 @@ class Step:
 
 @dataclass(frozen=True)
 class State:
-    """A state of a path. State 0 is the initial state. Fields have names such as `replica[1].log`, and values
-    as text.
-    """
+    """A state of a path. State 0 is the initial state. Fields have names such as `replica[1].log`; values are text."""
 
     number: int
     fields: Mapping[str, str]
@@ -260,9 +258,7 @@ def trace_text(trace: Trace, path: Path) -> str:
 
 
 def archived(run: Run, prop: str) -> str:
-    """Return the repository path of the archived trace for a run's violation, or an empty string if that trace has
-    other constants.
-    """
+    """Return the repository path of a violation's archived trace, or an empty string if it has other constants."""
     from fencepost.counterexamples.trace import ARCHIVE
 
     name = run.traces.get(prop, "")

@@ -242,9 +242,7 @@ class Growing:
         return found
 
     def changed(self, name: str, value: int, cell: Mapping[str, int], found: Result) -> tuple[str, ...]:
-        """Record and return the properties whose verdict changes with a raised bound. A verdict that becomes undecided
-        does not count as changed.
-        """
+        """Record and return the properties whose verdict changes with a raised bound, except to undecided."""
         made = []
         for item in found.properties:
             verdict = str(item.verdict)

@@ -223,9 +223,7 @@ class CheckResult(Printed, Result):
 
     @cached_property
     def bounds_unshared(self) -> frozenset[str]:
-        """Bounds that only their own guards depend on. Raising such a bound adds no states unless a search reached the
-        bound.
-        """
+        """Bounds that only their own guards depend on. Raising one adds no states unless a search reached it."""
         found = self.question.protocol
         return unshared_bounds(translate(found.machine, found.every_property)) if self.bounds else frozenset()
 

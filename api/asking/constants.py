@@ -130,9 +130,7 @@ def make_constants(machine: Machine, version: str, values: Mapping[str, Any]) ->
 
 @dataclass(frozen=True)
 class Setting:
-    """A point of a grid: its index and value on each axis, and all its constants. If the machine rejects these
-    constants, `refused` gives the reason and `constants` is missing.
-    """
+    """A point of a grid: index and value on each axis, and constants. `refused` says why the machine rejects it."""
 
     places: tuple[int, ...]
     shown: dict[str, Value]

@@ -19,9 +19,7 @@ def is_file(name: str) -> bool:
 
 
 def load_protocol(path: Path) -> Protocol:
-    """Return the protocol that a file defines as MACHINE and PROPERTIES, or as NAME and PROPERTIES in
-    `FILE.py:NAME`.
-    """
+    """Return the protocol that a file defines as MACHINE and PROPERTIES, or NAME and PROPERTIES in `FILE.py:NAME`."""
     file, colon, name = str(path).partition(".py:")
     path, name = (Path(f"{file}.py"), name) if colon else (path, "MACHINE")
     make_sure_file(path)

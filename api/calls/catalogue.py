@@ -151,9 +151,7 @@ def _of_behaviours(prop: Property) -> str:
 
 
 AT_LEAST = 1000
-"""Number of stored states per run that the plain semantics expands again in the full profile. In other profiles, this
-cross-check takes a tenth of the search time.
-"""
+"""Number of stored states per run that the full profile expands again. Other profiles take a tenth of the time."""
 
 
 @dataclass(frozen=True, repr=False)

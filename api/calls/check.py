@@ -149,9 +149,7 @@ def answer(
 def larger(
     engine: str, options: Options, watch: Watch, cluster: Cluster | None, question: Question, seconds: float
 ) -> Result:
-    """Return the search function for growing bounds, which has a time limit, writes no checkpoint, and continues past
-    violations.
-    """
+    """Return the search function for growing bounds: with a time limit, without checkpoint, past violations."""
     budget = seconds if options.budget is None else min(seconds, options.budget)
     return explore(question, engine, further(options, budget), watch, cluster)
 
@@ -163,9 +161,7 @@ def choose_engine(name: str) -> None:
 
 
 def explore(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None = None) -> Result:
-    """Search with the engine and show progress. Ctrl-C gives a partial result, which is empty if the search has not
-    started.
-    """
+    """Search with the engine and show progress. Ctrl-C gives a partial result, empty if the search has not started."""
     began = time.perf_counter()
     try:
         return with_ways(question, options, _searched(question, engine, options, watch, cluster))

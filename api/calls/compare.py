@@ -1,6 +1,4 @@
-"""Comparison of two models: guarantees, states and behaviours that only one model has, and changes without an
-effect.
-"""
+"""Comparison of two models: guarantees, states and behaviours that only one model has, and changes without effect."""
 
 from __future__ import annotations
 
@@ -58,9 +56,7 @@ class Side:
 
 @dataclass(frozen=True)
 class OnlyOneSide:
-    """The shortest path that only one of two models has. `last` lists the changes of its last step, and `sentence`
-    describes that step.
-    """
+    """The shortest path that only one model has. `last` lists its last step's changes; `sentence` describes it."""
 
     side: str
     length: int
@@ -94,9 +90,7 @@ class TwoValues:
 
 @dataclass(frozen=True)
 class TwoVerdicts:
-    """A guarantee whose verdicts differ between two models, with the length of each violation. The verdict is empty if
-    a model lacks the guarantee.
-    """
+    """A guarantee whose verdicts differ between two models, with lengths; empty for a model without the guarantee."""
 
     name: str
     sentence: str

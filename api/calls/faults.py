@@ -202,9 +202,7 @@ class _Request:
                 raise UsageError(f"`costs=` names {name}, which are not counted: {add}, or leave this cost out.")
 
     def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> tuple[Json, tuple[Problem, ...]]:
-        """Return the faults that every point tolerates. If the search of a point is interrupted or cannot be saved, no
-        further search starts.
-        """
+        """Return the faults that every point tolerates. No search starts after an interrupted or unsaved one."""
         points: list[Json] = []
         not_run: list[str] = []
         errors: list[FencepostError] = []

@@ -371,9 +371,7 @@ LOOKED_AT = 3_000
 
 
 def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
-    """Return the report with lemmas added to its proof. The verdicts then depend on these lemmas. After Ctrl-C, the
-    report contains the results so far.
-    """
+    """Return the report with added lemmas, on which the verdicts then depend; after Ctrl-C, with those so far."""
     if report.proof.verdict is not Verdict.UNDETERMINED or report.proof.why_stopped:
         return report
     try:

@@ -14,9 +14,7 @@ MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 
 class TopicSettings(NamedTuple):
-    """Settings of a topic: its fewest replicas in any partition, min ISR, unclean elections, and the number of
-    brokers.
-    """
+    """Settings of a topic: fewest replicas in any partition, min ISR, unclean elections, and number of brokers."""
 
     replicas: int
     min_isr: int

@@ -102,9 +102,7 @@ def print_faults(
     verbose: bool = True,
     quiet: bool = False,
 ) -> None:
-    """Print the faults that each setting tolerates, and the faults that violate the property. `properties` are by
-    default the built-in properties.
-    """
+    """Print the faults that each setting tolerates and that violate the property, by default of built-in properties."""
     data = made.to_dict()
     if properties is None:
         properties = PROTOCOLS[data["protocol"]].properties if data["protocol"] in PROTOCOLS else ()

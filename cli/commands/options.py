@@ -1,6 +1,4 @@
-"""Options that several commands share, with the types of their values, and conversions of constants that the user typed
-(`--set NAME=VALUE`, `--with` and `--without` a switch).
-"""
+"""Options that several commands share, types of their values, and conversions of constants that users type."""
 
 import re
 import shlex
@@ -306,9 +304,7 @@ class Target:
         return cls(**{name: given.pop(name) for name in ("protocol", "settings", "version", "with_", "without")})
 
     def question(self, properties: Sequence[str] = (), *, walks: bool = False) -> Question:
-        """Return the question. With `walks`, properties of behaviours are omitted unless they are named, because walks
-        are finite.
-        """
+        """Return the question. With `walks`, which are finite, properties of behaviours are omitted unless named."""
         subject = find_subject(self.protocol)
         values = parse_constants(subject.protocol.machine, self.settings, self.with_, self.without)
         return ask(subject, constants=values, version=self.version or "", only=properties, walks=walks)

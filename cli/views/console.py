@@ -1,6 +1,4 @@
-"""Consoles: results go to stdout, in colour if the terminal supports it, and progress goes to stderr. Live progress is
-shown only on a terminal.
-"""
+"""Consoles: results go to stdout, in colour if supported. Progress goes to stderr, live only on a terminal."""
 
 from __future__ import annotations
 

@@ -30,9 +30,7 @@ STEPS = 12
 
 
 def gravest(result: CheckResult) -> PropertyResult | None:
-    """Return the violation to show first. Losses of records come before other violations, and short traces before long
-    traces.
-    """
+    """Return the violation to show first. Losses of records precede other violations, and short traces long ones."""
     by_name = {prop.name: prop for prop in result.question.properties}
     return min(result.violated, key=lambda item: gravity(by_name[item.name]), default=None)
 

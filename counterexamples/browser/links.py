@@ -23,9 +23,7 @@ PLAIN = "=;,:{}[]"
 
 @dataclass(frozen=True)
 class Link:
-    """The content of a link. `constants` contains the constants that differ from the version, as text, and `start`
-    selects an initial state.
-    """
+    """The content of a link: `constants` that differ from the version, as text, and the initial state `start`."""
 
     protocol: str
     version: str = ""

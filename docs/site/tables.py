@@ -188,9 +188,7 @@ _LARGEST = 8
 
 
 def with_tables(text: str, page: str = "") -> str:
-    """Return the text of a page with its tables. Raises UsageError for a table without an end or with an unknown
-    name.
-    """
+    """Return the text of `page` (a path in docs/) with tables built; raise UsageError for an unknown or open one."""
     if len(_TABLE.findall(text)) != text.count(MARK):
         raise UsageError(f"{page}: a line `{MARK}... -->` has no line `<!-- end -->` after its table: add it.")
     try:

@@ -138,9 +138,7 @@ class Analysis:
         return self.dearest(inside, best)
 
     def fair_parts(self) -> Array | None:
-        """Return each state's component, or -1 if no fair behaviour may stay in the component forever. Return None if
-        no component is fair.
-        """
+        """Return the component of each state in which a fair behaviour may stay forever, or -1; None without any."""
         count = self.rows.states
         fair = np.full(count, -1, np.int32)
         component, order = np.full(count, -1, np.int32), np.zeros(count, np.int32)
@@ -156,9 +154,7 @@ class Analysis:
     # -- ways
 
     def stems(self, inside: Array) -> tuple[Array, Array]:
-        """Return each state's distance from an initial state (-1 outside the region) and the last edge of the state's
-        path.
-        """
+        """Return each state's distance from an initial state (-1 outside the region) and its path's last edge."""
         depth = self.depth(self.begins)
         order = np.argsort(depth[self.begins], kind="stable")
         distance, via = np.full(self.rows.states, -1, np.int32), np.full(self.rows.states, -2, np.int64)

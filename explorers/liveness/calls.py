@@ -30,9 +30,7 @@ MOST = 1 << 62
 
 
 class Part(NamedTuple):
-    """A component of a step's number: the component's name, its path in a message, its least value, and its number of
-    values.
-    """
+    """A component of a step's number: its name, its path in a message, its least value, and its number of values."""
 
     param: str
     text: str

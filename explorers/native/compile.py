@@ -128,9 +128,7 @@ def source_of(
 
 
 def most_successors(module: Module) -> int:
-    """Return an upper bound on a state's number of successors, counting every combination of arguments of every action.
-    Raise UsageError if the bound exceeds `MOST_SUCCESSORS`.
-    """
+    """Return an upper bound on a state's number of successors; raise UsageError if it exceeds `MOST_SUCCESSORS`."""
     total = 0
     for action in module.program.actions:
         combinations = values = 1

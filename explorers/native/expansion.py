@@ -99,9 +99,7 @@ class WorkerPool:
         self._threads = []
 
     def share(self, tasks: int, work: Callable[[Worker, int], None], states: int) -> None:
-        """Run tasks 0 to tasks - 1; each worker takes the next task when it is free. If several tasks fail, the error
-        of the first task is raised, regardless of the number of workers.
-        """
+        """Run tasks 0 to tasks - 1, each on a free worker. If several tasks fail, the first one's error is raised."""
         queue = iter(range(tasks))
         failed: dict[int, Exception] = {}
 

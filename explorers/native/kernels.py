@@ -255,9 +255,7 @@ def judge_pieces(
     judge: Judge, e: Checks, pieces: I64ss, c: Constants, found: I64ss, tasks: I64s,
     trees: I64ss, steps: I64ss, opened_to: I64, opened: U64ss,
 ) -> I64:  # fmt: skip
-    """Judge the states of batches that have the form described in `expand_pieces`. Return -1, or the batch in which a
-    check failed.
-    """
+    """Judge the states of batches as in `expand_pieces`. Return -1, or the batch in which a check failed."""
     n = take(tasks)
     while n < pieces.shape[0]:
         first, last = pieces[n, FIRST], pieces[n, LAST]

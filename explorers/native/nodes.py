@@ -66,9 +66,7 @@ def width_of(steps):
 
 @helper
 def open_rows(trees, steps, keys, first, last, words, opened):
-    """Decode the rows of keys first..last-1. `opened` receives the numbers of each step's nodes, and then the values of
-    these nodes.
-    """
+    """Decode the rows of keys first..last-1. `opened` receives the numbers of each step's nodes, then their values."""
     top = steps.shape[0] - 1
     left = top_left(steps)
     for row in range(last - first):

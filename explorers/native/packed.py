@@ -116,9 +116,7 @@ UNDO_FIRST, UNDO_LAST = 0xCFEE444D8B59A89B, 0x9CB4B2F8129337DB
 
 @helper
 def placed(key, lefts, rights, first_lefts, first_rights):
-    """Return the bits of a key that determine its slot. Later bits are appended at the end, so that the order is
-    stable.
-    """
+    """Return the bits of a key that determine its slot. Later bits are appended, so that the order is stable."""
     if lefts == 0:
         return key & ones(FINGERPRINT_BITS)
     left, right = key & np.uint64(0xFFFFFFFF), key >> np.uint64(32)

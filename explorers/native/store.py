@@ -36,9 +36,7 @@ SPILL_GROWTH = 2
 
 WORD = 8
 BESIDE = 24
-"""Number of bytes per successor in addition to the row: hash, parent, and positions in the order and in a worker's
-queue.
-"""
+"""Bytes per successor in addition to the row: hash, parent, and positions in the order and in a worker's queue."""
 BATCH = 512
 """Number of states expanded into one buffer: few enough that their successors fit in a core's cache on insertion."""
 ROUND = 32
@@ -78,9 +76,7 @@ class Position:
     deadlock: int = -1
     initial: int = 0
     found: dict[str, int] = field(default_factory=dict)
-    """For each decided property, the state that decides it or from which the deciding step starts: owner + number *
-    OWNERS.
-    """
+    """For each decided property, the state that decides it or starts the deciding step: owner + number * OWNERS."""
     seconds: float = 0.0
 
 

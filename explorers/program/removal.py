@@ -36,9 +36,7 @@ class Guard:
 
     @property
     def name(self) -> str:
-        """Return a short name that is unique in the machine, such as `follower-fetch 1` or, for a conjunct,
-        `follower-fetch 1a`.
-        """
+        """Return a name unique in the machine, such as `follower-fetch 1` or, for a conjunct, `follower-fetch 1a`."""
         return f"{self.action} {self.number}{_letters(self.part)}"
 
 

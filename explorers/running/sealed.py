@@ -49,9 +49,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def read_sealed(text: bytes, where: object, number: int) -> dict[str, Any]:
-    """Return the content of a checkpoint file. Raises UsageError if its format number is not `number`, and DamagedError
-    if the file was modified after it was written.
-    """
+    """Return a checkpoint's content; raise UsageError for another format number, DamagedError if it was modified."""
     try:
         found = parse_object(text)
         require_format(found, where, number)

@@ -61,9 +61,7 @@ class Proof:
     broken: tuple[MoveAnswer, ...] = ()
     """Steps that break a property, smallest counterexample first."""
     cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each action, the bounds that the action may exceed in a step from a state that satisfies the invariant.
-    Exceeding a bound is an error.
-    """
+    """For each action, the bounds that it may exceed, which is an error, in a step from a state with the invariant."""
     forgotten: tuple[str, ...] = ()
     pair: Pair | None = None
     history: History | None = None
@@ -87,9 +85,7 @@ def prove(
     settings: Settings,
     tell: Callable[[int, int], None] | None = None,
 ) -> Proof:
-    """Prove properties of a machine, or report where the proof fails. Raise UsageError for an unsupported kind of
-    property. Ctrl-C ends the proof and returns the results so far.
-    """
+    """Prove properties of a machine, or report where the proof fails. Ctrl-C returns the results so far."""
     refuse_behaviours(properties, "induction is about states and single steps")
     for item in properties:
         if settings.everywhere and item.kind is Kind.STEP:
@@ -133,9 +129,7 @@ def _finding(item: Property, why: str = "", verdict: Verdict = Verdict.UNDETERMI
 
 
 def _inductive(system: System, settings: Settings, tell: Callable[[int, int], None] | None) -> Proof:
-    """Find the largest inductive subset of the predicates, by dropping predicates that some step breaks. The last round
-    covers all constants and assumes only the remaining predicates.
-    """
+    """Find the largest inductive subset by dropping predicates that a step breaks, lastly for all constants."""
     properties = left = system.properties
     dropped: dict[str, Finding] = {}
     broken: list[MoveAnswer] = []

@@ -158,9 +158,7 @@ class System:
         return made
 
     def require_known(self) -> None:
-        """Walk through every step once. Raise ModelError, before z3 is used, for anything that the engine does not
-        support.
-        """
+        """Walk through every step once; raise ModelError, before z3 is used, for anything that is not supported."""
         for move in self.moves:
             self.happening(self.state("s."), move)
 
@@ -256,9 +254,7 @@ class System:
         return self._ask(prop, [Refs(((True, state),))])
 
     def holds_step(self, prop: Property, before: Rec, happened: Happening) -> Flag:
-        """Return the condition that a step property holds for a move. A property of one action always holds for the
-        moves of other actions.
-        """
+        """Return the condition that a step property holds for a move, which is true for moves of other actions."""
         move = happened.move
         if move.action is None or (prop.on is not None and prop.on.name != move.action.name):
             return True
@@ -275,9 +271,7 @@ class System:
         return both(found, *(item.passes for item in run.checks))
 
     def refusals(self, happened: Happening) -> list[Flag]:
-        """Return, for every guard, the condition that this guard is the first to refuse, before any value leaves its
-        bounds.
-        """
+        """Return, for every guard, the condition that it is the first to refuse, before any value leaves its bounds."""
         found = []
         before = both(happened.present, happened.passes)
         for item in happened.guards:

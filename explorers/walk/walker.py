@@ -66,9 +66,7 @@ class Walks:
     """Code of the failed check that ended the last of the walks, or 0. See `Walker.error`."""
 
     def upto(self, count: int, code: int) -> "Walks":
-        """Return the first `count` walks, with the sketch of all walks and the code of the error that ended the last
-        one.
-        """
+        """Return the first `count` walks, with the sketch of all walks and the code of the last walk's error."""
         whole = ("first", "sketch", "code")
         parts = {item.name: getattr(self, item.name)[:count] for item in fields(self) if item.name not in whole}
         return replace(self, **parts, code=code)

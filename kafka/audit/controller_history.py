@@ -94,9 +94,7 @@ class _Item(NamedTuple):
 
 
 def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | None) -> ControllerHistory:
-    """Return the history in a partition's rows, starting as early as the model's capacity allows. Raises UsageError if
-    the model cannot start at any row.
-    """
+    """Return the history in a partition's rows, as early as the model can start; raise UsageError if it cannot."""
     piece, end = _last_piece(
         [row for row in rows if until is None or row["offset"] <= until], _end(rows, around, until)
     )

@@ -25,9 +25,7 @@ LONGEST = 1 << 24
 
 
 def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], after: int = -1) -> Iterator[bytes]:
-    """Yield a line for each record after an offset; append ranges of offsets to `runs`, and notes about invalid text to
-    `notes`.
-    """
+    """Yield a line for each record after an offset; append offset ranges to `runs`, and notes on invalid text."""
     last, epoch, control = -1, -1, False
     with path.open(encoding="utf-8", errors="replace") as opened:
         for at, line in enumerate(iter(partial(opened.readline, LONGEST), ""), 1):

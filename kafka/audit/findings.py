@@ -13,9 +13,7 @@ VIOLATION, EXPOSURE = True, False
 
 @dataclass(frozen=True)
 class Sort:
-    """A kind of finding: a violated invariant of the controller, or an exposure (a state in which records
-    may be lost).
-    """
+    """A kind of finding: a violated invariant of the controller, or an exposure, in which records may be lost."""
 
     name: str
     violation: bool

@@ -54,9 +54,7 @@ class PartitionChange(NamedTuple):
 
 
 CLEARED = PartitionChange(None, None, None, None, SAME_LEADER, None, (), ())
-"""Effect of a ClearElrRecord on a partition that has an ELR or a last known leader
-(ReplicationControlManager.removeTopicElrs).
-"""
+"""Effect of a ClearElrRecord on a partition that has an ELR or a last known leader (see removeTopicElrs)."""
 
 
 FIELDS = (

@@ -267,9 +267,7 @@ def _findings(folder: Path) -> Iterator[pa.RecordBatch]:
 
 
 def judge(log: MetadataLog, start: Callable[[], SparkSession | None] = lambda: None) -> Judged:
-    """Write histories and findings next to the records, unless they exist already for these records and settings.
-    `start`, if given, starts Spark.
-    """
+    """Write histories and findings, unless they exist for these records and settings. `start` may start Spark."""
     folder = log.reading.folder
     copies = [[copy.path, copy.bytes, repr(copy)] for copy in log.copies]
     stands = {"judgement": JUDGEMENT, "parts": log.reading.parts, "within": log.within, "min_isr": log.min_isr}
@@ -288,9 +286,7 @@ def judge(log: MetadataLog, start: Callable[[], SparkSession | None] = lambda: N
 
 
 def _judge_copies(log: MetadataLog, start: Callable[[], SparkSession | None]) -> tuple[Any, Any, Any]:
-    """Compare copies of brokers' logs; return findings, the contents of the copies, and notes about copies that were
-    not compared.
-    """
+    """Compare copies of brokers' logs; return findings, the copies' contents, and notes on copies not compared."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

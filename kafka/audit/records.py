@@ -30,9 +30,7 @@ UNKNOWN = "the metadata log does not show how later leaders were elected"
 
 
 class Lost(NamedTuple):
-    """Offsets of one epoch that the leader lacks, and the copies that have these records. `why` is empty if no record
-    was lost.
-    """
+    """Offsets of an epoch that the leader lacks, and the copies that have them. `why` is empty if none was lost."""
 
     epoch: int
     first: int

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 SHOWN = 1000
-"""Maximum number of findings in the report, worst first. `omitted` counts the other findings; the Parquet files contain
-all findings.
-"""
+"""Maximum number of findings in the report, worst first. The Parquet files contain the `omitted` ones too."""
 TOLD = 5
 GAPS = 3
 SEEMS = 10
@@ -260,9 +258,7 @@ Told = dict[str, Any]
 
 
 def partition_story(steps: list[Told], found: list[Told], gaps: list[tuple[int, int]], end: tuple[int, int]) -> Told:
-    """Return a partition's history for the report. `steps` are its changes in order; `end` is the offset and time of
-    the log's end.
-    """
+    """Return a partition's history for the report: its changes in order, up to the log's end (offset and time)."""
     advice = [one for item in found if item["sort"] in LOSING and (one := _advice(item, steps, end))]
     return {
         "steps": steps,

@@ -277,9 +277,7 @@ class Cluster:
         self._file(node).write_text(text + more, encoding="utf-8")
 
     def _folders(self, node: int) -> list[Path]:
-        """Return a node's log directories. The last directory contains the metadata log. A new log is created in the
-        first of the directories with the fewest logs.
-        """
+        """Return a node's log directories, that of metadata last. A new log is created where there are fewest logs."""
         names = (f"disk-{node}", f"data-{node}") if node in self.shape.disks else (f"data-{node}",)
         return [self.folder / name for name in names]
 

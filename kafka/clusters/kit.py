@@ -36,9 +36,7 @@ JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData
 
 @dataclass(frozen=True)
 class Kit:
-    """A Kafka release with everything that its cluster needs. `first` is a directory with fixed classes, which take
-    precedence over Kafka's classes.
-    """
+    """A Kafka release with everything that its cluster needs. The fixed classes in `first` precede Kafka's own."""
 
     version: str
     jars: Path

@@ -92,9 +92,7 @@ class Report:
 
 
 def choose_repairs(scenario: Scenario, kit: Kit, some: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the named fixes or, by default, all fixes of the scenario. Raise UsageError for an unknown name, or if the
-    release already contains all fixes.
-    """
+    """Return the named fixes, by default all; raise UsageError for an unknown name, or if the release has all."""
     offered = scenario.repairs(kit.number)
     if not offered:
         raise UsageError(

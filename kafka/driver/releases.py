@@ -88,9 +88,7 @@ def java_version() -> int:
 
 
 def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of jars as `jars=`") -> Path:
-    """Return a folder with the jars of a Maven project, which Maven downloads the first time. `instead` is the advice
-    for users without Maven.
-    """
+    """Return a folder with a Maven project's jars, downloaded the first time. `instead` helps users without Maven."""
     if jars.is_dir():
         return jars
     maven = _maven(f"brings {what}", instead)
@@ -318,9 +316,7 @@ def fetch_kafka(version: str) -> Path:
 
 
 def compile_driver(version: str, jars: Path, folders: Iterable[Path], *more: Path) -> Path:
-    """Return a folder with the driver's classes, compiled once for these jars. `folders` contain the sources; `more`
-    contains additional folders of jars.
-    """
+    """Return a folder with the driver's classes, compiled once for these jars from the sources in `folders`."""
     sources = {source.relative_to(folder): source for folder in folders for source in sorted(folder.rglob("*.java"))}
     known, digest = classes_in(jars), hashlib.sha256()
     texts = {

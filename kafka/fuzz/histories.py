@@ -1,6 +1,4 @@
-"""Random histories on Kafka's classes, drawn in a Java process, saved as scripts, and attributed to the fix that
-prevents their violation.
-"""
+"""Random histories on Kafka's classes: drawn in Java, saved as scripts, attributed to the fix that prevents them."""
 
 import os
 import re

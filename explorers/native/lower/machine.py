@@ -31,9 +31,7 @@ CODES = (
 
 
 def write_expand(module: Module, wanted: Wanted) -> None:
-    """Write `expand`, which appends all successors of the states first..last-1 to `n` and returns the number of
-    successors.
-    """
+    """Write `expand`, which appends all successors of the states first..last-1 to `n` and returns their number."""
     acting = [Acting(module, wanted, place).write() for place in range(len(module.program.actions))]
     parameters = [item for item in EXPAND if item[0] != "codes" or wanted.code is not None]
     build, given = module.kernel("expand", parameters, "I64")

@@ -16,9 +16,7 @@ COMMUTES = (BinaryOp.ADD, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 
 def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: bool) -> tuple[Node, str] | None:
-    """Return a node that writes or, if evaluation may stop early (`stops`), a node that may fail, with the reason.
-    Without such a node, return None.
-    """
+    """Return a node that writes or, if evaluation may stop early (`stops`), may fail, with the reason; or None."""
     for item in inside(block):
         if isinstance(item, nodes.Call) and functions[item.function].effects.writes:
             return item, f"{LOOP} calls a helper that writes"
@@ -231,9 +229,7 @@ class Rounds:
         return [item for item in self.body if isinstance(item, nodes.Assign) and item.slot is slot]
 
     def _is_fresh(self, slot: Slot) -> bool:
-        """Return whether every iteration assigns a local variable before reading it, and nothing else reads the
-        variable.
-        """
+        """Return whether every iteration assigns a local variable before reading it, and nothing else reads it."""
         later = [item for item in around(self.function.body, None, self.loop) if isinstance(item, Local)]
         return all(item.slot is not slot for item in later) and begins(self.loop.body, slot)
 

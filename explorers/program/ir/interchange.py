@@ -116,9 +116,7 @@ def names(things: Things, kind: FieldType) -> bool:
 
 
 class Look:
-    """Analysis of one function for parameters of known kinds, repeated until the kinds of its local variables are
-    stable.
-    """
+    """Analysis of one function for parameters of known kinds, repeated until its local variables' kinds are stable."""
 
     def __init__(self, shown: Shown, function: Function, kinds: tuple[Kind, ...]) -> None:
         self.shown, self.function, self.things = shown, function, shown.things

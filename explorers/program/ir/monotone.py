@@ -138,9 +138,7 @@ def _given(function: Function, place: Place, name: str) -> set[Node]:
 
 
 def _asked(function: Function, place: Place) -> tuple[set[Node], int]:
-    """Return the reads by guards that test whether enough of a budget is left, and the amount that these guards
-    require.
-    """
+    """Return the guards' reads that test whether enough of a budget is left, and the amount that they require."""
     names, most = oversights.names_in(function), 0
     found: set[Node] = set()
     for guard in function.body:

@@ -1,6 +1,4 @@
-"""A whole machine as a typed program: functions, actions with parameters and guards, and properties.
-`fencepost.dump(...)` shows the program as text.
-"""
+"""A machine as a typed program: functions, actions with parameters and guards, and properties. See `fencepost.dump`."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping

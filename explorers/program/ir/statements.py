@@ -74,9 +74,7 @@ class Statements:
         raise AssertionError(ast.dump(node))
 
     def given(self, node: ast.expr) -> Expression:
-        """Return a helper's result. If the helper returns several values, return only the value that this function
-        computes.
-        """
+        """Return a helper's result or, of several results, the one that this function computes."""
         if self.part is None:
             return self.expressions.value(node)
         if isinstance(node, ast.Tuple):
@@ -149,9 +147,7 @@ class Statements:
         return [self.store(node, self.place(target), given)]
 
     def unpack(self, node: ast.stmt, targets: list[ast.expr], call: ast.Call) -> list[Statement]:
-        """Translate `a, b = helper(...)` to a call for each value, all with the same arguments, and then the
-        assignments.
-        """
+        """Translate `a, b = helper(...)` to a call for each value, with the same arguments, then the assignments."""
         found: list[Statement] = []
         arguments = [self.slotted(item, found) for item in self.arguments(call)]
         slots = [self.target(item) for item in targets]
@@ -279,9 +275,7 @@ class Statements:
         return [*before, self.store(node, place, value)]
 
     def kept(self, value: Expression, before: list[Statement]) -> Expression:
-        """Return an expression that may be used twice: the expression itself if evaluating it twice is harmless,
-        otherwise a new slot.
-        """
+        """Return an expression that may be used twice: a new slot, unless evaluating it twice is harmless."""
         inner = value
         while isinstance(inner, nodes.Field) and inner.type != INT:
             inner = inner.owner

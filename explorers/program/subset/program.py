@@ -221,9 +221,7 @@ def check(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
 
 
 def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
-    """Require that the parameters and message fields in `each` exist. Grouped actions must have the same types of
-    parameters.
-    """
+    """Require that the parameters and message fields in `each` exist. Grouped actions need equal parameter types."""
     sorts: dict[str, tuple[Action, str]] = {}
     for action in (machine.action(named.name) for named in fair.actions):
         params = dict(action.params)
