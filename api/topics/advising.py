@@ -18,7 +18,14 @@ from fencepost.api.asking.quantities import counted, listed
 from fencepost.api.topics.advice_words import ELR_SHOWN, KINDS, headline, in_sentences, row_of
 from fencepost.api.topics.applying import findings_of, unrepaired
 from fencepost.api.topics.measured import cell_of, cells, crashes_are_of, lost_with, machine_mark, outcome, released
-from fencepost.api.topics.operations import Settings, operation_named, operations, patch_with_own_rules, patches_read
+from fencepost.api.topics.operations import (
+    Settings,
+    number_of,
+    operation_named,
+    operations,
+    patch_with_own_rules,
+    patches_read,
+)
 from fencepost.counterexamples.browser.links import differing, link
 from fencepost.invariants.catalogue import entries
 from fencepost.invariants.figures.store import load
@@ -128,7 +135,7 @@ def versions() -> tuple[str, ...]:
 
 def may_have_elr(version: str) -> bool:
     """Return whether a release supports eligible leader replicas, even if they are off by default."""
-    return _number(version) >= FIRST_ELR
+    return number_of(version) >= FIRST_ELR
 
 
 def _version(kafka: str) -> str:
@@ -141,11 +148,6 @@ def _version(kafka: str) -> str:
         known = ", ".join(item.removeprefix("kafka-") for item in versions())
         raise UsageError(f"Fencepost does not support Kafka {kafka!r}: write one of {known}.")
     return name
-
-
-def _number(version: str) -> tuple[int, int]:
-    major, minor = version.removeprefix("kafka-").split(".")
-    return int(major), int(minor)
 
 
 def _cell(it: Settings) -> Json | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from fencepost.api.answers.as_json import FORMAT, pick
+from fencepost.api.answers.as_json import FORMAT, Json, pick
 from fencepost.api.answers.counterexample import archived
 from fencepost.api.asking.arguments import call
 from fencepost.invariants.catalogue import entries, evidence, named_by, reached_by, status, values_of
@@ -245,29 +245,20 @@ class Guarantees:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries as JSON, by kind."""
+        further: dict[str, tuple[str, Callable[[Entry], Json]]] = {
+            "guarantees": ("guarantee", _guarantee),
+            "bugs": ("bug", lambda item: {**pick(item, "reference switch"), "status": status(item)}),
+            "questions": ("question", lambda item: {"answer": answer_of(item), "status": status(item)}),
+            "hypotheses": ("hypothesis", _hypothesis),
+            "claims": ("claim", _claim),
+        }
         return {
             "format": FORMAT,
-            "guarantees": [_guarantee(item) for item in self._of_kind("guarantee")],
-            "bugs": [
-                {**_common(item), "reference": item.reference, "switch": item.switch, "status": status(item)}
-                for item in self._of_kind("bug")
-            ],
-            "questions": [
-                {**_common(item), "answer": answer_of(item), "status": status(item)}
-                for item in self._of_kind("question")
-            ],
-            "hypotheses": [
-                {**_common(item), "switch": item.switch, "verdict": _hypothesis(item), "answer": answer_of(item)}
-                for item in self._of_kind("hypothesis")
-            ],
-            "claims": [
-                {**_common(item), "same_as": list(item.same_as), "classes": classes_of(item), "status": status(item)}
-                for item in self._of_kind("claim")
-            ],
+            **{
+                title: [{**_common(item), **more(item)} for item in self.entries if item.kind in KINDS[name]]
+                for title, (name, more) in further.items()
+            },
         }
-
-    def _of_kind(self, name: str) -> list[Entry]:
-        return [entry for entry in self.entries if entry.kind in KINDS[name]]
 
 
 @call
@@ -300,13 +291,17 @@ def _named(name: str) -> list[Entry]:
 def _guarantee(entry: Entry) -> dict[str, Any]:
     stands = standing_of(entry)
     found = {"standing": stands.word or None, "findings": [item.to_dict() for item in stands.findings]}
-    return {**_common(entry), "kind": entry.kind, "status": status(entry), **found}
+    return {"kind": entry.kind, "status": status(entry), **found}
+
+
+def _claim(entry: Entry) -> dict[str, Any]:
+    return {"same_as": list(entry.same_as), "classes": classes_of(entry), "status": status(entry)}
 
 
 def _common(entry: Entry) -> dict[str, Any]:
     return {**pick(entry, "id protocol sentence source"), "cases": [case_data(case) for case in cases_of(entry)]}
 
 
-def _hypothesis(entry: Entry) -> str:
+def _hypothesis(entry: Entry) -> dict[str, Any]:
     found = evidence().get(entry.id)
-    return (found.verdict if found else "") or "open"
+    return {"switch": entry.switch, "verdict": (found.verdict if found else "") or "open", "answer": answer_of(entry)}

@@ -224,7 +224,7 @@ def _unmodelled(operation: Operation, asked: Settings) -> str | None:
 
 
 def _worse(item: Json, asked: Settings) -> tuple[int, bool, bool, int, int]:
-    line, differs = _number(item["release"]) != _number(asked.version), item["differs"]
+    line, differs = number_of(item["release"]) != number_of(asked.version), item["differs"]
     return OUTCOMES.index(item["outcome"]), line, differs != ["release"], PLACES.index(item["seen"]), len(differs)
 
 
@@ -241,15 +241,15 @@ def _seen(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 def _on_clusters(operation: Operation, asked: Settings) -> Iterator[Json]:
     """Yield the observations of scenarios on clusters by release, if the requested release has the same finding."""
-    number, known = _number(asked.version), _known(asked)
+    number, known = number_of(asked.version), _known(asked)
     for scenario in scenarios():
         if scenario.name not in operation.scenarios or (scenario.elr is not None and scenario.elr != asked.elr):
             continue
         replicas, min_isr = operation.scenarios[scenario.name]
         for release, runs in _played(scenario.name).items():
-            elr = scenario.elr if scenario.elr is not None else _number(release) >= (4, 1)
-            here = _number(release) == number and elr == asked.elr
-            expected = scenario.expected(_number(release))
+            elr = scenario.elr if scenario.elr is not None else number_of(release) >= (4, 1)
+            here = number_of(release) == number and elr == asked.elr
+            expected = scenario.expected(number_of(release))
             by = {verdict: [run for run in runs if run["verdict"] == verdict] for verdict in ("kept", expected)}
             times = by[expected] or by["kept"]
             causes = [item for item in scenario.causes if number >= item.since or item.since <= scenario.since]
@@ -278,14 +278,14 @@ def _known(asked: Settings) -> dict[str, Json]:
 
 
 def _has(finding: str, release: str) -> bool:
-    major, minor = _number(release)
+    major, minor = number_of(release)
     known = evidence()[finding].releases
     return not known or f"{major}.{minor}" in known
 
 
 def _on_classes(operation: Operation, asked: Settings) -> Iterator[Json]:
     for row in load("releases").get("settled", ()):
-        if row["trace"] in operation.traces and _number(row["kafka"]) == _number(asked.version):
+        if row["trace"] in operation.traces and number_of(row["kafka"]) == number_of(asked.version):
             values, words = _constants_of(row["trace"]), row["trace"].upper().split("-")[1:]
             name = "-".join(words[: 2 if words[0] == "HYP" else 1])
             if row["verdict"] != "confirmed" or int(values["elr"]) > asked.elr or name not in _known(asked):
@@ -396,47 +396,27 @@ def _in_table(operation: Operation, asked: Settings) -> Iterator[Json]:
             }
 
 
-def _blank(
-    seen: str,
-    release: str,
-    asked: Settings,
-    operation: Operation,
-    *,
-    replicas: int,
-    min_isr: int,
-    brokers: int,
-    elr: bool,
-) -> Json:
-    spare, has_spare = brokers > replicas, asked.brokers is None or asked.brokers > asked.replicas
+def _blank(seen: str, release: str, asked: Settings, operation: Operation, *, elr: bool, **sizes: int) -> Json:
+    spare, has_spare = sizes["brokers"] > sizes["replicas"], asked.brokers is None or asked.brokers > asked.replicas
     known = (release,) if seen != "model" else patches_read(asked.version)
     pairs = (
-        ("replicas", replicas == asked.replicas),
-        ("min_isr", min_isr == asked.min_isr),
+        *((name, sizes[name] == getattr(asked, name)) for name in ("replicas", "min_isr")),
         ("elr", elr == asked.elr),
         ("brokers", not operation.moves or asked.brokers is None or spare == has_spare),
         ("acks", asked.acks == "all"),
         ("unclean_election", not asked.unclean_election),
-        ("release", asked.release in known if asked.release else _number(release) == _number(asked.version)),
+        ("release", asked.release in known if asked.release else number_of(release) == number_of(asked.version)),
     )
     return {
         "seen": seen,
         "outcome": "kept",
         "findings": [],
         "release": release,
-        "replicas": replicas,
-        "min_isr": min_isr,
-        "brokers": brokers,
+        **{name: sizes[name] for name in ("replicas", "min_isr", "brokers")},
         "elr": elr,
         "differs": [name for name, same in pairs if not same],
-        "run": "",
-        "story": "",
-        "times": None,
-        "of": None,
-        "lost": None,
-        "acknowledged": None,
-        "faults": None,
-        "steps": None,
-        "states": None,
+        **dict.fromkeys(("run", "story"), ""),
+        **dict.fromkeys(("times", "of", "lost", "acknowledged", "faults", "steps", "states")),
         "late": False,
         "repaired": [],
         "show": "",
@@ -507,6 +487,6 @@ def _constants_of(trace: str) -> dict[str, int]:
     return {name: int(value) for name, value in found.constants.values.items()}
 
 
-def _number(release: str) -> tuple[int, int]:
+def number_of(release: str) -> tuple[int, int]:
     major, minor = release.removeprefix("kafka-").split(".")[:2]
     return int(major), int(minor)
