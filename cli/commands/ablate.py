@@ -175,18 +175,17 @@ def print_matrix(
     found = {purpose: [row for row in data["rows"] if row["purpose"] == purpose] for purpose in meanings}
     for purpose, rows in found.items() if verbose else ():
         if rows:
-            console.print()
-            print_lines(console, joined((purpose, _STYLES.get(purpose, "bold")), f"  {len(rows)}: {meanings[purpose]}"))
+            print_lines(
+                console, "", joined((purpose, _STYLES.get(purpose, "bold")), f"  {len(rows)}: {meanings[purpose]}")
+            )
             width = max(len(row["row"]) for row in rows)
             for row in rows:
                 _print_row(console, row, width)
     if data["why_stopped"]:
-        console.print()
-        print_lines(console, f"Partial: {data['why_stopped']}. {not_run(data)}".rstrip(), style="yellow")
+        print_lines(console, "", f"Partial: {data['why_stopped']}. {not_run(data)}".rstrip(), style="yellow")
     for name, meaning in SUSPICIONS.items():
         if verbose and data["suspicions"].get(name) and name != "idle":
-            console.print()
-            print_lines(console, f"Suspicious: {meaning}:", style="bold yellow")
+            print_lines(console, "", f"Suspicious: {meaning}:", style="bold yellow")
             print_lines(console, ", ".join(data["suspicions"][name]), indent=2)
     facts: list[tuple[str, Text | str]] = []
     if not verbose:

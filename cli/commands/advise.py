@@ -180,11 +180,9 @@ def print_advice(
         )
         return
     for item in data["operations"]:
-        console.print()
-        print_lines(console, heading(f"{item['title']}: {advice_words.SAID[item['outcome']]}"))
+        print_lines(console, "", heading(f"{item['title']}: {advice_words.SAID[item['outcome']]}"))
         print_lines(console, *advice_words.lines_of(item), *advice_words.proofs_of(item), indent=2)
-    console.print()
-    print_lines(console, heading("Crashes that lose logs"))
+    print_lines(console, "", heading("Crashes that lose logs"))
     if read:
         print_lines(console, "The release, acks and ELR are not read from the cluster.", style="dim")
     crashes = data["crashes"]

@@ -165,8 +165,7 @@ def print_compared(console: Console, data: CompareResult, *, verbose: bool = Tru
         where = f"only in {only.side.upper()}, in {item.title}"
         print_steps(console, only.steps, f"{where}: {counted(only.length, 'state')}")
         print_lines(console, only.sentence, style="dim", indent=5)
-        console.print()
-        print_lines(console, headline(data), style=style)
+        print_lines(console, "", headline(data), style=style)
 
 
 def _shown(both: TwoVerdicts, verdict: str, states: int) -> str:

@@ -77,8 +77,7 @@ def _print_alarm(alarm: Alarm) -> None:
 
     console = results()
     where = f"seed {alarm.seed}, " if alarm.seed >= 0 else ""
-    console.print()
-    print_lines(console, f"Violated ({where}{len(alarm.steps)} steps): {alarm.message}", style="bold")
+    print_lines(console, "", f"Violated ({where}{len(alarm.steps)} steps): {alarm.message}", style="bold")
     steps = list(enumerate(alarm.steps, 1))
     left = len(steps) - SHOWN
     shown = steps if left <= 0 else steps[-SHOWN:]

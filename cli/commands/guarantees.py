@@ -39,9 +39,9 @@ def print_settled(console: Console) -> None:
     print_rows(
         console, [(heading("open"), "", heading("of")), *((kind, count, total) for kind, count, total in open_ones)]
     )
-    console.print()
     print_lines(
         console,
+        "",
         "`fencepost check` executes some of these runs, and `--profile ci` executes all quick ones.",
         style="dim",
     )

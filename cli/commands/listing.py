@@ -40,8 +40,7 @@ def print_all(console: Console, chosen: list[Protocol]) -> None:
         print_lines(console, f"properties: {', '.join(prop.name for prop in item.properties)}", style="dim", indent=2)
         if item.machine.versions:
             print_lines(console, f"versions: {', '.join(v.name for v in item.machine.versions)}", style="dim", indent=2)
-    console.print()
-    print_lines(console, "`fencepost list PROTOCOL` explains a protocol, and `fencepost check PROTOCOL` checks it.")
+    print_lines(console, "", "`fencepost list PROTOCOL` explains a protocol, and `fencepost check PROTOCOL` checks it.")
 
 
 def print_one(console: Console, item: Protocol) -> None:
@@ -63,8 +62,7 @@ def print_one(console: Console, item: Protocol) -> None:
 def _part(console: Console, title: str, rows: list[tuple[str, str, str]]) -> None:
     if not rows:
         return
-    console.print()
-    console.print(heading(title))
+    print_lines(console, "", heading(title))
     if any(word for _, word, _ in rows):
         print_rows(console, [(name, styled(word, "dim"), meaning) for name, word, meaning in rows], indent=2)
     else:

@@ -251,8 +251,7 @@ def _reachable(report: proof_report.ProveResult) -> str:
 
 def _print_broken(console: Console, report: proof_report.ProveResult) -> None:
     proof = report.proof
-    console.print()
-    console.print(heading("States and steps that break the induction, smallest counterexample first"))
+    print_lines(console, "", heading("States and steps that break the induction, smallest counterexample first"))
     rows = [(item.move, ", ".join(item.broken)) for item in proof.broken[:SHOWN]]
     print_rows(console, rows, indent=2)
     if len(proof.broken) > SHOWN:
@@ -261,8 +260,7 @@ def _print_broken(console: Console, report: proof_report.ProveResult) -> None:
         if report.reachable:
             print_lines(console, f"{report.reachable}.")
         return
-    console.print()
-    console.print(heading(f"{report.summary}: from a state where all properties hold"))
+    print_lines(console, "", heading(f"{report.summary}: from a state where all properties hold"))
     if proof_report.values_text(report):
         print_lines(console, f"Values of the unbounded constants in this step: {proof_report.values_text(report)}.")
     print_lines(console, f"This state: {_reachable(report)}.")

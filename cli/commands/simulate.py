@@ -204,5 +204,4 @@ def _facts(sample: SimulateResult, *, verbose: bool) -> Iterator[tuple[str, Text
 
 def print_shrunk(console: Console, shrunk: ShrinkResult) -> None:
     print_trace(console, shrunk.trace, shrunk.path)
-    console.print()
-    print_lines(console, shrunk.summary, style="dim")
+    print_lines(console, "", shrunk.summary, style="dim")

@@ -82,8 +82,7 @@ def print_audit(console: Console, data: dict[str, Any]) -> None:
     if not data["findings"]:
         print_lines(console, LIMITS)
     if data["sorts"] or data["unjudged"]:
-        console.print()
-        console.print(heading("What was found (times are UTC)"))
+        print_lines(console, "", heading("What was found (times are UTC)"))
         rows = [("severity", "finding", "times", "partitions", "first", "last")]
         for item in data["sorts"]:
             counts = f"{item['count']:,}", f"{item['partitions']:,}"
@@ -331,8 +330,7 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
 
 def _rest(console: Console, data: dict[str, Any]) -> None:
     if len(data["findings"]) > 1:
-        console.print()
-        print_lines(console, *ranked(data))
+        print_lines(console, "", *ranked(data))
     lines = [note["text"] for note in data["notes"]]
     lines += [f"no file contains offsets {first:,} to {last:,}" for first, last in data["gaps"]]
     differ, unjudged = data["disagreements"], data["unjudged"]
@@ -342,8 +340,7 @@ def _rest(console: Console, data: dict[str, Any]) -> None:
     if unjudged:
         lines.append(f"not judged: {counted(unjudged, 'change')} of partitions whose previous state is in no file")
     if lines:
-        console.print()
-        console.print(heading("The log itself"))
+        print_lines(console, "", heading("The log itself"))
         print_lines(console, *lines, indent=2)
 
 

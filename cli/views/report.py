@@ -93,12 +93,10 @@ def print_page(
             _print_steps(console, result.end, "no action is enabled")
     for problem in result.problems:
         if problem.kind is ProblemKind.MODEL_ERROR:
-            console.print()
-            print_lines(console, "The search ended, because the model raised an error", style="bold red")
+            print_lines(console, "", "The search ended, because the model raised an error", style="bold red")
             print_lines(results(), problem.text)
     if result.violated:
-        console.print()
-        print_lines(console, verdict_sentence(result), style="bold red")
+        print_lines(console, "", verdict_sentence(result), style="bold red")
 
 
 def _print_steps(console: Console, trace: Counterexample, what: str) -> None:
@@ -170,8 +168,7 @@ def print_properties(console: Console, result: CheckResult, *, legend: bool = Tr
     kinds = {item.kind for item in result.properties}
     meanings = [f"{kind}: {meaning}" for kind, meaning in KINDS.items() if kind in kinds]
     if meanings and legend:
-        console.print()
-        print_lines(console, "; ".join(meanings) + ".", style="dim")
+        print_lines(console, "", "; ".join(meanings) + ".", style="dim")
     if shared:
         print_lines(console, f"fairness of all these properties: {shared}.", style="dim")
 
@@ -305,9 +302,8 @@ def print_coverage(console: Console, result: Result) -> None:
 
 
 def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> None:
-    """Print the result of raising the bounds. Raising an unreached bound in `unshared` adds no states."""
-    console.print()
-    console.print(heading("bounds raised"), soft_wrap=True)
+    """Print the result of raising the bounds. Raising a bound in `unshared` that was not reached adds no states."""
+    print_lines(console, "", heading("bounds raised"))
     raised = raised_in(growth)
     for item in growth.steps:
         found = f"{item.distinct:,} states, {show_seconds(item.seconds)}"

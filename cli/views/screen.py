@@ -141,8 +141,7 @@ def print_answer(console: Console, facts: Iterable[tuple[str, Text | str]], *, h
     console.print()
     print_facts(console, facts)
     if hint:
-        console.print()
-        print_lines(console, f"`-v` shows {hint}.", style="dim")
+        print_lines(console, "", f"`-v` shows {hint}.", style="dim")
 
 
 def _facts(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
@@ -238,8 +237,7 @@ def print_steps(
     console: Console, texts: Sequence[str], title: str, *, loop: int | None = None, culprit: str = ""
 ) -> None:
     first = max(0, len(texts) - STEPS)
-    console.print()
-    print_lines(console, title, style="bold")
+    print_lines(console, "", title, style="bold")
     if first:
         inside = loop is not None and loop < first
         again = f"; from step {(loop or 0) + 1} on the steps repeat forever" if inside else ""
