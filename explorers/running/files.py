@@ -9,9 +9,9 @@ import stat
 import sys
 import time
 import weakref
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from uuid import uuid4
 
 MOST = 1 << 26
@@ -128,12 +128,9 @@ def read_all(file: Any, most: int) -> bytes:
     return text
 
 
-class Lock:
+class Lock(AbstractContextManager["Lock"]):
     def __init__(self, descriptor: int) -> None:
         self.release = weakref.finalize(self, os.close, descriptor)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.release()

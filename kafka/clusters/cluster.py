@@ -12,10 +12,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any
 
 from fencepost.kafka.clusters.kit import Kit
 from fencepost.kafka.clusters.proxy import Proxy
@@ -133,16 +133,13 @@ class Log:
         return [line for line in text.splitlines() if re.search(pattern, line)]
 
 
-class Cluster:
+class Cluster(AbstractContextManager["Cluster"]):
     def __init__(self, kit: Kit, shape: Shape, folder: Path, base: int, keep: Path | None = None) -> None:
         self.kit, self.shape, self.folder, self.base, self._keep = kit, shape, folder, base, keep
         self.proxy = Proxy()
         self._running: dict[int, Process] = {}
         self._places = {node: place for place, node in enumerate((CONTROLLER, *shape.brokers))}
         self._disks = {node: self._folders(node) for node in self._places}
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -298,7 +295,7 @@ PATIENCE = 40.0
 """Timeout, in seconds, for an answer from the client process. The timeouts of Kafka's clients are shorter."""
 
 
-class Client:
+class Client(AbstractContextManager["Client"]):
     """An admin client, producers and a consumer in one process, which is controlled by lines of JSON."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
@@ -313,9 +310,6 @@ class Client:
         command = cluster.kit.java("fencepost.clusters.Client", cluster.servers)
         self._process = Process(command, cluster.folder / "client.log", answers=True)
         threading.Thread(target=self._listen, daemon=True).start()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self._process.close()

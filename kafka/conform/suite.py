@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from fencepost.explorers.program.fingerprint import ends, texts
 from fencepost.explorers.running.cache import cache_folder
@@ -200,9 +200,6 @@ class Player(Driver):
         seen = seen_by_agent(release, Path(self._agent.name), chosen, compiled)
         self.conditions: set[str] = set()
         super().__init__(replace(release, **seen))
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
