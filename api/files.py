@@ -1,8 +1,4 @@
-"""Files and folders of users. Problems are reported with one message before any work starts.
-
-A folder may contain finished rows of a matrix, a grid or the catalogue. A row is written atomically when it is
-finished, and is identified by its question.
-"""
+"""Files and folders of users, and finished rows of a matrix, a grid or the catalogue, each written atomically."""
 
 import hashlib
 import os
@@ -116,11 +112,7 @@ def digest(parts: list[str]) -> str:
 
 
 class Kept:
-    """Finished rows in a folder, each as JSON.
-
-    `question` contains everything that the rows depend on. Rows of another question are not found. With `begun`, the
-    folder must already contain a row of this question.
-    """
+    """Finished rows of one `question` in a folder, as JSON. With `begun`, the folder must already contain a row."""
 
     def __init__(self, folder: str | Path | None, question: str, *, resume: bool, begun: bool = False) -> None:
         if resume and not folder:

@@ -221,9 +221,7 @@ def _close() -> None:
 
 
 class _Notes(io.TextIOWrapper):
-    """A stream that ignores errors, because its reader may have closed it or the disk may be full. The stream is
-    unbuffered, because an interrupted flush would write the content twice.
-    """
+    """A stream that ignores errors, and is unbuffered, because an interrupted flush would write everything twice."""
 
     def write(self, text: str, /) -> int:
         try:

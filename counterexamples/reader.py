@@ -45,10 +45,7 @@ class TraceFile:
 
 
 def read(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> TraceFile:
-    """Return the trace in a file; raise UsageError with the line of anything that cannot be interpreted.
-
-    `lookup` finds a protocol by name. The reader does not check the states, because replay compares them.
-    """
+    """Return the trace in a file; raise UsageError with the line of anything that cannot be interpreted."""
     return read_lines(load(path), lookup)
 
 

@@ -1,7 +1,4 @@
-"""Replay of traces under the plain semantics, in which every step must be enabled and the end must show the finding.
-
-The states recorded in a file are compared with those of the current model, to report changes to the model.
-"""
+"""Replay of traces under the plain semantics. Recorded states are compared, to report changes to the model."""
 
 import json
 import re

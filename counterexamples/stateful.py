@@ -46,11 +46,7 @@ PILOTS, FEW = 500, 0.02
 
 @dataclass(frozen=True)
 class Profile:
-    """The size of a test: examples, schedules per example, and steps per schedule. With `fixed`, the test is
-    reproducible.
-
-    Schedules are long enough for nearly all random walks of the machine. Bytes beyond the end of a walk are not read.
-    """
+    """The size of a test: examples, schedules per example, steps per schedule. With `fixed`, it is reproducible."""
 
     name: str
     examples: int

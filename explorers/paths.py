@@ -1,8 +1,4 @@
-"""Paths for display, on which each fault happens as late as possible.
-
-A search returns an arbitrary one of the shortest paths, which differ in the order of independent steps, but a reader
-expects a fault just before its effect.
-"""
+"""Paths for display, on which each fault happens as late as possible, just before its effect."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -68,9 +64,7 @@ def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
 
 @lru_cache(64)
 def budgets(state: type[Record]) -> tuple[str, ...]:
-    """Return the fields that contain a remaining budget: numbers in a record `budget`, and numbers named `..._left`. If
-    the state has no budget, no step counts as a fault.
-    """
+    """Return the fields that contain a remaining budget: numbers in a record `budget` or named `..._left`."""
     found: list[str] = []
     for name, field in fields(state):
         if name == "budget" and isinstance(field, Nested):

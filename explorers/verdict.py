@@ -314,9 +314,7 @@ class Result:
     """Whether there is a checkpoint from which the search can be resumed."""
     cross_check: CrossCheck | None = None
     digest: int | None = None
-    """Fingerprint of the reached states and of the steps of selected actions, or None unless requested. Searches with
-    equal fingerprints reached the same states by the same steps.
-    """
+    """Fingerprint of the reached states and of the steps of selected actions, or None unless requested."""
 
     @cached_property
     def verdict(self) -> Verdict:

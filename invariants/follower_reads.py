@@ -1,6 +1,4 @@
-"""Properties of KIP-392 for consumers that fetch from followers, and their witnesses. The properties have the
-catalogue ids K392-S1 to K392-S7, K392-Q2, G-S9 and G-S9b.
-"""
+"""Properties of KIP-392 for consumers that fetch from followers: K392-S1 to K392-S7, K392-Q2, G-S9 and G-S9b."""
 
 from fencepost.model.consumers import log
 from fencepost.model.consumers.answers import Reply, case_of, reply_to

@@ -72,9 +72,7 @@ def _traces(trace: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _text_at(trace: TracebackType, said: str) -> tuple[int, str, str]:
-    """Return the number of the failing line, its text, and carets below the failing part. If a statement spans several
-    lines, the result is the line with the word that the message quotes.
-    """
+    """Return the failing line's number, its text and carets; in a long statement, the line that is quoted."""
     code, first = trace.tb_frame.f_code, trace.tb_lineno
     linecache.checkcache(code.co_filename)
     start, last, begin, end = next(islice(code.co_positions(), trace.tb_lasti // 2, None))

@@ -118,10 +118,7 @@ def _changed_in(base: Machine) -> str:
 
 
 def summed(question: Question, options: Options) -> Summed | None:
-    """Return the replaced actions whose steps a variant's digest includes, or None if the machine is not a variant.
-
-    If `normalize` was replaced, the digest includes the steps of all actions.
-    """
+    """Return the replaced actions in a variant's digest (all if `normalize` was replaced), or None without a base."""
     base = base_of(question)
     if base is None or options.compact or options.symmetry:
         return None

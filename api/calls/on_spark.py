@@ -57,9 +57,7 @@ def search_on(
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that the rows of a matrix have in common, in a form that can be sent to executors. `memory` is in
-    bytes per row; 0 means an equal share of the executor's memory.
-    """
+    """The common part of a matrix's rows, sent to executors. `memory` is bytes per row; 0 means an equal share."""
 
     origin: Origin
     budget: float | None

@@ -1,7 +1,4 @@
-"""Pinned figures, written into the files of runs: counts, depths, lengths of shortest traces, and worst cases.
-
-Only the numbers change. Verdicts are not pinned, so an expected verdict is edited in the run's row.
-"""
+"""Pinned figures, written into the files of runs. Verdicts are not pinned, but edited by hand in a run's row."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Advice on a topic's settings from measured figures: crashes, findings, and changes to consider.
-
-The module does not search. Settings that were not searched are reported as not measured, never as safe.
-"""
+"""Advice on a topic's settings from measured figures. What was not searched is called not measured, never safe."""
 
 from __future__ import annotations
 

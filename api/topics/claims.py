@@ -1,8 +1,4 @@
-"""Claims that say more than a verdict, each with a sentence, and the wording of fault tables.
-
-Other cells, fewer faults, or the machine without a guard can refute a claim. `tests/random_machines/claims.py` tries to
-refute claims by their definitions.
-"""
+"""Claims that say more than a verdict, which tests try to refute, and the wording of fault tables."""
 
 from __future__ import annotations
 

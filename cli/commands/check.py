@@ -135,10 +135,7 @@ def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
 
 
 def run_checks(given: Mapping[str, Any]) -> Exit:
-    """Check the named protocols, one after the other.
-
-    An error ends the command, after the earlier answers have been printed.
-    """
+    """Check the named protocols, one after the other. An error ends the command after the earlier answers."""
     expected, questions = given["expect"], questions_of(given)
     cluster, limits, builds = cluster_for(given), options.limits_of(given), Builds.from_options(given)
     ends: list[Exit] = []

@@ -35,9 +35,7 @@ class Refusal(NamedTuple):
 
 
 def refusal(setting: Setting, step: Step, error: FencepostError, *, explained: bool = True) -> Refusal:
-    """Return why a step was refused, given the error that refused it. Unless `explained`, return only the guard. Call
-    this function before the next step, which overwrites the state.
-    """
+    """Return why a step was refused or, unless `explained`, only the guard. Call it before the next step."""
     number = number_of(setting, step.action, error)
     if number < 0:
         why = NO_ROOM if setting.removed else WRONG

@@ -1,7 +1,4 @@
-"""Stale figures: the measured questions, and whether their model has changed since the measurement.
-
-Programs in `benchmarks/figures/` take the questions from this module, and store each question's digest with its answer.
-"""
+"""Stale figures: measured questions, taken from here by `benchmarks/figures/`, and whether their model has changed."""
 
 import tomllib
 from collections.abc import Iterator

@@ -24,9 +24,7 @@ _RETRY = 0.05
 
 
 def write_file(path: Path, content: bytes | memoryview, *, lasting: bool = True, mode: int | None = None) -> None:
-    """Replace a file atomically. If `lasting`, either the old or the new content survives a crash of the machine.
-    `mode` sets the permissions; None uses the user's default.
-    """
+    """Replace a file atomically and, if `lasting`, even across a crash of the machine. `mode` sets permissions."""
     aside = path.with_name(f".{uuid4().hex}.new")
     try:
         create_file(aside, content, lasting=lasting, mode=mode)

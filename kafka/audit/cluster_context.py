@@ -91,9 +91,7 @@ class Presence:
         self._offsets = [offset for offset, _ in self.registered]
 
     def why_away(self, offset: int, time: int) -> str:
-        """Return why the broker is fenced or shutting down when a partition changes, or "" if it is active. The
-        partition's record may come shortly before the broker's record.
-        """
+        """Return why the broker is fenced or shutting down when a partition changes; empty if it is active."""
         at = bisect_right(self.standings, offset, key=lambda item: item.offset)
         known = self.standings[at - 1] if at else Standing(-1, 0, False, False, 0)
         for item in (known, *self.standings[at : at + 2]):

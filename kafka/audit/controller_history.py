@@ -1,6 +1,4 @@
-"""A partition's recorded history as states of the controller in the model `replication`. The log records only the
-controller's state; `reconstruction` searches for the brokers' steps.
-"""
+"""A partition's recorded history as states of the model's controller. `reconstruction` finds the brokers' steps."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -121,9 +119,7 @@ def _end(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | No
 
 
 def _last_piece(rows: list[dict[str, Any]], end: int) -> tuple[list[dict[str, Any]], int]:
-    """Return the rows since the partition's creation, or since the last row with its whole state, and the last offset.
-    If the partition is deleted, the rows end at the deletion.
-    """
+    """Return the rows from the creation, or from the last whole state, to a deletion, and the last offset."""
     found: list[dict[str, Any]] = []
     until = end
     for row in sorted(rows, key=itemgetter("offset")):

@@ -26,9 +26,7 @@ SHOWN = 1000
 TOLD = 5
 GAPS = 3
 SEEMS = 10
-"""Logs are considered to be from different clusters if more than one in this many offsets differs, because logs from
-the same cluster differ only in a few offsets at their ends.
-"""
+"""Logs are from different clusters if more than one in this many offsets differs, not only at their ends."""
 TOP = 10
 DAY = 86_400_000
 ELECTIONS = ("isr", "elr", "unclean", "last-known", "none-of-them")

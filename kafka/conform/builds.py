@@ -417,9 +417,7 @@ def compare_builds(
     budget: float | None = None,
     drawn: tuple[int, int] = (0, 1),
 ) -> BuildsReport:
-    """Compare two builds: find the methods that differ, then compare the results of histories that execute them.
-    `drawn` is the number of additional random histories, and the first seed.
-    """
+    """Compare two builds by histories that execute methods that differ, and by `drawn` random ones."""
     began = time.monotonic()
     a, b = builds
     report = BuildsReport(bound, a, b, titles, changed_methods(a, b))

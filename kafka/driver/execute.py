@@ -30,9 +30,7 @@ class SetAsideError(Exception):
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference between Kafka and the model after the last of `steps`. `rows` lists the differences, each as part of
-    the state, value in the model, and value in Kafka.
-    """
+    """A difference between Kafka and the model after the last of `steps`, as rows of (part, model, Kafka)."""
 
     steps: tuple[Step, ...]
     rows: tuple[tuple[str, str, str], ...]

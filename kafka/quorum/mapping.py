@@ -150,9 +150,7 @@ AS_BUILT: tuple[str, ...] = (
 
 
 def rules(version: str) -> dict[str, int]:
-    """Return the constants of a version that match Kafka and the driver. `check_quorum` and `pre_vote` are on if the
-    release supports them, even if they are off in the version.
-    """
+    """Return a version's constants as in Kafka and the driver, with `check_quorum` and `pre_vote` if supported."""
     pre_votes = int(version not in BEFORE_PRE_VOTES)
     built = rules_as_built(MACHINE, version, AS_BUILT)
     return {**AS_DRIVEN, **built, "check_quorum": 1, "pre_vote": pre_votes, "fresh_followers_grant": pre_votes}

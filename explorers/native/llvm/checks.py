@@ -1,6 +1,4 @@
-"""Checked operations. A failed check stores an error code in the check array and yields a harmless value. Only the
-first code is stored, because the first error may cause later errors.
-"""
+"""Checked operations. A failed check stores its code, if it is the first, and yields a harmless value."""
 
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import GREATEST, LEAST, WORD_BITS, Sort, Value, number

@@ -1,6 +1,4 @@
-"""Types of memory and values that models and kernels need, and the unit to be translated. The translator's annotations
-have no effect when kernels run as plain Python.
-"""
+"""Types of memory and values that models and kernels need, and units of translation. Plain Python ignores them."""
 
 import ctypes
 import hashlib

@@ -49,9 +49,7 @@ class Counting(Protocol):
 
 
 def symbol(made: Function, place: str) -> str:
-    """Return the name that profilers show for a function of the program. The name contains only characters that LLVM
-    accepts, and does not begin with `llvm.`, which LLVM reserves.
-    """
+    """Return the name that profilers show for a function, in characters that LLVM accepts, without its own prefix."""
     return f"{made.name}.{place}" if made.name.isascii() and made.name != "llvm" else place
 
 

@@ -283,10 +283,7 @@ class Fits(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Switch(Expression):
-    """A condition that can be turned off at run time and is then 1. `guard` is the guard's number in the program, and
-    `part` is the number of the guard's part (0 for the whole guard). Only the pass `compile.with_switches` creates
-    switches.
-    """
+    """A condition that can be turned off at run time and is then 1: part `part` of a guard, or 0 for all of it."""
 
     guard: int
     part: int
