@@ -231,11 +231,7 @@ class _Matrix:
     def explore(
         self, rows: tuple[Row, ...], source: Source, behaviours: Callable[[], Result] | None, *, whole: bool
     ) -> tuple[Json, Result | None, tuple[Problem, ...]]:
-        """Search the unmodified machine, then every unfinished row, here or on a cluster, and return the matrix.
-
-        Leads-to properties of the unmodified machine are judged before the rows, and their result is returned too. If a
-        row cannot be saved, the search stops and the matrix contains the reason.
-        """
+        """Search the unmodified machine, with leads-to properties, then every unfinished row; return the matrix."""
         from fencepost.explorers.evidence.ablation import Ablation
 
         found, watch = self.question.protocol, self.watch

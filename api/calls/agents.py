@@ -1,8 +1,4 @@
-"""Tools for agents over the Model Context Protocol, with short structured answers that cite their evidence.
-
-A tool always answers, with its result or with one message under `error`. A search that reaches its time limit reports
-the limit under `bounded`.
-"""
+"""Tools for agents over the Model Context Protocol, which answer in short JSON, or with one message under `error`."""
 
 from __future__ import annotations
 

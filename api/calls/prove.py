@@ -266,11 +266,7 @@ def confirm(report: ProveResult, pair: Pair) -> Key:
 
 
 def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str]:
-    """Return the properties that a step violates under the plain semantics.
-
-    A property that raises an error counts as violated. If `normalize` is set, the state before the step is reachable,
-    so the error is raised.
-    """
+    """Return the properties that a step violates. Unless `normalize` is set, an error counts as a violation."""
     machine = report.found.machine
     plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=normalize)
     happened = plain.apply(pair.before, Step(machine.action(pair.action), pair.args))
@@ -288,11 +284,7 @@ def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str
 
 
 def look_for_errors(machine: Machine, constants: Constants) -> None:
-    """Take the first steps of a machine under the plain semantics; raise DomainError if a step ends with an error.
-
-    A proof makes no claim about steps that end with an error, so errors that are found quickly are reported, as by
-    `check`. Actions whose parameters have too many values are skipped.
-    """
+    """Take the first steps under the plain semantics; raise DomainError for an error, of which proofs say nothing."""
     plain = Interpreter(machine, constants)
     few = [item for item in (machine.initial, *machine.actions) if values_together(plain, item) <= MOST_VALUES]
     if machine.initial not in few:

@@ -1,8 +1,4 @@
-"""Paths on the site, one for each protocol, guard, run, entry, trace and source file.
-
-A place is a path from the root of the site, before rendering, such as `protocols/kip320.md#follower-fetch-1`. Pages are
-written as Markdown, with the tables that `table` returns.
-"""
+"""Places on the site: paths from its root before rendering, such as `protocols/kip320.md#follower-fetch-1`."""
 
 import posixpath
 import re

@@ -1,8 +1,4 @@
-"""A finished search as arrays: densely numbered states, their depths, the steps between them, and observations.
-
-An observation of a state consists of some of the state's fields, or of numbers computed from the state. States with
-equal observations are counted once.
-"""
+"""A finished search as arrays: numbered states, depths, steps, and observations, which count equal states once."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

@@ -235,11 +235,7 @@ def digest_of(
     machine: Machine, constants: Constants, kernels: Kernels, names: tuple[str, ...], blocks: Iterable[Array],
     normalize: bool,  # noqa: FBT001 (as a search has it)
 ) -> int:  # fmt: skip
-    """Return the sum modulo 2^64 of the hashes of all states and of their steps by these actions.
-
-    The sum does not depend on the order of states and steps. A step is identified by the position of its action in
-    `names` and by all of its arguments.
-    """
+    """Return the sum modulo 2^64 of the hashes of all states and of their steps by these actions."""
     some = replace(machine, actions=tuple(machine.action(name) for name in names))
     steps = _numbered(some, constants, normalize=normalize) if names else kernels
     source, total = steps.source, 0

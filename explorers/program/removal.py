@@ -22,11 +22,7 @@ HELPER = "Return whether "
 
 @dataclass(frozen=True)
 class Guard:
-    """A `require` of an action, or one conjunct of such a guard.
-
-    `number` counts the action's guards from 1, and `part` counts the guard's conjuncts from 1 (0 is the whole guard).
-    `sentence` is the model's description of the condition, if any.
-    """
+    """A `require` of an action or, if `part` is above 0, one of its conjuncts. Both are counted from 1."""
 
     action: str
     number: int

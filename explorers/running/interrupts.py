@@ -1,8 +1,4 @@
-"""Cancellation of running work by Ctrl-C, SIGTERM or the caller, for searches, walks, proofs and compilers alike.
-
-Work in rounds stops after the current round (`Signals`), and other work is interrupted (`interruptible`). The module
-also measures the memory that the process has used and may still use.
-"""
+"""Cancellation of work by Ctrl-C, SIGTERM or the caller: after a round (`Signals`) or at once (`interruptible`)."""
 
 import os
 import signal

@@ -1,8 +1,4 @@
-"""Several consecutive steps: bounded model checking from the initial states, and induction over k steps.
-
-A step is an action followed by `normalize`, as under the plain semantics. The variables of each state equal the result
-of the chosen move from the previous state.
-"""
+"""Several consecutive steps, as under the plain semantics: bounded model checking, and induction over k steps."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -73,11 +69,7 @@ _FIRST = z3.Int("choice0")
 
 @dataclass
 class Chain:
-    """Consecutive states, the steps between them, and a solver with constraints for both.
-
-    If the flag `inside` is assumed, constants are in their ranges, and states and arguments are in the domains that
-    these constants determine, as under the plain semantics.
-    """
+    """Consecutive states, the steps between them, and a solver. Assuming `inside` keeps values in their domains."""
 
     system: System
     asking: Asking

@@ -1,8 +1,4 @@
-"""Comparison of two builds of Kafka: which methods differ, and the first history that ends differently.
-
-A history that executes no differing method cannot reveal a difference, and is skipped. A difference is confirmed on
-both builds side by side, and its history is then shortened.
-"""
+"""Comparison of two builds of Kafka: which methods differ, and the first history that ends differently."""
 
 import json
 import os

@@ -13,11 +13,7 @@ _WORD = Cell(8, signed=False)
 
 
 class Rows:
-    """The functions of a module that pack, unpack and hash.
-
-    The functions' data start at `place` in the check array, beginning with the number of words in a row, the number of
-    entries, and whether to use the processor's own instructions.
-    """
+    """The functions of a module that pack, unpack and hash. Their data start at `place` in the check array."""
 
     WORDS, COUNT, FAST = range(HEAD)
 

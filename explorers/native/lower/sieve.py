@@ -1,8 +1,4 @@
-"""Evaluation of an action's guards in columns, for several states at once.
-
-For each state, the surviving combinations of parameters are kept as bits. States and their surviving combinations are
-then processed one by one, in the order of a separate loop for each state.
-"""
+"""Evaluation of an action's guards in columns, for several states at once, whose survivors are then executed."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator

@@ -1,8 +1,4 @@
-"""The nodes of the typed program: expressions, places and statements of a checked model.
-
-`docs/developing/program.md` defines each node's meaning, order of evaluation and failures. Nodes are compared by
-identity: equal texts at two places are two nodes.
-"""
+"""The nodes of the typed program, compared by identity. `docs/developing/program.md` defines what they mean."""
 
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
@@ -44,11 +40,7 @@ class At:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slot:
-    """A local variable of a function. A slot has a unique number in the function, and a type that never changes.
-
-    Equal names in different scopes (a generator's variable and a parameter) have different slots. If the translation
-    created a slot, the slot has no name.
-    """
+    """A local variable of a function, with a unique number and one type; nameless if the translation made it."""
 
     number: int
     name: str

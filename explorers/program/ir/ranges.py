@@ -29,11 +29,7 @@ End = Linear | int
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The numbers between a low and a high bound, inclusive. A bound is a number or a sum of constants.
-
-    If `bits` is known, the number is a set of at most that many members, so the number is nonnegative, and all higher
-    bits are zero.
-    """
+    """The numbers from `low` to `high`, which may be sums of constants; with `bits`, sets of that many members."""
 
     low: End
     high: End
