@@ -29,7 +29,6 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.kafka.audit.findings import SORTS
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import FencepostError, UsageError, require_known
-from fencepost.model.language.interpreter import Interpreter
 
 SECONDS, MOST_SECONDS = 20.0, 120.0
 """Default and maximum duration of a search, in seconds."""
@@ -79,15 +78,12 @@ def check(
 
 
 def _shortest(made: CheckResult) -> dict[str, Any] | None:
-    found = [item for item in made.properties if str(item.verdict) == "violated" and item.path is not None]
-    if not found:
+    if not made.violated:
         return None
-    item = min(found, key=lambda one: one.path.length if one.path else 0)
-    question = made.question
-    plain = Interpreter(question.protocol.machine, question.constants)
-    steps = [plain.show(step) for step in item.path.steps] if item.path else []
-    prop = next(one for one in question.protocol.properties if one.name == item.name)
-    return {"property": item.name, "sentence": prop.sentence, "steps": steps[:MOST_STEPS], "length": len(steps)}
+    item = made.violated[0]
+    steps = made.traces[item.name].texts
+    prop = next(one for one in made.question.protocol.properties if one.name == item.name)
+    return {"property": item.name, "sentence": prop.sentence, "steps": [*steps[:MOST_STEPS]], "length": len(steps)}
 
 
 def explain(name: str) -> dict[str, Any]:

@@ -83,10 +83,7 @@ class AuditResult(Answer):
         return pandas().DataFrame(list(self.findings))
 
     def _repr_html_(self) -> str:
-        rows = [
-            (item["severity"], f"{item['topic']}-{item['partition']}", item["sort"], item["text"])
-            for item in self.findings
-        ]
+        rows = [(item["severity"], named(item), item["sort"], item["text"]) for item in self.findings]
         return table(self.answer, ("severity", "partition", "finding", "what"), rows)
 
 
