@@ -86,15 +86,17 @@ def changes(record: type[Record], before: Key, after: Key) -> list[Change]:
     for old, new in zip(parts(record, before), parts(record, after), strict=True):
         for was, now in zip(old.cells, new.cells, strict=True):
             if was.messages is not None and now.messages is not None:
-                gone, come = (
-                    Counter(was.messages) - Counter(now.messages),
-                    Counter(now.messages) - Counter(was.messages),
-                )
-                found += [Change(old.label, was.name, text, "") for text in gone.elements()]
-                found += [Change(old.label, was.name, "", text) for text in come.elements()]
+                gone, come = difference(was.messages, now.messages)
+                found += [Change(old.label, was.name, text, "") for text in gone]
+                found += [Change(old.label, was.name, "", text) for text in come]
             elif was.text != now.text:
                 found.append(Change(old.label, was.name, was.text, now.text))
     return found
+
+
+def difference(before: Iterable[Any], after: Iterable[Any]) -> tuple[list[Any], list[Any]]:
+    old, new = Counter(before), Counter(after)
+    return list((old - new).elements()), list((new - old).elements())
 
 
 def merged(rows: Iterable[Part]) -> list[tuple[str, tuple[Cell, ...]]]:

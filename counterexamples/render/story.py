@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from fencepost.counterexamples.history import FOLDED, folded, transitions
 from fencepost.counterexamples.render.parties import Lane, Parties, parties
-from fencepost.counterexamples.states import Change, changes
+from fencepost.counterexamples.states import Change, changes, difference
 from fencepost.counterexamples.trace import Trace
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.interpreter import Path, Step, Transition
@@ -205,7 +205,7 @@ class Mail:
         held = {(domain.bag, value) for (_, domain), value in params if isinstance(domain, InFlight)}
         event.brief = " ".join(self.briefly(happened.step))
         for way in self.bags:
-            gone, come = _difference(way.messages(before), way.messages(happened.raw))
+            gone, come = difference(way.messages(before), way.messages(happened.raw))
             for key in gone:
                 flight = self.flying(way.name, key)
                 receiver = self.parties.receiver(way.record, key) or event.actor
@@ -231,7 +231,7 @@ class Mail:
 
     def normalize(self, bag: str, raw: Iterable[Key], after: Iterable[Key], number: int) -> None:
         """Match each message that `normalize` renumbers with the most similar message, and end dropped messages."""
-        gone, come = _difference(raw, after)
+        gone, come = difference(raw, after)
         for key in come:
             old = max(gone, key=lambda item: sum(a == b for a, b in zip(item, key, strict=True)))
             gone.remove(old)
@@ -242,8 +242,3 @@ class Mail:
 
     def flying(self, bag: str, key: Key) -> Flight:
         return next(item for item in self.flights if not item.ended and item.bag == bag and item.key == key)
-
-
-def _difference(before: Iterable[Key], after: Iterable[Key]) -> tuple[list[Key], list[Key]]:
-    old, new = Counter(before), Counter(after)
-    return list((old - new).elements()), list((new - old).elements())
