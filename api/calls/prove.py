@@ -266,7 +266,11 @@ def confirm(report: ProveResult, pair: Pair) -> Key:
 
 
 def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str]:
-    """Return the properties that a step violates. Unless `normalize` is set, an error counts as a violation."""
+    """Return the properties that a step violates under the plain semantics.
+
+    A property that raises an error counts as violated. If `normalize` is set, the state before the step is reachable,
+    so the error is raised.
+    """
     machine = report.found.machine
     plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=normalize)
     happened = plain.apply(pair.before, Step(machine.action(pair.action), pair.args))
@@ -363,7 +367,9 @@ LOOKED_AT = 3_000
 
 
 def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
-    """Return the report with added lemmas, on which the verdicts then depend; after Ctrl-C, with those so far."""
+    """Return the report with lemmas added to its proof. The verdicts then depend on these lemmas. After Ctrl-C, the
+    report contains the results so far.
+    """
     if report.proof.verdict is not Verdict.UNDETERMINED or report.proof.why_stopped:
         return report
     try:

@@ -203,7 +203,9 @@ def finding_of(entry: Entry) -> Finding:
 
 
 def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
-    """Return what is known of a hypothesis observed on Kafka itself. Later releases may have another cause of harm."""
+    """Return what is known about a hypothesis observed on Kafka itself. On later releases, the hypothesis's scenario
+    may do harm because of another hypothesis.
+    """
     clusters, classes = (
         tuple(name for name in _seen(place, entry) if name.rpartition(".")[0] in known.releases) for place in SEEN
     )

@@ -191,7 +191,11 @@ def placed_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | N
 
 
 def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path, *, normalize: bool) -> bool:
-    """Return whether a variant's base refuses a path or satisfies the property; False for other parameters."""
+    """Return whether the base of a variant excludes a path, or satisfies the property at its end.
+
+    With `normalize`, values that only the variant uses may be removed, which changes later steps. The result is false
+    if an action has other parameters.
+    """
     known = {item.name: item for item in base.actions}
     known |= {new.name: old for old, new in replaced_in(question.protocol.machine, base) if new is not None}
     if any(step.action.name not in known for step in path.steps):

@@ -302,7 +302,7 @@ def print_coverage(console: Console, result: Result) -> None:
 
 
 def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> None:
-    """Print the result of raising the bounds. Raising a bound in `unshared` that was not reached adds no states."""
+    """Print the result of raising the bounds. Raising an unreached bound in `unshared` adds no states."""
     print_lines(console, "", heading("bounds raised"))
     raised = raised_in(growth)
     for item in growth.steps:

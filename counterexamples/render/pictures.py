@@ -14,7 +14,9 @@ from fencepost.counterexamples.states import Cell, Part, parts
 from fencepost.model.language.records import Key
 
 MANY = 10
-"""Maximum number of fields of which a card shows all; otherwise only a replica's progress and changed fields."""
+"""Maximum number of fields of a state for which cards show all fields. If there are more, cards show only changed
+fields and fields about a replica's progress.
+"""
 VITAL = (
     *("life", "leader", "leader_epoch", "isr", "high_watermark", "partition_epoch", "fenced", "stopping"),
     "broker_epoch",

@@ -138,7 +138,9 @@ class Analysis:
         return self.dearest(inside, best)
 
     def fair_parts(self) -> Array | None:
-        """Return the component of each state in which a fair behaviour may stay forever, or -1; None without any."""
+        """Return each state's component, or -1 if no fair behaviour may stay in the component forever. Return None if
+        no component is fair.
+        """
         count = self.rows.states
         fair = np.full(count, -1, np.int32)
         component, order = np.full(count, -1, np.int32), np.zeros(count, np.int32)

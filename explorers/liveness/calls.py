@@ -88,7 +88,11 @@ RADIX = 0x2545F4914F6CDD1D
 
 
 def hashed_ids_of(machine: Machine, layout: Layout) -> TransitionIds:
-    """Return a numbering of steps by action and arguments, regardless of domains. Several arguments are hashed."""
+    """Return a numbering of a machine's steps by the action's position and all arguments.
+
+    The numbering does not depend on domains, so equal steps of machines with different domains have equal numbers.
+    Steps with several arguments are hashed, so two steps can have the same number.
+    """
     parts: dict[str, tuple[Part, ...]] = {}
     for item in machine.actions:
         found = [part for name, domain in item.params for part in _parts(machine, name, domain, layout)]

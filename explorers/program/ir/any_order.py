@@ -16,7 +16,9 @@ COMMUTES = (BinaryOp.ADD, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 
 def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: bool) -> tuple[Node, str] | None:
-    """Return a node that writes or, if evaluation may stop early (`stops`), may fail, with the reason; or None."""
+    """Return a node that writes or, if evaluation may stop early (`stops`), a node that may fail, with the reason.
+    Without such a node, return None.
+    """
     for item in inside(block):
         if isinstance(item, nodes.Call) and functions[item.function].effects.writes:
             return item, f"{LOOP} calls a helper that writes"
