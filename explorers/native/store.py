@@ -292,16 +292,15 @@ class Partition:
         wanted = self.count + more
         if wanted > len(self.parents):
             self.parents = self._grown(self.parents, wanted, self.count)
-            if not self.keys:
-                self.rows = self._grown(self.rows, len(self.parents), self.count)
-            self._bind()
+        if not self.keys and wanted > len(self.rows):
+            self.rows = self._grown(self.rows, wanted, self.count)
         if self.keys and wanted - self.fresh_base > len(self.fresh):
             self.fresh = self._grown(self.fresh, wanted - self.fresh_base, self.count - self.fresh_base)
-            self._bind()
+        self._bind()
 
     def _grown(self, array: np.ndarray[Any, Any], wanted: int, used: int) -> np.ndarray[Any, Any]:
         """Return a larger copy of an array, in a file if the search spills and states are keys."""
-        size = max(wanted, (SPILL_GROWTH if self.spill else ROW_GROWTH) * len(array))
+        size = max(1, wanted, (SPILL_GROWTH if self.spill else ROW_GROWTH) * len(array))  # no file is empty
         larger: np.ndarray[Any, Any]
         if self.spill and (self.keys or array is self.parents):
             try:

@@ -142,12 +142,23 @@ def test_a_search_that_spills_finds_the_same_on_the_disk_and_goes_on_after_a_ful
         assert made.result.levels == rows.result.levels  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("spill", [False, True])
 @pytest.mark.parametrize(("first", "then"), [(0, 1 << 40), (1 << 40, 0), (0, 0)])
 def test_a_checkpoint_does_not_depend_on_how_states_are_kept(
-    rows: Search, tmp_path: Path, first: int, then: int
+    rows: Search, tmp_path: Path, first: int, then: int, *, spill: bool
 ) -> None:
     folder = str(tmp_path)
-    assert not searched(first, checkpoint=folder, max_states=9_000).result.complete  # type: ignore[attr-defined]
-    made = searched(then, checkpoint=folder, resume=True)
+    assert not searched(first, checkpoint=folder, max_states=30_000).result.complete  # type: ignore[attr-defined]
+    made = searched(then, checkpoint=folder, resume=True, spill=folder if spill else None)
     assert all((part.keys is None) is bool(then) for part in made.partitions)
     require_same(made, rows)
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_checkpoint_with_empty_partitions_is_resumed_on_the_disk(
+    rows: Search, tmp_path: Path, *, compact: bool
+) -> None:
+    options: Any = {"checkpoint": str(tmp_path), "spill": str(tmp_path), "compact": compact}
+    searched(1 << 40, **options, max_states=5)
+    made: Any = searched(1 << 40, **options, resume=True).result  # type: ignore[attr-defined]
+    assert (made.complete, made.levels) == (True, rows.result.levels)  # type: ignore[attr-defined]
