@@ -191,7 +191,9 @@ class _Request:
         if not allowed:
             raise UsageError(f"the machine refuses every cell of the grid, such as the first: {settings[0].refused}")
         counted_ones = {name for one in allowed for name in choose_kinds(found.machine, one, self.kinds)}
-        for name in self.costs:
+        for name, cost in self.costs.items():
+            if type(cost) is not int or cost < 0:
+                raise UsageError(f"`costs=` was given {cost!r} for {name}: write a whole number that is not negative.")
             if name not in known:
                 raise UsageError(
                     f"`costs=` names {name!r}, which is not a fault of protocol "

@@ -56,6 +56,8 @@ def settings_in(file: Path) -> dict[str, TopicSettings]:
         unclean = numbers[2:] == ["unclean"]
         if not all(item.isdecimal() for item in numbers[:2]) or len(numbers) - unclean != 2:
             raise UsageError(f"{file}:{number}: {line.strip()!r}: write NAME REPLICAS MIN_ISR, such as `orders 3 2`.")
+        if name in found:
+            raise UsageError(f"{file}:{number}: topic {name} is listed twice: remove one of the lines.")
         found[name] = TopicSettings(int(numbers[0]), int(numbers[1]), unclean)
     if not found:
         raise UsageError(f"{file} lists no topics: write a line such as `orders 3 2` for each topic.")

@@ -274,6 +274,8 @@ def test_topics_are_read_from_a_file(tmp_path: Path) -> None:
     ]
     file.write_text("orders three 2\n")
     assert "write NAME REPLICAS MIN_ISR" in fencepost("advise", "--topics", str(file)).stderr
+    file.write_text("orders 3 2\norders 2 1\n")
+    assert ":2: topic orders is listed twice" in fencepost("advise", "--topics", str(file)).stderr
 
 
 def test_a_topic_that_is_not_there_and_a_setting_that_is_not_said_are_refused(cluster: dict[str, Any]) -> None:
