@@ -1,5 +1,6 @@
 """A small working model with a test, written under a name of the user's choice as a starting point."""
 
+import importlib.util
 import inspect
 import keyword
 import re
@@ -48,9 +49,10 @@ def new(name: str, folder: str | Path = ".") -> tuple[Path, Path]:
         raise UsageError(
             f"{name!r} does not name a model: write a word of letters, digits and dashes, such as my-protocol."
         )
-    if keyword.iskeyword(module) or module in sys.stdlib_module_names:
+    spec = None if (Path(folder) / f"{module}.py").exists() else importlib.util.find_spec(module)
+    if keyword.iskeyword(module) or module in sys.stdlib_module_names or (spec and spec.origin):
         raise UsageError(
-            f"{module!r} is a Python keyword or a standard module, which the file would shadow: choose another name."
+            f"{module!r} is a Python keyword or an installed module, which the file would shadow: choose another name."
         )
     files = Path(folder) / f"{module}.py", Path(folder) / f"test_{module}.py"
     for file in files:

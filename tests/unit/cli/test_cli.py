@@ -287,9 +287,9 @@ def test_a_new_model_overwrites_nothing(tmp_path: Path) -> None:
         new("lease", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["../lease", "1st", "", "a b", "json", "class", "typing"])
+@pytest.mark.parametrize("name", ["../lease", "1st", "", "a b", "json", "class", "typing", "fencepost", "numpy"])
 def test_a_name_that_is_none_or_that_python_has_itself_is_refused(name: str, tmp_path: Path) -> None:
-    own = f"'{name}' is a Python keyword or a standard module"
+    own = f"'{name}' is a Python keyword or an installed module"
     with pytest.raises(UsageError, match=own if name.isidentifier() else "does not name a model: write a word"):
         new(name, tmp_path)
     assert not list(tmp_path.iterdir())
