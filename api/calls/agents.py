@@ -232,7 +232,7 @@ def audit(paths: list[str], kafka: str = "", min_isr: int = 1, seconds: float = 
         "to_do": {item["sort"]: item["look"] for item in data["sorts"]},
         "release": data["release"],
         "evidence": f"all changes in {counted(len(paths), 'log')}, judged by {counted(len(data['looked_for']), 'rule')}"
-        f"; {counted(len(made.unread), 'part')} not read",
+        f"; {'; '.join(data['warnings']) or 'all read'}",
         "bounded": None,
     }
 

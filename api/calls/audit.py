@@ -44,7 +44,7 @@ MEMORY = (("spark.driver.memory", "2g"), ("spark.sql.shuffle.partitions", "16"))
 VERDICTS = {
     "violated": "the controller broke one of its own rules",
     "exposed": "the cluster passed through states in which records could be lost, or were lost",
-    "undetermined": "no violation was found, but parts of the log could not be read",
+    "undetermined": "nothing was found, but parts of the log were not judged",
     "nothing-found": "no broken rule was found, and no state in which records are at risk",
 }
 
@@ -93,7 +93,9 @@ def headline(data: dict[str, Any]) -> str:
 
     if not data["sorts"]:
         if data["milder"]:
-            return f"no finding is {data['severity']} or worse; {counted(data['milder'], 'milder finding')} omitted"
+            omitted = f"{counted(data['milder'], 'milder finding')} omitted"
+            omitted += ", and parts of the log were not judged" if data["warnings"] else ""
+            return f"no finding is {data['severity']} or worse; {omitted}"
         return VERDICTS[data["verdict"]]
     worst = data["sorts"][0]
     severity, lost = worst["severity"], any(item["sort"] == "records-lost" for item in data["sorts"])

@@ -121,9 +121,8 @@ LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "not
 def audit_sarif(data: dict[str, Any]) -> str:
     rules = list({item["sort"]: _audit_rule(item) for item in data["sorts"]}.values())
     places = {rule["id"]: number for number, rule in enumerate(rules)}
-    unread = [note["text"] for note in data["notes"] if note["unread"]]
     results = [_audit_result(item, places[item["sort"]]) for item in data["findings"]]
-    return _log(rules, results, unread, complete=not unread)
+    return _log(rules, results, data["warnings"], complete=not data["warnings"])
 
 
 def _audit_rule(item: dict[str, Any]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     too, to find which records were acknowledged, where logs diverge, and which records the leader lacks.
 
     Exit status: 0 if nothing was found, 1 if something was found, 2 for bad input, 3 if nothing was found but some
-    parts could not be read or reproduced in the model, 4 for an internal error.
+    parts could not be read, judged or reproduced in the model, 4 for an internal error.
     """
     from fencepost.api.calls.audit import audit as audited
 
@@ -82,4 +82,4 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     if data["sorts"]:
         return Exit.FAILED
     lost = data["trace"] is not None and data["trace"]["next"] is not None
-    return Exit.UNDETERMINED if made.unread or lost else Exit.AS_EXPECTED
+    return Exit.UNDETERMINED if data["warnings"] or lost else Exit.AS_EXPECTED

@@ -140,7 +140,7 @@ def ranked(data: dict[str, Any]) -> list[str]:
 
 
 def _style(data: dict[str, Any]) -> str:
-    return STYLES[data["sorts"][0]["severity"]] if data["sorts"] else "bold green"
+    return STYLES[data["sorts"][0]["severity"]] if data["sorts"] else "yellow" if data["warnings"] else "bold green"
 
 
 def _sort(console: Console, data: dict[str, Any], found: list[dict[str, Any]]) -> None:

@@ -26,7 +26,7 @@ LONGEST = 1 << 24
 
 def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], after: int = -1) -> Iterator[bytes]:
     """Yield a line for each record after an offset; append offset ranges to `runs`, and notes on invalid text."""
-    last, epoch, control = -1, -1, False
+    last, epoch, control, newest, repeated = -1, -1, False, -1, 0
     with path.open(encoding="utf-8", errors="replace") as opened:
         for at, line in enumerate(iter(partial(opened.readline, LONGEST), ""), 1):
             if len(line) == LONGEST and not line.endswith("\n"):
@@ -43,8 +43,9 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], aft
                 valid = VALID.search(line)
                 if valid and valid[1] != "true":
                     _note(notes, "damaged", path, at, f"the tool reports an invalid batch at offset {first}")
-                if control:
+                if control and first > newest:
                     add_run(runs, first, last)
+                    newest = last
             elif record and not control:
                 offset, time, payload = record
                 found = _payload(payload)
@@ -54,12 +55,19 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], aft
                     )
                     continue
                 kind, version, about, fields = found
+                if offset <= newest and any(first <= offset <= end for first, end in runs):
+                    repeated += 1
+                    continue
                 add_run(runs, offset, offset)
+                newest = max(newest, offset)
                 if offset > after:
                     columns = (number, offset, max(last, offset), epoch, time, kind, version, about, fields)
                     yield ("\t".join(map(str, columns)) + "\n").encode()
             elif not (record or line.startswith(("Dumping ", "Log starting ", "Snapshot end", "|"))) and line.strip():
                 _note(notes, "strange", path, at, f"the line is not output of kafka-dump-log.sh: {line.strip()[:60]!r}")
+    if repeated:
+        text = f"{path}: {repeated:,} records with an offset that is earlier in the file were left out"
+        notes.append(Note("repeated", text, repeated, unread=False))
 
 
 def _batch(line: str) -> tuple[int, int, int, bool] | None:

@@ -340,6 +340,9 @@ def history_of(log: MetadataLog, name: str, until: int | None) -> ControllerHist
     last = log.context.end if until is None else until
     own = [("topic", "==", topic), ("partition", "==", int(number)), ("offset", "<=", last)]
     rows = log.kept(HISTORIES, " ".join(arrow_schema(HISTORY).names[:-1]), own).sort_by("offset").to_pylist()[-LED:]
+    if not rows and (later := log.kept(HISTORIES, "offset", own[:2])).num_rows:
+        begins = min(later["offset"].to_pylist())
+        raise UsageError(f"`until=` is {last:,}, but partition {name} begins only at offset {begins:,}: raise it.")
     if not rows:
         raise UsageError(f"the log has no partition {name}: write TOPIC-NUMBER for a partition that it contains.")
     newest = rows[-1]["topic_id"]  # a recreated topic has another id

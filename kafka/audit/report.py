@@ -47,10 +47,11 @@ def report(log: MetadataLog, judged: Judged, severity: Severity) -> dict[str, An
     notes = [asdict(note) for note in (*reading.every_note, *of_copies)]
     offsets = [run for item in reading.files if item.kind != "snapshot" for run in item.runs]
     missing, common = reading.coverage.gaps, reading.coverage.overlaps
+    warnings = warnings_of(counts, notes, missing, differ, sum(last - first + 1 for first, last in common))
     return {
         "format": FORMAT,
-        "verdict": _verdict(every, notes),
-        "warnings": warnings_of(counts, notes, missing, differ, sum(last - first + 1 for first, last in common)),
+        "verdict": _verdict(every, warnings),
+        "warnings": warnings,
         "inputs": [_input(item) for item in reading.files],
         "began": log.times[0],
         "until": log.times[1],
@@ -151,12 +152,12 @@ def _input(item: File) -> dict[str, Any]:
     }
 
 
-def _verdict(sorts: list[dict[str, Any]], notes: list[dict[str, Any]]) -> str:
+def _verdict(sorts: list[dict[str, Any]], warnings: list[str]) -> str:
     if any(SORTS[item["sort"]].violation for item in sorts):
         return "violated"
     if sorts:
         return "exposed"
-    return "undetermined" if any(note["unread"] for note in notes) else "nothing-found"
+    return "undetermined" if warnings else "nothing-found"
 
 
 def _sort(item: dict[str, Any], release: dict[str, Any]) -> dict[str, Any]:
@@ -228,8 +229,8 @@ def warnings_of(
             "offsets that they share. Audit each log separately."
         )
     unread = [note for note in notes if note["unread"]]
-    if unread or counts["unjudged"]:
-        inner = [gap for gap in missing if gap[0] > 0 or counts["unjudged"]]
+    inner = [gap for gap in missing if gap[0] > 0 or counts["unjudged"]]
+    if unread or inner or counts["unjudged"]:
         spans = [
             f"offset {first:,} is" if first == last else f"offsets {first:,} to {last:,} are" for first, last in inner
         ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fencepost.api.calls.audit import audit
+from fencepost.api.calls.audit import VERDICTS, audit
 from fencepost.cli.builds.sarif import audit_sarif
 from fencepost.cli.views.audit import print_audit
 from fencepost.cli.views.console import results
@@ -483,6 +483,13 @@ def test_records_of_a_dump_that_were_read_before_are_passed_over(tmp_path: Path)
     assert runs == [[0, 1]]
 
 
+def test_offsets_that_a_dump_repeats_are_taken_once(tmp_path: Path) -> None:
+    path, runs, notes = tmp_path / "dump.txt", list[list[int]](), list[Note]()
+    path.write_text(2 * DUMPED)
+    assert len(list(lines(path, 3, runs, notes))) == 1
+    assert (runs, notes[-1].what, notes[-1].count) == ([[0, 1]], "repeated", 1)
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -516,11 +523,16 @@ def test_what_kafkas_own_tool_prints_is_audited_without_java(monkeypatch: pytest
         for offset, time, kind, fields in sorted(known)
     ]
     (tmp_path / "dump.txt").write_text("".join([BATCH, *text]))
+    with pytest.raises(UsageError, match="partition t-0 begins only at offset"):
+        audit(tmp_path / "dump.txt", partition="t-0", trace=tmp_path / "t.trace", until=0)
     found = audit(tmp_path / "dump.txt")
     assert [item["sort"] for item in found.findings][:2] == ["unclean-election", "last-replica"]
     assert found.data["release"] == {"version": "kafka-4.4", "supported": None, "metadata_version": None, "elr": False}
     possible = {item["sort"]: not item["why_not"] for item in found.data["looked_for"]}
     assert (possible["removed-replica-elected"], possible["min-isr-above-isr"], len(possible)) == (False, True, 35)
+    (tmp_path / "dump.txt").write_text("".join([BATCH, text[-1]]))
+    cut = fencepost("audit", str(tmp_path / "dump.txt"))
+    assert (cut.exit_code, cut.stdout.partition("\n")[0]) == (3, f"N{VERDICTS['undetermined'][1:]}.")
     (tmp_path / "00000000000000000000.log").write_bytes(b"\0" * 100)
     with pytest.raises(UsageError, match=r"Output of kafka-dump-log.sh can be read without Java"):
         audit(tmp_path / "00000000000000000000.log")

@@ -170,7 +170,7 @@ def test_the_headline_is_in_an_operators_words() -> None:
     )
     assert (
         headline(of(sorts=[], findings=[], severity="high", milder=1))
-        == "no finding is high or worse; 1 milder finding omitted"
+        == "no finding is high or worse; 1 milder finding omitted, and parts of the log were not judged"
     )
 
 
@@ -181,6 +181,7 @@ def test_damage_is_warned_of_and_logs_of_two_clusters_are_refused() -> None:
         "incomplete: offset 111 is damaged or missing; 3 later changes of 1 partition were not judged"
     ]
     assert warnings_of({"unjudged": 0}, damage, [], none, 0) == ["incomplete: cut off"]
+    assert warnings_of({"unjudged": 0}, [], [(5, 5)], none, 0) == ["incomplete: offset 5 is damaged or missing"]
     assert warnings_of({"unjudged": 0}, [], [(0, 99)], {"count": 2, "offset": 80}, 87) == []
     with pytest.raises(UsageError, match="seem to come from different clusters: they differ in 55 of the 87 offsets"):
         warnings_of({"unjudged": 0}, [], [], {"count": 55, "offset": 7}, 87)
