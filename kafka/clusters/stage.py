@@ -224,10 +224,12 @@ class Stage:
         self.wait_stopped(broker)
         log = self.cluster.start(broker)
         self._down.discard(broker)
-        back = self._comes(lambda: bool(log.lines(STARTED)), seconds)
-        if not back:
+        self._comes(lambda: bool(log.lines(STARTED)) or not self.cluster.running(broker), seconds)
+        back = bool(log.lines(STARTED))
+        if not back and broker not in self.out:
             self.out.append(broker)
-        self.note(f"broker {broker} has started" if back else f"broker {broker} has not started within {seconds:g} s")
+        late = f"not started within {seconds:g} s" if self.cluster.running(broker) else "ended while starting"
+        self.note(f"broker {broker} has {'started' if back else late}")
         return back
 
     # The network

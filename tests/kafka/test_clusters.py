@@ -46,6 +46,8 @@ def test_a_finding_loses_an_acknowledged_record_and_its_control_and_repair_do_no
         (["hyp-17-two-disks", "--kafka", "4.1.2", "--repaired"], "kept"),
         (["hyp-18", "--kafka", "4.4.0"], "leaderless"),
         (["hyp-18", "--kafka", "4.4.0", "--repaired"], "kept"),
+        (["hyp-28", "--kafka", "4.4.0"], "out"),
+        (["hyp-28", "--kafka", "4.4.0", "--repaired"], "kept"),
     ],
 )
 def test_disks_that_fail_do_harm_until_all_repairs_are_there(words: list[str], verdict: str) -> None:

@@ -1,4 +1,4 @@
-"""Disks that fail, are replaced or are removed, and logs moved between disks (HYP-16 to 18, HYP-24, 25 and 27).
+"""Disks that fail, are replaced or are removed, and logs moved between disks (HYP-16 to 18, 24, 25, 27 and 28).
 
 HYP-16: a replica stays eligible although its disk has failed, because its broker shuts down cleanly without that disk.
 Before 4.3, assigning another directory also empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs),
@@ -11,6 +11,9 @@ the ELR flag; then only the last known leader can be elected.
 
 HYP-27: the unfinished copy of a move replaces the complete log when its broker restarts, if the metadata already names
 the copy's directory (LogManager.recoverAbandonedFutureLogs). Kafka does not compare the ends of the two logs.
+
+HYP-28: a broker creates a log beside a copy whose original is gone. Once the controller has recorded the directory,
+each start renames the copy to the log's folder (LogManager.recoverAbandonedFutureLogs); this fails and ends the broker.
 
 HYP-18: a delayed request adds a replica to the ISR although its directory has failed in the meantime.
 ReplicationControlManager.ineligibleReplicasForIsr checks a new ISR member's registration, fencing, shutdown and broker
@@ -35,6 +38,9 @@ from fencepost.kafka.clusters.stage import OLD, Stage, alterations
 
 NOTICES_SECONDS = 30
 SESSION_SECONDS = 10
+COPIED_SLOWLY = 30_000
+"""Bytes of a record, so that a throttled copy stops after its first megabyte, before it has all records."""
+STARTS_SECONDS = 60
 REVERTS_SECONDS = 2
 """Seconds within which a broker reverts an assignment, unless the controller's answers are delayed."""
 
@@ -202,6 +208,33 @@ def move_is_killed(stage: Stage) -> None:
     stage.show_disks()
 
 
+def moving_disk_is_taken_out(stage: Stage) -> None:
+    """A disk is taken out while a replica moves from it, throttled, to the other disk, and the broker restarts."""
+    stage.create(replicas=[1, 2], min_isr=1)
+    stage.write(*OLD, size=COPIED_SLOWLY)
+    if not stage.control:
+        other = str(stage.cluster.folder / "data-1")
+        stage.reassign_by_tool([1, 2], "--execute", "--replica-alter-log-dirs-throttle", "1", folders=[other, "any"])
+    stage.tell("The disk that is evacuated is taken out of broker 1, which copies its replica again from broker 2.")
+    stage.shut_down(1)
+    stage.wait(leader=2, isr=[2])
+    stage.fail_disk(1)
+    stage.take_disk_out(1)
+    stage.start(1)
+    stage.wait(isr=[1, 2])
+    stage.show_disks()
+    stage.pause(REVERTS_SECONDS)
+    stage.tell("Broker 1 is restarted.")
+    stage.shut_down(1)
+    log = stage.cluster.log(1)
+    stage.comes_back(1, STARTS_SECONDS)
+    stage.show_log(1, log, "recover.* abandoned future log|DirectoryNotEmptyException|Error starting LogManager")
+    if stage.out:
+        log = stage.cluster.log(1)
+        stage.comes_back(1, STARTS_SECONDS)
+        stage.show_log(1, log, "Error starting LogManager")
+
+
 # -- failed directories that the controller ignores
 
 BACK_SECONDS = 15
@@ -354,6 +387,10 @@ SCENARIOS = (
     Scenario(name="hyp-27", play=move_is_killed, brokers=(1, 2), disks=(1,), causes=(Cause("hyp-27"),),
              title="a broker is killed while its replica moves to another disk",
              control="the broker reverts the assignment before it is killed"),
+    Scenario(name="hyp-28", play=moving_disk_is_taken_out, brokers=(1, 2), delays=False, disks=(1,), harm="out",
+             causes=(Cause("hyp-28", since=(3, 9)),), since=(3, 9),
+             title="a disk is taken out while a replica moves from it to another disk",
+             control="the replica does not move"),
     HYP_18,
     replace(HYP_18, name="hyp-18-without-elr", elr=False, causes=(Cause("hyp-18", since=(3, 9)),), since=(3, 9),
             harm="lost",

@@ -53,6 +53,7 @@ public final class Repair {
             case "moved-empty" -> List.of(keepEpochOfMovedLog());
             case "hyp-26" -> List.of(forgetStraysStart());
             case "hyp-27" -> List.of(keepLongerLog());
+            case "hyp-28" -> List.of(keepLogBesideCopy());
             case "hidden-checkpoint" -> List.of(writeCurrentLogs());
             default -> throw new IllegalArgumentException("no repair of " + finding);
         };
@@ -231,13 +232,22 @@ public final class Repair {
 
     /** A copy whose move was not finished does not replace a log that ends later. */
     private static CtClass keepLongerLog() throws Exception {
+        return keepLogIf("log.logEndOffset() > $2.logEndOffset()");
+    }
+
+    /** A copy whose move was not finished does not replace a log in the same directory. */
+    private static CtClass keepLogBesideCopy() throws Exception {
+        return keepLogIf("log.parentDir().equals($2.parentDir())");
+    }
+
+    private static CtClass keepLogIf(String condition) throws Exception {
         CtClass manager = logManager();
         for (CtMethod method : manager.getDeclaredMethods("replaceCurrentWithFutureLog")) {
             if (method.getParameterTypes().length == 3) {
-                String log = method.getParameterTypes()[1].getName();
+                String type = method.getParameterTypes()[1].getName();
                 String has = method.getParameterTypes()[0].getName().startsWith("scala") ? "isDefined" : "isPresent";
-                method.insertBefore("if (!$3 && $1." + has + "() && ((" + log + ") $1.get()).logEndOffset() > $2.logEndOffset()) {"
-                    + " this.resumeCleaning($2.topicPartition()); return; }");
+                method.insertBefore("if (!$3 && $1." + has + "()) { " + type + " log = (" + type + ") $1.get(); if (" + condition + ") {"
+                    + " this.resumeCleaning($2.topicPartition()); return; } }");
             }
         }
         return manager;
