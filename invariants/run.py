@@ -122,7 +122,7 @@ class Evidence:
     driven: tuple[str, ...] = ()
     """For a hypothesis that no model covers: the patch releases whose classes showed the bug."""
     harm: str = ""
-    """For a hypothesis that no model covers: `lost`, `out` or `leaderless`, as reported by `fencepost reproduce`."""
+    """For a hypothesis that no model covers: the verdict of `fencepost reproduce`, such as `lost`."""
     without_elr: str = ""
     """For a hypothesis that no model covers: the harm without eligible leader replicas, if it differs."""
     repair: str = ""

@@ -202,6 +202,10 @@ class Cluster(AbstractContextManager["Cluster"]):
                     return sum(path.stat().st_size for path in folder.glob("*.log"))
         return None
 
+    def checkpoint(self, node: int, name: str) -> list[str]:
+        """Return the entries of a checkpoint, which follow the format's version and the number of entries."""
+        return [line for disk in self._disks[node] for line in (disk / name).read_text("utf-8").splitlines()[2:]]
+
     def fail_disk(self, node: int) -> None:
         """Delete the node's disk on which new logs are created first."""
         shutil.rmtree(self._disks[node][0], ignore_errors=True)

@@ -53,6 +53,8 @@ class Report:
     out: list[int] = field(default_factory=list)
     leaderless: bool = False
     """Whether the partition had no leader although a complete replica was available."""
+    returned: list[str] = field(default_factory=list)
+    """Records that were deleted and can be read."""
     why: str = ""
 
     @property
@@ -64,7 +66,8 @@ class Report:
     def verdict(self) -> Harm | Literal["kept", "undetermined"]:
         if self.why:
             return "undetermined"
-        return "lost" if self.lost else "out" if self.out else "leaderless" if self.leaderless else "kept"
+        harm: Harm = "out" if self.out else "leaderless" if self.leaderless else "returned"
+        return "lost" if self.lost else harm if self.out or self.leaderless or self.returned else "kept"
 
     @property
     def expected(self) -> Harm | Literal["kept"]:
@@ -140,6 +143,7 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
             scenario.play(stage)
             report.readable = stage.readable()
             report.out, report.leaderless = stage.out, stage.leaderless
+            report.returned = [key for key in stage.deleted if key in report.readable]
         except NotReached as error:
             report.why = f"not reached: {error}"
         report.acknowledged = sorted(client.acknowledged, key=lambda key: client.acknowledged[key])
@@ -158,6 +162,9 @@ def _ending(report: Report) -> str:
         return f"Undetermined: {report.why}."
     if report.out:
         return f"Broker {report.out[0]} cannot rejoin the cluster."
+    if report.returned:
+        several = len(report.returned) != 1
+        return f"{len(report.returned):,} deleted record{'s' if several else ''} can be read again."
     if not report.acknowledged:
         return "Every broker has rejoined the cluster; the scenario writes no records."
     counts = f"{len(report.acknowledged):,} acknowledged, {len(report.readable):,} readable"

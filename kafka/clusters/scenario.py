@@ -7,7 +7,7 @@ from typing import Literal
 from fencepost.kafka.clusters.stage import Stage
 from fencepost.model.language.errors import UsageError, nearest
 
-Harm = Literal["lost", "out", "leaderless"]
+Harm = Literal["lost", "out", "leaderless", "returned"]
 Number = tuple[int, int]
 
 
@@ -23,8 +23,8 @@ class Cause:
 @dataclass(frozen=True)
 class Scenario:
     """The reproduction of a finding on a cluster. `play` executes the steps; each of the `causes` is sufficient for the
-    harm: either an acknowledged record is lost, a broker cannot rejoin the cluster, or a partition has no leader
-    although a complete replica is available.
+    harm: an acknowledged record is lost, a broker cannot rejoin the cluster, a partition has no leader although a
+    complete replica is available, or a deleted record can be read again.
     """
 
     name: str

@@ -86,6 +86,11 @@ class Seen:
         return f"{leader}, replicas {self.replicas}, ISR {self.isr}, ELR {self.elr}{moving}"
 
 
+def _named(*nodes: int) -> str:
+    numbers = " and ".join(map(str, nodes))
+    return "the controller" if nodes == (CONTROLLER,) else f"{'broker' if len(nodes) == 1 else 'brokers'} {numbers}"
+
+
 class Stage:
     """A cluster with one topic, and actions on them, each of which is reported."""
 
@@ -105,6 +110,8 @@ class Stage:
         self.out: list[int] = []
         self.leaderless = False
         """Whether the partition had no leader although a complete replica was available."""
+        self.deleted: list[str] = []
+        """The records below the log start."""
         self._seen: Seen | None = None
         self._down: set[int] = set()
         self._deleted = False
@@ -151,11 +158,15 @@ class Stage:
         self._ask("delete")
         self.client.sent.clear()
         self.client.acknowledged.clear()
+        self.deleted.clear()
         self._deleted = True
 
     def delete_records(self) -> None:
         self.story.tell(f"delete the records of {self.client.topic} up to the high watermark", "operator")
         self._ask("delete-records")
+        self.deleted += self.client.acknowledged
+        self.client.sent.clear()
+        self.client.acknowledged.clear()
 
     def reassign_by_tool(self, replicas: Sequence[int], *words: str, folders: Sequence[str] = ()) -> None:
         file = self.cluster.folder / f"to-{'-'.join(map(str, replicas))}.json"
@@ -173,7 +184,7 @@ class Stage:
                 self.story.tell(line[:200], "log")
 
     def stop(self, broker: int) -> None:
-        self._end_by(broker, signal.SIGTERM, f"stop broker {broker} (SIGTERM, a controlled shutdown)")
+        self._end_by(broker, signal.SIGTERM, f"stop {_named(broker)} (SIGTERM, a controlled shutdown)")
 
     def kill(self, broker: int) -> None:
         self._end_by(broker, signal.SIGKILL, f"kill broker {broker} (SIGKILL)")
@@ -208,9 +219,7 @@ class Stage:
             raise NotReached(f"broker {broker} did not stop")
 
     def start(self, *brokers: int) -> None:
-        self.story.tell(
-            f"start {'broker' if len(brokers) == 1 else 'brokers'} {' and '.join(map(str, brokers))}", "operator"
-        )
+        self.story.tell(f"start {_named(*brokers)}", "operator")
         logs = []
         for broker in brokers:
             self.wait_stopped(broker)
@@ -313,6 +322,11 @@ class Stage:
 
     def size(self, broker: int) -> int | None:
         return self.cluster.bytes_of(broker, self.client.topic)
+
+    def show_starts(self, *brokers: int) -> None:
+        for broker in brokers:
+            found = self.cluster.checkpoint(broker, "log-start-offset-checkpoint")
+            self.note(f"log-start-offset-checkpoint of broker {broker}: {'; '.join(found) or 'no entries'}")
 
     def show_disks(self) -> None:
         sizes = {broker: self.size(broker) for broker in self.cluster.shape.brokers}

@@ -1,4 +1,4 @@
-"""Topics recreated under the name of a deleted topic (HYP-21 and HYP-26).
+"""Topics recreated under the name of a deleted topic (HYP-21 and HYP-26), and deleted records (HYP-29).
 
 HYP-21: a restarted broker applies the settings of a deleted topic to a new topic of the same name.
 ConfigurationsDelta.replay(RemoveTopicRecord) deletes settings in the previous image, but not settings in the same
@@ -7,8 +7,12 @@ delta. A starting broker reads everything after its last snapshot as one delta.
 HYP-26: the log of a new topic gets the start offset of a deleted topic's log. A starting broker renames the log of a
 topic that was deleted while the broker was down (LogManager.loadLog), but for a minute, log-start-offset-checkpoint may
 still contain its start offset. If the broker then crashes, a new log of that name starts at this offset.
+
+HYP-29: a broker that cannot register loads no logs, but empties its checkpoint of log starts (LogManager.shutdown). At
+the next start, each log starts where its first segment starts.
 """
 
+from fencepost.kafka.clusters.cluster import CONTROLLER
 from fencepost.kafka.clusters.scenario import Cause, Scenario
 from fencepost.kafka.clusters.stage import OLD, Stage
 
@@ -69,6 +73,27 @@ def log_start(stage: Stage) -> None:
     stage.show_disks()
 
 
+def starts_without_controller(stage: Stage) -> None:
+    """All nodes are shut down after records were deleted; the brokers start before the controller does."""
+    stage.create(replicas=[1, 2], min_isr=2)
+    stage.write(*OLD)
+    stage.delete_records()
+    stage.write("new")
+    stage.tell("All nodes are shut down cleanly: the brokers, then the controller.")
+    for node in (2, 1, CONTROLLER):
+        stage.shut_down(node)
+    stage.show_starts(1, 2)
+    if not stage.control:
+        stage.tell("At power-on, the brokers start before the controller does, and give up.")
+        for broker, log in [(broker, stage.cluster.start(broker)) for broker in (1, 2)]:
+            stage.wait_stopped(broker)
+            stage.show_log(broker, log, "unable to register|Fatal error during broker startup")
+        stage.show_starts(1, 2)
+    stage.start(CONTROLLER)
+    stage.finish(isr=[1, 2])
+    stage.show_disks()
+
+
 SCENARIOS = (
     Scenario(name="hyp-21", play=retention, brokers=BROKERS, delays=False, causes=(Cause("hyp-21", since=(3, 8)),),
              since=(3, 8),
@@ -78,4 +103,9 @@ SCENARIOS = (
              since=(3, 9),
              title="a topic is deleted and recreated while a broker is down, which is killed soon after its restart",
              control="no records of the deleted topic had been deleted"),
+    Scenario(name="hyp-29", play=starts_without_controller, brokers=(1, 2), delays=False, harm="returned",
+             settings=(("initial.broker.registration.timeout.ms", "8000"),),
+             causes=(Cause("hyp-29", since=(3, 9)),), since=(3, 9),
+             title="the brokers start before the controller does, after records were deleted",
+             control="the controller starts first"),
 )  # fmt: skip

@@ -315,6 +315,17 @@ def test_a_partition_without_a_leader_is_harm_where_nothing_is_lost() -> None:
     assert lines[-1].text.endswith("The partition had no leader although a complete replica was available.")
 
 
+def test_a_deleted_record_that_can_be_read_has_returned() -> None:
+    def deletes(stage: Stage) -> None:
+        keeps(stage)
+        stage.delete_records()
+        stage.write("second")
+
+    report, lines = played(deletes)
+    assert (report.verdict, report.returned, report.acknowledged) == ("returned", ["first"], ["second"])
+    assert lines[-1].text == "1 deleted record can be read again."
+
+
 def test_repairs_are_named_in_the_story_and_applied_together() -> None:
     lines: list[Line] = []
     asked = Asked(port=first_of_free_ports(), repairs=("hyp-16", "hyp-17"))

@@ -54,6 +54,7 @@ public final class Repair {
             case "hyp-26" -> List.of(forgetStraysStart());
             case "hyp-27" -> List.of(keepLongerLog());
             case "hyp-28" -> List.of(keepLogBesideCopy());
+            case "hyp-29" -> List.of(keepCheckpoints());
             case "hidden-checkpoint" -> List.of(writeCurrentLogs());
             default -> throw new IllegalArgumentException("no repair of " + finding);
         };
@@ -248,6 +249,17 @@ public final class Repair {
                 String has = method.getParameterTypes()[0].getName().startsWith("scala") ? "isDefined" : "isPresent";
                 method.insertBefore("if (!$3 && $1." + has + "()) { " + type + " log = (" + type + ") $1.get(); if (" + condition + ") {"
                     + " this.resumeCleaning($2.topicPartition()); return; } }");
+            }
+        }
+        return manager;
+    }
+
+    /** A directory whose logs were not loaded keeps its checkpoints. */
+    private static CtClass keepCheckpoints() throws Exception {
+        CtClass manager = logManager();
+        for (String name : List.of("checkpointRecoveryOffsetsInDir", "checkpointLogStartOffsetsInDir")) {
+            for (CtMethod method : manager.getDeclaredMethods(name)) {
+                method.insertBefore("if (!Boolean.TRUE.equals(this.loadLogsCompletedFlags.get($1.getAbsolutePath()))) { return; }");
             }
         }
         return manager;
