@@ -337,9 +337,6 @@ def test_what_cannot_be_meant_is_refused(asked: str, says: str) -> None:
     message = refused(*words(f"faults {VAULT} --property {asked}"))
     assert message.startswith("fencepost: ")
     assert says in message
-
-
-def test_a_negative_cost_is_refused() -> None:
     with pytest.raises(UsageError, match="was given -5 for crashes: write a whole number"):
         api.faults(VAULT, prop="a-copy-is-left", costs={"crashes": -5})
 

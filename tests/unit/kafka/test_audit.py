@@ -446,11 +446,8 @@ def test_what_the_decoder_notes_is_kept_over_runs() -> None:
     item = segment(0)
     told = {"position": 10, "size": 12, "grown": 30, "records": 5, "last": 4, "failed": ""}
     take_notes({0: item}, [{"file": 0, "note": "run", "offset": 0, "after": -1}, {"file": 0, "note": "read", **told}])
-    assert (item.position, item.runs, [(note.what, note.unread) for note in item.notes]) == (
-        10,
-        [[0, 4]],
-        [("grew", False)],
-    )
+    assert (item.position, item.runs) == (10, [[0, 4]])
+    assert [(note.what, note.unread) for note in item.notes] == [("grew", False)]
     again = {**told, "position": 30, "size": 30, "last": 9}
     take_notes({0: item}, [{"file": 0, "note": "run", "offset": 5, "after": -1}, {"file": 0, "note": "read", **again}])
     assert (item.position, item.runs, item.notes) == (30, [[0, 9]], [])
@@ -476,16 +473,12 @@ def test_what_kafkas_own_tool_prints_is_read_too(tmp_path: Path) -> None:
     assert [note.what for note in notes] == ["damaged", "refused", "strange"]
 
 
-def test_records_of_a_dump_that_were_read_before_are_passed_over(tmp_path: Path) -> None:
+def test_records_of_a_dump_that_were_read_before_or_are_repeated_are_passed_over(tmp_path: Path) -> None:
     path, runs = tmp_path / "dump.txt", list[list[int]]()
     path.write_text(DUMPED)
     assert list(lines(path, 3, runs, [], after=1)) == []
-    assert runs == [[0, 1]]
-
-
-def test_offsets_that_a_dump_repeats_are_taken_once(tmp_path: Path) -> None:
-    path, runs, notes = tmp_path / "dump.txt", list[list[int]](), list[Note]()
     path.write_text(2 * DUMPED)
+    runs, notes = list[list[int]](), list[Note]()
     assert len(list(lines(path, 3, runs, notes))) == 1
     assert (runs, notes[-1].what, notes[-1].count) == ([[0, 1]], "repeated", 1)
 
@@ -632,13 +625,7 @@ def test_the_page_has_a_timeline_and_says_the_same_as_the_report() -> None:
     data["findings"][0]["text"] = "</script><b>"
     text = page(data)
     assert "</script><b>" not in text
-    for part in (
-        "A leader was elected uncleanly.",
-        "Compare the logs.",
-        "2 elected uncleanly",
-        "a batch is damaged",
-        "rangeslider",
-    ):
+    for part in ("A leader was elected uncleanly.", "Compare the logs.", "2 elected uncleanly", "rangeslider"):
         assert part in text
     assert page({**data, "findings": [], "sorts": [], "histories": []}).count("<script") == 0
 

@@ -164,14 +164,10 @@ def of(**more: Any) -> dict[str, Any]:
 
 def test_the_headline_is_in_an_operators_words() -> None:
     assert headline(of()) == "records of t-0 may be lost (critical, 1970-01-01 00:00:01)"
-    assert (
-        headline(of(sorts=[], findings=[]))
-        == "the cluster passed through states in which records could be lost, or were lost"
-    )
-    assert (
-        headline(of(sorts=[], findings=[], severity="high", milder=1))
-        == "no finding is high or worse; 1 milder finding omitted, and parts of the log were not judged"
-    )
+    passed = headline(of(sorts=[], findings=[]))
+    assert passed == "the cluster passed through states in which records could be lost, or were lost"
+    mild = headline(of(sorts=[], findings=[], severity="high", milder=1))
+    assert mild == "no finding is high or worse; 1 milder finding omitted, and parts of the log were not judged"
 
 
 def test_damage_is_warned_of_and_logs_of_two_clusters_are_refused() -> None:
@@ -204,15 +200,8 @@ def test_the_page_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> No
     pytest.importorskip("jinja2")
     monkeypatch.setattr(audit, "timeline", lambda _: "")
     text = audit.page(of())
-    for part in (
-        headline(of()),
-        DATA["warnings"][0],
-        describe_coverage(of()),
-        "broker 2 was elected",
-        "Keep it down.",
-        "at the end of the log",
-        "and 3 more",
-    ):
+    told = ["broker 2 was elected", "Keep it down.", "at the end of the log", "and 3 more"]
+    for part in (headline(of()), DATA["warnings"][0], describe_coverage(of()), *told):
         assert part in text
 
 
