@@ -13,6 +13,7 @@ from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.running.files import read_named
 from fencepost.invariants.protocols import protocol as named_protocol
+from fencepost.kafka.clients.duties import NAMES
 from fencepost.kafka.clients.events import NOBODY, Event, Play
 from fencepost.kafka.driver.walks import Cover, state_graph
 from fencepost.kafka.driver.walks import walks as model_walks
@@ -321,12 +322,15 @@ def by_name(name: str) -> History | None:
 
 
 FORMAT = 1
+MOST_LINES = 120
+"""Maximum number of lines in a diagram."""
 HOPELESS = ("leader-discovery-all-endpoints-lost",)
 """Traces in which every broker has changed the address that the client knows."""
 ERROR_NAMES = {
-    "1": "OFFSET_OUT_OF_RANGE", "6": "NOT_LEADER_OR_FOLLOWER", "45": "OUT_OF_ORDER_SEQUENCE_NUMBER",
-    "47": "INVALID_PRODUCER_EPOCH", "74": "FENCED_LEADER_EPOCH", "75": "UNKNOWN_LEADER_EPOCH",
-    "100": "UNKNOWN_TOPIC_ID",
+    "1": "OFFSET_OUT_OF_RANGE", "3": "UNKNOWN_TOPIC_OR_PARTITION", "5": "LEADER_NOT_AVAILABLE",
+    "6": "NOT_LEADER_OR_FOLLOWER", "9": "REPLICA_NOT_AVAILABLE", "45": "OUT_OF_ORDER_SEQUENCE_NUMBER",
+    "47": "INVALID_PRODUCER_EPOCH", "72": "LISTENER_NOT_FOUND", "74": "FENCED_LEADER_EPOCH",
+    "75": "UNKNOWN_LEADER_EPOCH", "100": "UNKNOWN_TOPIC_ID",
 }  # fmt: skip
 
 
@@ -351,7 +355,7 @@ def load(path: Path) -> History:
         data = json.loads(read_named(path))
         constants = named_protocol(PROTOCOL).machine.set_constants(data["constants"])
         moves, name, rule = tuple(map(_move, data["moves"])), data.get("name", path.stem), data.get("rule", "")
-        history = History(constants, moves, str(name), str(rule))
+        history = History(constants, moves, " ".join(str(name).split()), rule)
         require_possible(history, (data["format"], data["protocol"]))
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(
@@ -374,6 +378,8 @@ def require_possible(history: History, written: tuple[object, object] = (FORMAT,
             is_possible = move.args in plain.values_of(params[move.name])  # type: ignore[arg-type]  # no messages
         if not (is_possible or (move.name in WITHOUT_ARGUMENTS and not move.args)):
             raise ValueError(f"`{move}` is no move of this cluster")
+    if history.rule and history.rule not in NAMES:
+        raise ValueError(f"there is no rule {history.rule!r}")
     if not history.moves or written != (FORMAT, PROTOCOL):
         raise ValueError(f"it has format {written[0]}, protocol {written[1]} and {len(history.moves)} moves")
 
@@ -392,7 +398,7 @@ def _move(text: str) -> Move:
     return Move(name, tuple(map(int, args)))
 
 
-def diagram(play: Play, last: Event) -> str:
+def diagram(play: Play, last: Event | None) -> str:
     lines = ["sequenceDiagram", "  participant client"]
     brokers = sorted({event.broker for event in play.events if event.broker != NOBODY})
     lines += [f"  participant b{broker} as broker {broker}" for broker in brokers]
@@ -400,7 +406,7 @@ def diagram(play: Play, last: Event) -> str:
         shown = _line(event)
         if shown:
             lines.append(f"  {shown}")
-        if event is last:
+        if event is last or len(lines) == MOST_LINES:
             break
     return "\n".join(lines) + "\n"
 
@@ -436,7 +442,7 @@ def _line(event: Event) -> str:
     return "Note over client: the cluster has settled" if event.kind == "settled" else ""
 
 
-def page(history: History, play: Play, rule: str, told: str, client: str, last: Event, file: str) -> str:
+def page(history: History, play: Play, rule: str, told: str, client: str, last: Event | None, file: str) -> str:
     again = f'To replay it, call `fencepost.conform_clients("{client}", traces="{file}")`.'
     moves = "\n".join(f"- {move}" for move in history.moves)
     return f"# {client}: {rule}\n\n{told}\n\n{again}\n\n{moves}\n\n```mermaid\n{diagram(play, last)}```\n"

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.explorers.running.cache import cache_folder
@@ -38,7 +38,14 @@ OWN = "fencepost"
 SECONDS = 300
 LEAVE = "leave this client out"
 VERSION = re.compile(r"[0-9][0-9A-Za-z.]*\Z")
-LIBRARY = "import sys; sys.path.insert(0, sys.argv[1]); import confluent_kafka; print(confluent_kafka.libversion()[0])"
+MODULES = {"librdkafka": "confluent_kafka", "kafka-python": "kafka", "aiokafka": "aiokafka"}
+LIBRARY = """
+import importlib, sys
+sys.path.insert(0, sys.argv[1])
+found = importlib.import_module(sys.argv[2])
+print(found.__file__)
+print(found.libversion()[0] if hasattr(found, "libversion") else "")
+"""
 JAVA = ("-XX:+UseSerialGC", "-Xmx512m", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-Xss256k")
 
 
@@ -124,10 +131,7 @@ def install_client(asked: str) -> Installed:
     name, version = parse_client(asked)
     if name not in NEWEST:
         return Installed(name, version)
-    found = _java(version) if name == "java" else _go(name, version) if name in GO else _python(name, version)
-    if VERSION.match(version):
-        return found
-    return replace(found, version="", contains=f"built in {version}")
+    return _java(version) if name == "java" else _go(name, version) if name in GO else _python(name, version)
 
 
 def _require_done(done: subprocess.CompletedProcess[str], failure: str) -> None:
@@ -159,15 +163,22 @@ def _python(name: str, version: str) -> Installed:
     command = (sys.executable, str(DRIVERS / "python_client.py"), name)
     environment = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     contains = ""
-    if name == "librdkafka" and not is_own:
-        found = run([sys.executable, "-c", LIBRARY, str(folder)], SECONDS, "python").stdout.strip()
-        contains = f"confluent-kafka {version} contains librdkafka {found}" if found != version else ""
+    module = MODULES[name]
+    where, _, found = run([sys.executable, "-c", LIBRARY, str(folder), module], SECONDS, "python").stdout.partition(
+        "\n"
+    )
+    if is_own and not Path(where).is_relative_to(folder):
+        raise UsageError(f"`clients=` was given the folder {version}, from which Python imports no `{module}`.")
+    if found.strip() not in ("", version) and not is_own:
+        contains = f"confluent-kafka {version} contains librdkafka {found.strip()}"
     return Installed(name, version, command, environment, contains)
 
 
 def _java(version: str) -> Installed:
     is_own = not VERSION.match(version)
     jars = Path(version).resolve()
+    if is_own and not any(jars.glob("kafka-clients*.jar")):
+        raise UsageError(f"`clients=` was given the folder {version}, which has no kafka-clients jar.")
     if not is_own:
         project = pom("kafka-clients-jars", Artifact("org.apache.kafka", "kafka-clients", version))
         jars = fetch_jars(project, cache_folder() / "clients" / f"java-{version}", f"kafka-clients {version}", LEAVE)

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import logging
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,7 +42,7 @@ from fencepost.kafka.clients.play import Player, Session, Times
 from fencepost.kafka.clients.rules import BrokenRule, Judge
 from fencepost.kafka.clients.sessions import ClientProcess, OwnClient
 from fencepost.kafka.clients.stories import story
-from fencepost.kafka.clients.telling import Telling, as_story
+from fencepost.kafka.clients.telling import UNTIL_THE_END, Telling, as_story
 from fencepost.kafka.clients.wire import kio
 from fencepost.kafka.formatting import count_histories, many
 from fencepost.model.language.errors import UsageError
@@ -91,6 +92,8 @@ class ClientOutcome:
     """Number of histories that had to be played twice, by reason."""
     deaths: int = 0
     played: list[History] = field(default_factory=list)
+    recorded: dict[tuple[str, str], list[bool | None]] = field(default_factory=dict)
+    """For each history whose file names a rule, whether each play violated the rule; None if it did not apply."""
     wanted: int = 0
     followed: int = 0
     seconds: float = 0.0
@@ -111,6 +114,9 @@ class ClientOutcome:
         self.counted += bool(+judge.exercised)
         self.exercised.update(judge.exercised)
         self.exercised_in.update(+Counter(dict.fromkeys(+judge.exercised, 1)))
+        if rule := history.rule:
+            is_broken = rule in {item.rule for item in judge.broken}
+            self.recorded.setdefault((history.name, rule), []).append(is_broken if judge.exercised[rule] else None)
         for verdict in judge.broken:
             self.broken[verdict.rule] += 1
             self.failures.setdefault(verdict.rule, []).append(Failure(history, play, verdict))
@@ -134,7 +140,9 @@ class ClientOutcome:
             return f"recurred in each of {AGAIN} replays"
         kept = sum((item.kept for item in self.failures[rule]), Counter())
         whys = ", ".join(f"{many(times, 'replay')} had {why}" for why, times in kept.most_common())
-        return f"flaky: {steady} of {tried} histories recurred in each of {AGAIN} replays; {whys}"
+        if steady:
+            return f"recurred in each of {AGAIN} replays, like {steady} of {tried} failures of this rule; {whys}"
+        return f"flaky: none of {many(tried, 'failure')} recurred in each of {AGAIN} replays; {whys}"
 
     @property
     def verdict(self) -> str:
@@ -155,15 +163,20 @@ class ClientOutcome:
             ("the client's process crashed", self.deaths),
             ("some histories were not played to the end", self.undone),
             ("no rule applied to the client in any history", not self.counted),
+            (
+                "a recorded rule never applied",
+                any(not any(item is not None for item in r) for r in self.recorded.values()),
+            ),
         )
         return ", and ".join(reason for reason, holds in reasons if holds)
 
     def claims(self) -> Iterator[str]:
         """Yield how often each violation that a file records recurred, in the plays of that file's history."""
-        for name, rule in dict.fromkeys((item.name, item.rule) for item in self.played if item.rule):
-            plays = sum((item.name, item.rule) == (name, rule) for item in self.played)
-            again = sum((item.history.name, item.history.rule) == (name, rule) for item in self.failures.get(rule, ()))
-            yield f"{name}, recorded as a violation of {rule}: violated in {again} of {many(plays, 'play')}"
+        for (name, rule), found in self.recorded.items():
+            unable = found.count(None)
+            without = f"; the rule did not apply in {'any' if unable == len(found) else unable}" if unable else ""
+            again = f"violated in {found.count(True)} of {many(len(found), 'play')}{without}"
+            yield f"{name}, recorded as a violation of {rule}: {again}"
 
 
 class Pool:
@@ -306,6 +319,8 @@ def shorten(client: Installed, found: Failure, times: Times | None = None, most:
         async with Pool(client, times or Times()) as pool:
             short = await _shorter(pool, found, most)
             await _again(pool, short)
+        is_short = len(short.history.moves) < len(found.history.moves)
+        short.history = replace(short.history, name=f"{found.history.name}{' shortened' * is_short}")
         return short
 
     return asyncio.run(work())
@@ -424,6 +439,8 @@ class ClientReport:
         yield f"{count_histories(outcome.histories)}, {outcome.counted:,} of them judged, {rate:.0f} per second"
         if outcome.client.contains:
             yield outcome.client.contains
+        if self.traces:
+            yield f"written: {many(len(self.traces), 'file')} in {next(iter(self.traces.values())).parent}"
         yield from outcome.claims()
         if outcome.deaths:
             yield f"the client's process crashed {many(outcome.deaths, 'time')}"
@@ -432,7 +449,7 @@ class ClientReport:
                 yield f"{count_histories(times)} {verb}: {why}"
         yield from map(str, self.changes)
         if self.both:
-            yield f"violated by both ends of the range: {', '.join(self.both)}"
+            yield f"violated by both ends of the range, so not searched for: {', '.join(self.both)}"
         if outcome.failures:
             rows = [outcome.row(rule) for rule in NAMES if outcome.broken[rule]]
             found = (f"{row['rule']} in {row['broken']:,} of {row['histories']:,}{_surely(row)}" for row in rows)
@@ -500,11 +517,13 @@ def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[
         raise UsageError("`walks=` and named histories exclude each other: leave out `walks=`, or traces and stories.")
     given = list(request.histories()) if request.files or request.stories else []
     kio()
-    reports = [[ClientReport(asked) for asked in ends] for ends in ranges]
+    reports, is_only = [[ClientReport(asked) for asked in ends] for ends in ranges], len(clients) == 1
     try:
         for ends in reports:
-            for report in ends:
-                _play(report, given or request.histories(), request, tell, is_only=len(clients) == 1)
+            installed = [_installed(report, tell, is_only=is_only) for report in ends]
+            for report, client in zip(ends, installed, strict=True):
+                if client is not None:
+                    _play(client, report, given or request.histories(), request, tell, is_only=is_only)
             if len(ends) > 1 and ends[0].outcome and ends[1].outcome:
                 ends[1].both = [rule for rule in ends[0].outcome.failures if ends[1].outcome.broken[rule]]
                 for change in _bisected(ends[0].outcome, ends[1].outcome, tell):
@@ -515,7 +534,23 @@ def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[
     return [*itertools.chain(*reports)]
 
 
+def _installed(report: ClientReport, tell: Callable[[str], None], *, is_only: bool) -> Installed | None:
+    try:
+        return install_client(report.asked)
+    except UsageError as error:
+        _leave_out(report, error, tell, is_only=is_only)
+    return None
+
+
+def _leave_out(report: ClientReport, error: UsageError, tell: Callable[[str], None], *, is_only: bool) -> None:
+    if is_only:
+        raise error
+    report.missing = str(error)
+    tell(report.missing)
+
+
 def _play(
+    client: Installed,
     report: ClientReport,
     histories: Iterable[History],
     request: ClientPlan,
@@ -523,15 +558,11 @@ def _play(
     *,
     is_only: bool,
 ) -> None:
+    tell(f"{client.title} plays")
     try:
-        client = install_client(report.asked)
-        tell(f"{client.title} plays")
         report.outcome = run(client, histories, seconds=request.seconds)
     except UsageError as error:
-        if is_only:
-            raise
-        report.missing = str(error)
-        tell(report.missing)
+        _leave_out(report, error, tell, is_only=is_only)
         return
     if request.output is not None:
         for rule, path in _kept(client, report.outcome, request.output, tell):
@@ -591,18 +622,24 @@ def _kept(
     for rule, found in best.items():
         yield rule, _write(client, found, folder)
     for rule, found in best.items() if not outcome.is_interrupted else ():
+        if not found.is_steady:
+            tell(f"{rule}: not shortened, because it did not recur in each replay")
+            continue
         began = time.monotonic()
+        tell(f"{rule}: shortening {len(found.history.moves)} moves")
         short = shorten(client, found)
-        moves = f"{len(found.history.moves)} moves to {len(short.history.moves)}"
-        tell(f"{rule}: shortened {moves} in {time.monotonic() - began:.0f} s")
-        _write(client, short, folder)
+        moves = f"shortened to {many(len(short.history.moves), 'move')}"
+        tell(f"{rule}: {moves if short.is_steady else 'kept whole'} in {time.monotonic() - began:.0f} s")
+        if short.is_steady:
+            _write(client, short, folder)
 
 
 def _write(client: Installed, found: Failure, folder: Path) -> Path:
     rule, why, again = found.verdict.rule, found.verdict.why, f"{found.again} of {found.plays}"
-    path = folder / f"{client.name.replace('/', '-')}-{client.version or 'own'}-{rule}.history"
+    path = folder / f"{re.sub('[^0-9A-Za-z.]+', '-', client.title)}-{rule}.history"
     path.write_text(text_of(found.history, client=client.title, rule=rule, why=why, again=again), "utf-8")
     told = "\n\n".join(as_story(found.play, found.verdict).lines())
-    text = page(found.history, found.play, rule, told, client.title, found.verdict.event, path.name)
+    last = None if rule in UNTIL_THE_END else found.verdict.event
+    text = page(found.history, found.play, rule, told, client.title, last, path.name)
     path.with_suffix(".md").write_text(text, "utf-8")
     return path

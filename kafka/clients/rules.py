@@ -179,7 +179,9 @@ def _ignored(known: Beliefs, request: Event) -> list[Event]:
 
 
 def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None:
-    shown = f"{request.api} goes to broker {request.broker}, but {newest.leader} is the leader in epoch {newest.epoch}"
+    leader = "no broker" if newest.leader == NOBODY else f"broker {newest.leader}"
+    of = " of the recreated topic" if newest.topic > known.trail[0].topic else ""
+    shown = f"{request.api} goes to broker {request.broker}, but {leader} is the leader in epoch {newest.epoch}{of}"
     for event in reversed([item for item in known.ignored if newest.at < item.at <= request.at]):
         if event.leader == request.broker:
             known_then = [item for item in (*known.trail, *known.optional) if item.at <= event.at]
