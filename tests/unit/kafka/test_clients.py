@@ -12,7 +12,7 @@ import pytest
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.clients import install as install_module
 from fencepost.kafka.clients import report, wire
-from fencepost.kafka.clients.duties import NAMES
+from fencepost.kafka.clients.duties import NAMES, RULES
 from fencepost.kafka.clients.events import NOBODY, SLACK, Event, Play
 from fencepost.kafka.clients.history import (
     APPLICATION,
@@ -287,11 +287,12 @@ def test_a_deviation_is_a_story() -> None:
     events = [start, *(Event("moved", 1, value=text) for text in moves), news, sent(2.5, 1), late, sent(4, 1)]
     play = Play("producer", 2, events)
     story = as_story(play, next(item for item in Judge(play).broken))
+    assert story.sentence == RULES[NAMES.index("newer-metadata-is-used")].sentence
     heard = [f"learns from broker 0, through metadata, that broker {leader} is the leader" for leader in (0, 1)]
     assert list(story.lines()) == [
         "the cluster: broker 1 becomes the leader of partition 0; brokers 0, 1 learn of metadata change 1",
         f"the client: {heard[0]} in epoch 2; {heard[1]} in epoch 4; {'; '.join(story.client[2:])}",
-        "KIP-320: Metadata with a newer leader epoch, or of a recreated topic, replaces the leader that the client knows.",
+        f"KIP-320: {story.sentence}",
         "cost: Requests go to a broker that is not the leader: writes time out, and reads make no progress.",
     ]
     stuck = Play("producer", 1, [Event("written", 0, partition=0, value="w"), *events[-2:]] + [late] * 8)
