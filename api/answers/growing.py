@@ -93,6 +93,15 @@ class Growth:
     not_raised: Mapping[str, str] = field(default_factory=dict)
     """The bounds that searches still reach, each with the reason why it is not raised further."""
 
+    @property
+    def violated(self) -> dict[str, Change]:
+        """Properties that only larger bounds violate."""
+        return {
+            item.name: item.changes
+            for item in self.properties
+            if item.changes is not None and item.changes.verdict == Verdict.VIOLATED
+        }
+
 
 def grow(question: Question, first: Result, seconds: float, search: Ask, *, began: float) -> Growth:
     """Raise the bounds of a finished search, until `seconds` have passed since it started at `began`."""

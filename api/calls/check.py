@@ -141,7 +141,8 @@ def answer(
     notes = (*told, *notes) if base is Base.SAME else (*notes, *told)
     return CheckResult(
         **{**parts, "notes": notes, "peak_memory_bytes": interrupts.peak_memory()}, question=question,
-        normalize=options.normalize, background=background, growth=growth, verdict=found.verdict,
+        normalize=options.normalize, background=background, growth=growth,
+        verdict=Verdict.VIOLATED if growth and growth.violated else found.verdict,
         cause=cause_of(found.why_stopped), base=base,
     )  # fmt: skip
 

@@ -18,7 +18,7 @@ from fencepost.api.asking.targets import Question, find_protocol, find_subject, 
 from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.base import base_of, never_enabled, reasons, searched_the_same
 from fencepost.explorers.running.interrupts import Stopped, cancelled_by, default_memory, stop_if_cancelled
-from fencepost.explorers.verdict import Cause, Options, Result, cause_of
+from fencepost.explorers.verdict import Cause, Options, Result, Verdict, cause_of
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.language import Constants, Machine, always
 from fencepost.model.language.acting import summary_of
@@ -90,7 +90,7 @@ class TwoValues:
 
 @dataclass(frozen=True)
 class TwoVerdicts:
-    """A guarantee whose verdicts differ between two models, with lengths; empty for a model without the guarantee."""
+    """A guarantee whose verdicts, costs or lengths differ; empty for a model without the guarantee."""
 
     name: str
     sentence: str
@@ -98,6 +98,8 @@ class TwoVerdicts:
     b: str
     states_a: int = 0
     states_b: int = 0
+    worst_a: str = ""
+    worst_b: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,8 @@ class CompareResult(Answer):
     actions: ActionsDiffer
     untouched: tuple[str, ...]
     compared: tuple[Comparison, ...]
+    lengths: tuple[TwoVerdicts, ...] = ()
+    """Guarantees that both models violate, with shortest traces of different lengths."""
 
     @property
     def same(self) -> bool | None:
@@ -268,7 +272,8 @@ def _compared(
             only = _only_one(found.state, spaces), _only_one(found.behaviour, spaces)
             compared.append(Comparison(title, tuple(looked_at), found.same, seen, *only, found.why))
     one, other = (result for _, result in searches)
-    guarantees = _guarantees(sides, (one, other))
+    both = _guarantees(sides, (one, other))
+    guarantees = tuple(it for it in both if (it.a, it.worst_a) != (it.b, it.worst_b))
     known = [item.same for item in compared]
     verdict = "differs" if False in known or guarantees else "undetermined" if None in known else "same"
     return CompareResult(
@@ -281,6 +286,7 @@ def _compared(
         _actions(a, b, one, other),
         tuple(_untouched(sides, (one, other), (searches[0][0], searches[1][0]))),
         tuple(compared),
+        tuple(it for it in both if it not in guarantees and it.a == Verdict.VIOLATED and it.states_a != it.states_b),
     )
 
 
@@ -289,10 +295,12 @@ def _guarantees(sides: tuple[Variant, Variant], results: tuple[Result, Result]) 
     one, other = ({item.name: item for item in result.properties} for result in results)
     found = []
     for name in dict.fromkeys((*one, *other)):
-        verdicts = [str(item.verdict) if item else "" for item in (one.get(name), other.get(name))]
-        lengths = [item.path.length if item and item.path else 0 for item in (one.get(name), other.get(name))]
-        if verdicts[0] != verdicts[1]:
-            found.append(TwoVerdicts(name, sentences[name], verdicts[0], verdicts[1], lengths[0], lengths[1]))
+        pair = [one.get(name), other.get(name)]
+        verdicts = [str(item.verdict) if item else "" for item in pair]
+        lengths = [item.path.length if item and item.path else 0 for item in pair]
+        costs = [item.cost.text if item and item.cost else "" for item in pair]
+        (a, b), (states_a, states_b), (worst_a, worst_b) = verdicts, lengths, costs
+        found.append(TwoVerdicts(name, sentences[name], a, b, states_a, states_b, worst_a, worst_b))
     return tuple(found)
 
 

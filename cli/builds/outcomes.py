@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from fencepost.api.asking.quantities import counted
+from fencepost.api.asking.quantities import counted, in_values
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language import Property
 from fencepost.model.language.actions import Kind
@@ -68,10 +68,20 @@ def outcomes(report: CheckedRun) -> Iterator[Outcome]:
     elif "expected" in data:
         yield _of_expectation(report)
     else:
-        for item in data["properties"]:
+        for item in _judged(data):
             yield _outcome(report, item, _END.get(item["verdict"], End.ERROR), _describe(report, item))
     if data.get("base") == "same":
         yield Outcome(report, "base", End.ERROR, "same", data["notes"][0])
+
+
+def _judged(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the properties, of which those that only larger bounds violate count as violated."""
+    grown = {item["name"]: item.get("changes") or {} for item in data.get("growth", {}).get("properties", ())}
+    cells = {name: found["cell"] for name, found in grown.items() if found.get("verdict") == "violated"}
+    return [
+        {**item, "verdict": "violated", "cell": cells[item["name"]]} if item["name"] in cells else item
+        for item in data["properties"]
+    ]
 
 
 _END = {**dict.fromkeys(CHECKED, End.PASSED), **dict.fromkeys(FAILING, End.FAILED)}
@@ -85,6 +95,8 @@ def _outcome(report: CheckedRun, item: Mapping[str, Any], end: End, message: str
 
 def _describe(report: CheckedRun, item: Mapping[str, Any]) -> str:
     name, verdict = item["name"], item["verdict"]
+    if "cell" in item:
+        return f"{name} is violated with larger bounds: {in_values(item['cell'])}"
     if verdict == "violated":
         culprit = f" for {item['culprit']}" if item.get("culprit") else ""
         size = "a trace of" if Kind(item["kind"]).over_behaviours else "the shortest trace has"
@@ -105,10 +117,11 @@ def _describe(report: CheckedRun, item: Mapping[str, Any]) -> str:
 def _of_expectation(report: CheckedRun) -> Outcome:
     data = report.data
     wanted, got = data["expected"]["verdict"], data["verdict"]
-    shown = "; ".join(_describe(report, item) for item in data["properties"] if item["verdict"] == got)
+    found = [item for item in _judged(data) if item["verdict"] == got]
+    shown = "; ".join(_describe(report, item) for item in found)
     end = End.PASSED if data["as_expected"] else End.ERROR if got == "undetermined" else End.FAILED
     message = f"{got}, as expected: {shown}" if data["as_expected"] else f"{got} where {wanted} is expected: {shown}"
-    worst: Mapping[str, Any] = next((item for item in data["properties"] if item["verdict"] == got), {})
+    worst: Mapping[str, Any] = next(iter(found), {})
     prop = report.found.select((worst["name"],))[0] if worst else None
     return Outcome(report, "verdict", end, got, message, prop, tuple(worst.get("steps", ())), worst.get("length", 0))
 

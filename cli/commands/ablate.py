@@ -144,6 +144,8 @@ def headline(data: Json) -> str:
     words += f": a property is violated without {'it' if needed == 1 else 'each of them'}" if needed else ""
     cut = sum(row["purpose"] == "nothing-broke" and row["departure"] is not None for row in rows)
     left = f", but {cut} could not be judged, because some steps left a domain" if cut else ""
+    unknown = sum(row["purpose"] == "undetermined" for row in rows)
+    words += f"; {unknown} {'is' if unknown == 1 else 'are'} undetermined" if unknown else ""
     return f"{words}; no property was violated without {idle} of them{left}." if idle else f"{words}."
 
 

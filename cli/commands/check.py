@@ -190,9 +190,6 @@ def _ends(result: CheckResult, expected: Verdict | None) -> Iterator[Exit]:
     yield exit_of(result.verdict, expected)
     if result.base is Base.SAME:
         yield Exit.UNDETERMINED
-    changes = [item.changes for item in result.growth.properties if item.changes] if result.growth else []
-    if any(item.verdict == str(Verdict.VIOLATED) for item in changes):
-        yield exit_of(Verdict.VIOLATED, expected)
 
 
 def refusal(result: CheckResult) -> str:

@@ -110,7 +110,9 @@ def headline(data: CompareResult) -> str:
     if data.same is None:
         return "Undetermined: no difference was found, but not everything could be compared."
     if data.same:
-        return f"No difference between A and B {listed([f'in {name}' for name in ('their guarantees', *titles)])}."
+        other = f"; traces of {some([it.name for it in data.lengths])} differ in length" if data.lengths else ""
+        places = listed([f"in {name}" for name in ("their guarantees", *titles)])
+        return f"No difference between A and B {places}{other}."
     differ = sum(bool(item.a and item.b) for item in data.guarantees)
     words = [f"{counted(differ, 'guarantee')} differ{'s' * (differ == 1)}"] if differ else []
     for side, names in (
@@ -146,7 +148,8 @@ def print_compared(console: Console, data: CompareResult, *, verbose: bool = Tru
     ]
     facts += [(c.name, f"{str(c.a).lower()} in A, {str(c.b).lower()} in B") for c in data.constants]
     facts += [
-        (g.name, f"{_shown(g, g.a, g.states_a)} in A, {_shown(g, g.b, g.states_b)} in B") for g in data.guarantees
+        (g.name, f"{_shown(g, g.a, g.states_a, g.worst_a)} in A, {_shown(g, g.b, g.states_b, g.worst_b)} in B")
+        for g in (*data.guarantees, *data.lengths)
     ]
     if not verbose:
         changed = [item.action for item in data.actions.changed]
@@ -168,8 +171,10 @@ def print_compared(console: Console, data: CompareResult, *, verbose: bool = Tru
         print_lines(console, "", headline(data), style=style)
 
 
-def _shown(both: TwoVerdicts, verdict: str, states: int) -> str:
+def _shown(both: TwoVerdicts, verdict: str, states: int, worst: str) -> str:
     word = "reached" if verdict == "holds" and "unreached" in (both.a, both.b) else verdict or "not there"
+    if both.worst_a != both.worst_b and worst:
+        return f"{word} (worst {worst})"
     return f"{word} ({counted(states, 'state')})" if states else word
 
 

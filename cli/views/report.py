@@ -23,7 +23,15 @@ from fencepost.cli.views.console import (
     verdict_style,
     verdict_text,
 )
-from fencepost.cli.views.screen import gravest, headline, plain_notes, print_screen, print_steps, verdict_sentence
+from fencepost.cli.views.screen import (
+    gravest,
+    headline,
+    plain_notes,
+    print_screen,
+    print_steps,
+    verdict_sentence,
+    violated_beyond,
+)
 from fencepost.counterexamples.promises import FEW, kept
 from fencepost.explorers.verdict import ProblemKind, PropertyResult, Result, Verdict
 from fencepost.model.language.actions import Kind
@@ -97,6 +105,8 @@ def print_page(
             print_lines(results(), problem.text)
     if result.violated:
         print_lines(console, "", verdict_sentence(result), style="bold red")
+    elif larger := violated_beyond(result):
+        print_lines(console, "", larger, style="bold red")
 
 
 def _print_steps(console: Console, trace: Counterexample, what: str) -> None:

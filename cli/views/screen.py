@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.results import Base, CheckResult
-from fencepost.api.asking.quantities import counted, show_seconds
-from fencepost.api.topics.claims import Prevents
+from fencepost.api.asking.quantities import counted, in_values, show_seconds
+from fencepost.api.topics.claims import Prevents, raised_in
 from fencepost.api.topics.version_notes import repaired_by, unlike_kafka
 from fencepost.cli.views.console import print_facts, print_lines, styled
 from fencepost.explorers.verdict import PropertyResult, Verdict
@@ -38,9 +38,21 @@ def gravest(result: CheckResult) -> PropertyResult | None:
 def headline(result: CheckResult) -> str:
     base = result.question.protocol.machine.base
     words = (verdict_sentence(result), *_counts(result))
+    if larger := violated_beyond(result):
+        words = (*words, larger) if result.violated else (larger, "Within the given bounds:", *words)
     if result.base is Base.SAME and base is not None:
         words = (f"The variant has no effect here: its base {base.name} has the same verdict.", *words)
     return " ".join(words)
+
+
+def violated_beyond(result: CheckResult) -> str:
+    """Return a sentence on properties that only raised bounds violate, or an empty string."""
+    growth = result.growth
+    if growth is None or not growth.violated:
+        return ""
+    raised = raised_in(growth)
+    cells = {name: in_values({it: found.cell[it] for it in raised}) for name, found in growth.violated.items()}
+    return f"Violated with larger bounds: {some([f'`{name}` with {cell}' for name, cell in cells.items()], ROWS)}."
 
 
 def verdict_sentence(result: CheckResult) -> str:

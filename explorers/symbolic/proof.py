@@ -94,8 +94,8 @@ def prove(
             )
         if not item.kind.must_hold:
             raise UsageError(
-                f"{item.name!r} is a property of kind {item.kind}, but proofs cover properties of all states or steps. "
-                f"Check it with `fencepost.check({machine.name!r}, only=[{item.name!r}])`."
+                f"{item.name!r} is a property of kind {item.kind}, but proofs cover properties of all states or steps: "
+                "check it with `fencepost check`."
             )
     if not properties:
         raise UsageError(

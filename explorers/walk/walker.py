@@ -243,6 +243,8 @@ def walk_kernel() -> Kernel:
 
 def weights_of(machine: Machine, given: Mapping[str, int]) -> tuple[int, ...]:
     known = [item.label for item in machine.actions]
+    if not known:
+        raise UsageError(f"{machine.name!r} has no actions, so no walk can take a step: add an action to MACHINE.")
     chosen = {machine.action(name).label: weight for name, weight in given.items()}
     for name, weight in chosen.items():
         if not 0 <= weight < 1 << 16:

@@ -391,12 +391,17 @@ def test_a_property_outside_the_language_that_is_not_asked_about_is_refused_befo
     assert "'sorted' is not a helper that the language knows" in result.stderr
 
 
-def test_a_violation_that_only_larger_bounds_have_counts(counter: Any) -> None:
+def test_a_violation_that_only_larger_bounds_have_counts(counter: Any, tmp_path: Path) -> None:
     file = counter("(s.number < c.n)", "(s.number < c.n, bound=C.n)", "number < 10", "number < 5")
     asked = ["check", file, "--quiet", "--grow", "20s"]
-    result = fencepost(*asked)
+    result = fencepost(*asked, "--junit", str(tmp_path / "j.xml"))
+    lines = result.stdout.splitlines()
     assert (result.exit_code, "violated with n=5" in result.stdout) == (1, True)
-    assert fencepost(*asked, "--set", "n=2", "--expect", "violated").exit_code == 1
+    assert lines[0].startswith(lines[-1])
+    assert lines[-1].startswith("Violated with larger bounds: `")
+    assert 'failures="1"' in (tmp_path / "j.xml").read_text()
+    again = fencepost(*asked, "--set", "n=2", "--expect", "violated", "--json")
+    assert (again.exit_code, json.loads(again.stdout)["verdict"]) == (0, "violated")
     assert fencepost(*asked[:3]).exit_code == 0
 
 

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,6 +24,7 @@ from rich.console import Console
 
 from tests.helpers.commands import data_of, fencepost, refused
 from tests.helpers.parameters import words
+from tests.helpers.places import DOCS
 from tests.helpers.places import MACHINES as HERE
 from tests.helpers.written import file_of, machine_of, module_of
 from tests.machines import planted
@@ -453,3 +455,22 @@ def test_guarantees_that_differ_are_named_with_the_length_of_the_history() -> No
     assert (item["name"], item["a"], item["b"], item["states_b"]) == ("guests-have-seats", "holds", "violated", 8)
     assert found["verdict"] == "differs"
     assert found["format"] == 1
+
+
+RARE = "@always\ndef rare(s: State, c: C) -> bool:\n    return s.attempts < 2\n"
+
+
+def test_worst_costs_that_differ_are_a_difference_in_guarantees(tmp_path: Path) -> None:
+    one, other, faster = (tmp_path / name for name in ("one.py", "other.py", "faster.py"))
+    text = (DOCS / "examples" / "cookbook" / "worst_case.py").read_text("utf-8")
+    text = text.replace("few_attempts = at", f"{RARE}\nfew_attempts = at").replace("(at_once,", "(rare, at_once,")
+    text = text.replace("import Constants", "import always, Constants")
+    one.write_text(text, "utf-8")
+    other.write_text(text.replace("{fail: 1,", "{fail: 2,"), "utf-8")
+    found = data_of(fencepost("compare", str(one), str(other), "--json", "--quiet"))
+    assert [(item["name"], item["worst_a"], item["worst_b"]) for item in found["guarantees"]] == [
+        ("few-attempts", "3 attempts", "5 attempts")
+    ]
+    faster.write_text(text.replace("attempts += 1", "attempts += 2", 1), "utf-8")
+    found = data_of(fencepost("compare", str(one), str(faster), "--json", "--quiet"))
+    assert [(item["name"], item["states_a"], item["states_b"]) for item in found["lengths"]] == [("rare", 3, 2)]
