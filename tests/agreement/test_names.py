@@ -127,9 +127,7 @@ REFUSED = {"local": TAKEN, "parameter": TAKEN, "constant": {"values", "declared"
 
 @pytest.mark.parametrize("part", few(range(8), 8))
 def test_each_suspect_is_a_name_like_any_other_in_every_role(part: int, tmp_path: Path) -> None:
-    """Every model has a different suspect in each role, so that as many models as suspects cover all combinations of
-    suspect and role.
-    """
+    """Every model has a different suspect in each role, so a few models cover all combinations."""
     apart = len(SUSPECTS) // len(ROLES)
     for number in range(part, len(SUSPECTS), 8):
         chosen = {role: SUSPECTS[(number + place * apart) % len(SUSPECTS)] for place, role in enumerate(ROLES)}

@@ -82,10 +82,7 @@ def test_every_field_that_is_printed_is_on_the_page(title: str, command: str) ->
 
 
 def written(module: str) -> set[str]:
-    """Return the names of the fields that a module writes: the keys of its literals, and those added later.
-
-    The columns of a data frame and a module's tables are excluded.
-    """
+    """Return the names of the fields that a module writes: the keys of its literals, and those added later."""
     tree = module_of((ROOT / f"{module}.py").read_text())
     tree.body = [node for node in tree.body if not isinstance(node, ast.Assign | ast.AnnAssign)]
     for node in ast.walk(tree):

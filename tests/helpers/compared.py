@@ -132,9 +132,7 @@ class Comparison:
 
 
 def told(error: object) -> str:
-    """Return an error as text; for a channel, which engines see as an array and a number, only the plain semantics has
-    details.
-    """
+    """Return an error as text, for a channel as engines see it: an array and a number."""
     return re.sub(r"Channel\.items.*", "a channel is full, empty, or has no such message", str(error))
 
 

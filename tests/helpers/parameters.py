@@ -7,10 +7,7 @@ import pytest
 
 
 def few(items: Iterable[Any], every: int, *, several: bool = False) -> list[Any]:
-    """Return parameters of which `./test` takes every n-th, from the first on, and `./test all` takes all.
-
-    `several`: an item has the values of several parameters.
-    """
+    """Return parameters of which `./test` takes every n-th, from the first on, and `./test all` takes all."""
     found = []
     for place, item in enumerate(items):
         if place % every == 0:

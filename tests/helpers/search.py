@@ -11,10 +11,7 @@ from fencepost.model.language.records import Key
 
 @dataclass
 class Found:
-    """Result of a search, named as in the JSON of `fencepost check`.
-
-    `violated` and `reached` give, per property, the states of a shortest trace, the initial one included.
-    """
+    """Result of a search, named as in the JSON of `fencepost check`."""
 
     distinct: int = 0
     generated: int = 0

@@ -101,9 +101,7 @@ def test_a_client_that_forgets_a_rule_is_caught(mutant: str, played: Any) -> Non
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [3, 4])
 def test_our_own_client_keeps_the_rules_in_many_walks(seed: int) -> None:
-    """The harness blamed it in four of these walks: for other topics, wrong topic ids, and a preferred replica that had
-    moved.
-    """
+    """The harness blamed it in four of these walks, by mistakes of its own."""
     assert not run(install_client(OWN), Source(settings(), seed=seed).walks(1000, 30)).broken
 
 

@@ -356,10 +356,7 @@ def broken(case: Drawn, prop: Property, most: Cell) -> Iterator[dict[str, int]]:
 
 
 def violated_with(case: Drawn, prop: Property, faults: Cell, *, bounded: bool = False) -> bool:
-    """Return whether a property is violated before the model goes wrong, if it does.
-
-    If it is `bounded`, steps that leave a domain go no further, as they do without a guard.
-    """
+    """Return whether a property is violated before the model goes wrong, if it does."""
     constants = case.machine.set_constants({}).replace(**faults)
     if isinstance(case, ByAnEngine) and not bounded:
         try:
@@ -705,10 +702,7 @@ PLANTS: dict[str, tuple[str, Any, str, Callable[..., Any]]] = {
 
 
 def with_plant(name: str, case: Drawn) -> Iterator[tuple[Outcome, bool]]:
-    """Ask with a planted mistake; yield the claims that are not made without it, and whether each is false.
-
-    Some happen to be true. What a search by an engine says of a claim decides, not the search that is to refute it.
-    """
+    """Ask with a planted mistake; yield the claims that are not made without it, and whether each is false."""
     kind, where, what, instead = PLANTS[name]
     true = {str(outcome.claim) for outcome in QUESTIONS[kind](case)}
     other = ByAnEngine(case.machine, case.properties, case.seed)
@@ -721,11 +715,7 @@ def with_plant(name: str, case: Drawn) -> Iterator[tuple[Outcome, bool]]:
 def ask(
     seed: int, kinds: tuple[str, ...] = tuple(QUESTIONS), text: str = "", *, plants: bool | None = None
 ) -> dict[str, Any]:
-    """Return of one machine how many claims of each kind were made, how many could have failed, and what is false.
-
-    The machine is that of the seed, or one that is given by its text. `plants` says whether it is asked with planted
-    mistakes too, as one of `PLANTED` machines is.
-    """
+    """Return of one machine how many claims of each kind were made, how many could have failed, and what is false."""
     made: Counter[str] = Counter()
     false: list[str] = []
     planted = seed % PLANTED == 0 and len(kinds) == len(QUESTIONS) if plants is None else plants

@@ -132,9 +132,7 @@ def added_to(file: Path) -> Iterator[TextIO]:
 def run(
     first: int, count: int, seconds: float, file: Path, workers: int = 0, look: Look | None = None
 ) -> list[dict[str, Any]]:
-    """Process machines until all are done or time is up, here or in other processes; return all rows, including those
-    of earlier runs.
-    """
+    """Process machines until all are done or time is up; return all rows, including those known before."""
     look = look or _looked_at
     with added_to(file) as out:
         done = {row["seed"] for row in rows_in([file])}

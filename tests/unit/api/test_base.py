@@ -17,7 +17,6 @@ from tests.helpers.places import DOCS, MACHINES
 from tests.helpers.written import HEAD
 
 SHRINK = str(MACHINES / "shrink_any_epoch.py")
-AS_TRIED = ("--version", "kafka-4.4-repaired", "--set", "brokers=2", "--set", "min_isr=2")
 FETCH = str(DOCS / "examples" / "fetch_from_anyone.py")
 
 COUNTER = f'''{HEAD}

@@ -33,10 +33,7 @@ def test_careless_as_expected(fencepost):
 
 @pytest.fixture(autouse=True)
 def outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let suites inside be ordinary ones: not workers of this run, whose stacks of crashes would be lost after them.
-
-    Each would load Hypothesis for its plugin, and drop it.
-    """
+    """Let suites inside be ordinary ones: not workers of this run, whose stacks of crashes would be lost after them."""
     import_module("hypothesis.core")
     import_module("hypothesis.internal.observability")
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)

@@ -59,9 +59,7 @@ def nodes(found: PropertyResult) -> list[int]:
 
 
 class Trap(NamedTuple):
-    """A graph, a property, and the expected result: the nodes of the path and of its loop, the first one twice (a set:
-    in any order).
-    """
+    """A graph, a property, and the expected result: the nodes of the path and of its loop."""
 
     verdict: Verdict
     graph: str

@@ -200,10 +200,7 @@ def resident() -> int:
 
 
 def grows(warm: int, count: int, work: Callable[[int], object], most: int) -> bool:
-    """Return whether memory grows in each of three rounds of repeated work; the system alone makes it grow only once.
-
-    The work keeps this many of its results.
-    """
+    """Return whether memory grows in each of three rounds: the system alone makes it grow only once."""
     numbers, kept = itertools.count(), deque[object](maxlen=most)
     kept.extend(work(next(numbers)) for _ in range(warm))
     for _ in range(3):
@@ -223,9 +220,7 @@ def with_module(number: int) -> object:
 
 
 def with_machine(number: int) -> object:
-    """Compile a machine both ways, and search with both; each number gives different code, as a constant's bounds are
-    in it.
-    """
+    """Compile a machine both ways, and search with both."""
     aside.MOST, compiling.MOST_SHAPES, os.environ[NAMED] = 0, SHAPES, Tier.SWAP
     machine = replace(id_sequence.MACHINE, constants=with_bound(number + 10))
     constants = machine.set_constants({"max_id": 3})

@@ -267,10 +267,7 @@ def test_the_operations_are_the_ten_of_the_draft() -> None:
 
 
 def test_the_repaired_draft_keeps_what_the_draft_is_for_at_full_size() -> None:
-    """Two clients of one store, the controller and two brokers, offsets to 3.
-
-    All but what is said of STALE_METADATA, and that tokens never fall: of two writes the earlier may be answered last.
-    """
+    """Two clients of one store, the controller and two brokers, offsets to 3."""
     named = {run.title: run for run in runs_of("metadata-reads") if run.version == "repaired"}
     for title in ("2 clients", "2 clients, component", "2 clients, writes", "2 processes"):
         run = named[title]
