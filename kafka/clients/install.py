@@ -131,7 +131,10 @@ def install_client(asked: str) -> Installed:
     name, version = parse_client(asked)
     if name not in NEWEST:
         return Installed(name, version)
-    return _java(version) if name == "java" else _go(name, version) if name in GO else _python(name, version)
+    own = None if VERSION.match(version) else Path(version).resolve()
+    if name == "java":
+        return _java(version, own)
+    return _go(name, version, own) if name in GO else _python(name, version, own)
 
 
 def _require_done(done: subprocess.CompletedProcess[str], failure: str) -> None:
@@ -147,10 +150,9 @@ def _go_command(use: str) -> str:
     return go
 
 
-def _python(name: str, version: str) -> Installed:
+def _python(name: str, version: str, own: Path | None) -> Installed:
     tag = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    is_own = not VERSION.match(version)
-    folder = Path(version).resolve() if is_own else cache_folder() / "clients" / f"{name}-{version}-{tag}"
+    folder = own or cache_folder() / "clients" / f"{name}-{version}-{tag}"
     if not folder.is_dir():
         work = folder.with_suffix(".new")
         work.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -163,36 +165,33 @@ def _python(name: str, version: str) -> Installed:
     command = (sys.executable, str(DRIVERS / "python_client.py"), name)
     environment = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     contains = ""
-    module = MODULES[name]
-    where, _, found = run([sys.executable, "-c", LIBRARY, str(folder), module], SECONDS, "python").stdout.partition(
-        "\n"
-    )
-    if is_own and not Path(where).is_relative_to(folder):
-        raise UsageError(f"`clients=` was given the folder {version}, from which Python imports no `{module}`.")
-    if found.strip() not in ("", version) and not is_own:
-        contains = f"confluent-kafka {version} contains librdkafka {found.strip()}"
+    if own or name == "librdkafka":
+        module = MODULES[name]
+        done = run([sys.executable, "-c", LIBRARY, str(folder), module], SECONDS, "python")
+        where, _, library = done.stdout.strip().partition("\n")
+        if own and not Path(where).is_relative_to(own):
+            raise UsageError(f"`clients=` was given the folder {version}, from which Python imports no `{module}`.")
+        if not own and library not in ("", version):
+            contains = f"confluent-kafka {version} contains librdkafka {library}"
     return Installed(name, version, command, environment, contains)
 
 
-def _java(version: str) -> Installed:
-    is_own = not VERSION.match(version)
-    jars = Path(version).resolve()
-    if is_own and not any(jars.glob("kafka-clients*.jar")):
+def _java(version: str, own: Path | None) -> Installed:
+    if own and not any(own.glob("kafka-clients*.jar")):
         raise UsageError(f"`clients=` was given the folder {version}, which has no kafka-clients jar.")
-    if not is_own:
-        project = pom("kafka-clients-jars", Artifact("org.apache.kafka", "kafka-clients", version))
-        jars = fetch_jars(project, cache_folder() / "clients" / f"java-{version}", f"kafka-clients {version}", LEAVE)
-    classes = compile_driver(NEWEST["java"] if is_own else version, jars, (DRIVERS / "java",))
+    project = pom("kafka-clients-jars", Artifact("org.apache.kafka", "kafka-clients", version))
+    kept = cache_folder() / "clients" / f"java-{version}"
+    jars = own or fetch_jars(project, kept, f"kafka-clients {version}", LEAVE)
+    classes = compile_driver(NEWEST["java"] if own else version, jars, (DRIVERS / "java",))
     return Installed("java", version, (tool("java"), *JAVA, "-cp", f"{classes}:{jars}/*", "fencepost.clients.Driver"))
 
 
-def _go(name: str, version: str) -> Installed:
+def _go(name: str, version: str, own: Path | None) -> Installed:
     module = GO[name]
     text, shared = (DRIVERS / "go" / f"{name}.go").read_bytes(), (DRIVERS / "go" / "serve.go").read_bytes()
-    if name == "sarama" and [int(part) for part in re.findall("[0-9]+", version)[:2]] < [1, 40]:
+    if name == "sarama" and not own and [int(part) for part in re.findall("[0-9]+", version)[:2]] < [1, 40]:
         module, old = "github.com/Shopify/sarama", module
         text = text.replace(old.encode(), module.encode())
-    own = Path(version).resolve() if not VERSION.match(version) else None
     key = hashlib.sha256(text + shared + str(own or "").encode()).hexdigest()[:12]
     folder = cache_folder() / "clients" / f"{name}-{'own' if own else version}-{key}"
     if own or not folder.is_dir():

@@ -7,7 +7,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -163,10 +163,7 @@ class ClientOutcome:
             ("the client's process crashed", self.deaths),
             ("some histories were not played to the end", self.undone),
             ("no rule applied to the client in any history", not self.counted),
-            (
-                "a recorded rule never applied",
-                any(not any(item is not None for item in r) for r in self.recorded.values()),
-            ),
+            ("a recorded rule never applied", any(set(found) == {None} for found in self.recorded.values())),
         )
         return ", and ".join(reason for reason, holds in reasons if holds)
 
@@ -520,10 +517,14 @@ def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[
     reports, is_only = [[ClientReport(asked) for asked in ends] for ends in ranges], len(clients) == 1
     try:
         for ends in reports:
-            installed = [_installed(report, tell, is_only=is_only) for report in ends]
-            for report, client in zip(ends, installed, strict=True):
-                if client is not None:
-                    _play(client, report, given or request.histories(), request, tell, is_only=is_only)
+            installed: dict[str, Installed] = {}
+            for report in ends:  # before the first one plays, so that a range with a wrong end plays nothing
+                with _left_out(report, tell, is_only=is_only):
+                    installed[report.asked] = install_client(report.asked)
+            for report in ends:
+                if client := installed.get(report.asked):
+                    with _left_out(report, tell, is_only=is_only):
+                        _play(client, report, given or request.histories(), request, tell)
             if len(ends) > 1 and ends[0].outcome and ends[1].outcome:
                 ends[1].both = [rule for rule in ends[0].outcome.failures if ends[1].outcome.broken[rule]]
                 for change in _bisected(ends[0].outcome, ends[1].outcome, tell):
@@ -534,19 +535,16 @@ def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[
     return [*itertools.chain(*reports)]
 
 
-def _installed(report: ClientReport, tell: Callable[[str], None], *, is_only: bool) -> Installed | None:
+@contextmanager
+def _left_out(report: ClientReport, tell: Callable[[str], None], *, is_only: bool) -> Iterator[None]:
+    """If the client cannot be run, say so and continue, unless it is the only one."""
     try:
-        return install_client(report.asked)
+        yield
     except UsageError as error:
-        _leave_out(report, error, tell, is_only=is_only)
-    return None
-
-
-def _leave_out(report: ClientReport, error: UsageError, tell: Callable[[str], None], *, is_only: bool) -> None:
-    if is_only:
-        raise error
-    report.missing = str(error)
-    tell(report.missing)
+        if is_only:
+            raise
+        report.missing = str(error)
+        tell(report.missing)
 
 
 def _play(
@@ -555,15 +553,9 @@ def _play(
     histories: Iterable[History],
     request: ClientPlan,
     tell: Callable[[str], None],
-    *,
-    is_only: bool,
 ) -> None:
     tell(f"{client.title} plays")
-    try:
-        report.outcome = run(client, histories, seconds=request.seconds)
-    except UsageError as error:
-        _leave_out(report, error, tell, is_only=is_only)
-        return
+    report.outcome = run(client, histories, seconds=request.seconds)
     if request.output is not None:
         for rule, path in _kept(client, report.outcome, request.output, tell):
             report.traces[rule] = path
@@ -593,6 +585,8 @@ def _bisected(first: ClientOutcome, last: ClientOutcome, tell: Callable[[str], N
                 client = install_client(release)
                 tell(f"playing {count_histories(sum(map(len, differing.values())))} with {release}")
                 outcome = run(client, [one for found in differing.values() for one in found])
+                if outcome.is_interrupted:
+                    raise KeyboardInterrupt
                 broken[release] = set(_steady(outcome))
             except UsageError as error:
                 tell(str(error))

@@ -4,6 +4,7 @@ one message.
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -336,6 +337,12 @@ def test_a_range_of_releases_is_bisected(monkeypatch: pytest.MonkeyPatch) -> Non
     ]
     assert (first.changes, last.data()["changes"][1]["after"]) == ([], "java==1.5")
     assert len(tried) == len(set(tried)) <= 7, "each release is played once"
+    ends = ("1.0", "1.9")
+    monkeypatch.setattr(
+        report, "run", lambda one, *_, **__: replace(run(one, ()), is_interrupted=one.version not in ends)
+    )
+    last = report.conform_clients(["java==1.0..1.9"], ClientPlan(stories=("rolling-upgrade",)), lambda _: None)[1]
+    assert last.changes == [], "what an interrupted release keeps is not known"
 
 
 @pytest.mark.parametrize(
