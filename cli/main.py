@@ -6,7 +6,6 @@ import io
 import os
 import signal
 import sys
-import threading
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,7 +19,10 @@ from typing import Any, NoReturn
 
 import click
 from fencepost.cli.status import Exit
+from fencepost.explorers.running.interrupts import Signals
 
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that end a command like Ctrl-C, so that what was found is kept and no process stays."""
 LISTED = {
     "Check": {"check": ("check:check", "Check every property of protocols by exhaustive search."),
         "catalogue": ("catalogue:catalogue", "Run the catalogue and compare its results with the expected ones."),
@@ -63,23 +65,6 @@ def _while_read() -> Iterator[None]:
         raise _GoneError from error
 
 
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP end the command like Ctrl-C, so that what was found is kept and no process stays."""
-
-    def end(number: int, _: object) -> NoReturn:
-        raise KeyboardInterrupt(signal.Signals(number).name)
-
-    is_main = threading.current_thread() is threading.main_thread()
-    numbers = [one for one in (signal.SIGTERM, signal.SIGHUP) if is_main and signal.getsignal(one) != signal.SIG_IGN]
-    before = [signal.signal(number, end) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
-
-
 class Commands(click.Group):
     chosen: click.Command | None = None
     """The running command, kept because click's context no longer exists when an error is explained."""
@@ -93,7 +78,7 @@ class Commands(click.Group):
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # a character that the terminal lacks must not end the command
         try:
-            with _ended_by_signals():
+            with Signals(lambda _: False, ENDING):
                 status = Exit(super().main(args, prog_name or "fencepost", **extra) or 0)
             _flush()
         except _GoneError:
@@ -195,7 +180,7 @@ def _refuse_doubled(ctx: click.Context, command: click.Command, args: list[str])
 
 
 def _end(error: BaseException, group: Commands) -> Exit:
-    from fencepost.cli.status import debugging, explain, visible
+    from fencepost.cli.failures import debugging, explain, visible
     from fencepost.cli.wording import reword
 
     status, message = explain(error)

@@ -16,7 +16,8 @@ from fencepost.api.asking.targets import Question
 from fencepost.api.calls.patience import SAFE, eventual_of
 from fencepost.api.files import make_sure_folder, write_text
 from fencepost.cli.commands import options
-from fencepost.cli.status import Exit, require_kept
+from fencepost.cli.failures import require_kept
+from fencepost.cli.status import Exit
 from fencepost.cli.views.console import called, joined, print_lines, print_rows, render_page, show, styled, unbroken
 from fencepost.cli.views.screen import checked, print_answer, some
 from fencepost.explorers.verdict import ended_by_signal

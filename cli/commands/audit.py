@@ -5,7 +5,8 @@ from typing import Any
 from click import Choice, IntRange, argument, option
 from fencepost.api.files import write_text
 from fencepost.cli.commands import options
-from fencepost.cli.status import Exit, require_kept
+from fencepost.cli.failures import require_kept
+from fencepost.cli.status import Exit
 from fencepost.cli.views.console import called, print_json, results
 from fencepost.kafka.audit.findings import SEVERITIES
 

@@ -15,7 +15,8 @@ from fencepost.cli.builds.outcomes import CheckedRun
 from fencepost.cli.builds.write import Builds
 from fencepost.cli.commands import options
 from fencepost.cli.commands.catalogue import PROFILES, catalogue
-from fencepost.cli.status import Exit, exit_of, unkept, worst_exit
+from fencepost.cli.failures import unkept
+from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import Display, print_json, print_text, results
 from fencepost.cli.views.report import print_page
 from fencepost.explorers.spark.session import Cluster

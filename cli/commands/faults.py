@@ -12,7 +12,8 @@ from fencepost.api.asking.quantities import counted
 from fencepost.api.calls.check import ENGINES
 from fencepost.api.topics.claims import breaks_with, left_out, name_of, tolerated, words_of
 from fencepost.cli.commands import options
-from fencepost.cli.status import Exit, require_kept
+from fencepost.cli.failures import require_kept
+from fencepost.cli.status import Exit
 from fencepost.cli.views.console import called, print_lines, print_rows, show, styled, verdict_style
 from fencepost.cli.views.screen import print_answer, violation
 from fencepost.explorers.verdict import Verdict

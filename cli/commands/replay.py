@@ -15,7 +15,8 @@ from fencepost.api.calls.shrink import shrink as shortened
 from fencepost.api.files import write_text
 from fencepost.cli.commands.options import SIZE, TIME, Writable, output_options, refuse_program, workers_option
 from fencepost.cli.commands.simulate import print_shrunk
-from fencepost.cli.status import Exit, explain, visible, worst_exit
+from fencepost.cli.failures import explain, visible
+from fencepost.cli.status import Exit, worst_exit
 from fencepost.cli.views.console import Display, called, print_json, print_text, print_trace, results, styled
 from fencepost.cli.wording import reword
 from fencepost.counterexamples.render import FORMATS

@@ -14,7 +14,8 @@ from fencepost.api.calls.sweep import sweep as swept
 from fencepost.api.files import make_sure_folder, write_text
 from fencepost.cli.commands import options
 from fencepost.cli.commands.simulate import FOUND, walk_options, weight_of
-from fencepost.cli.status import Exit, exit_of, require_kept, worst_exit
+from fencepost.cli.failures import require_kept
+from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import called, print_bare, print_json, print_lines, render_page, results, styled
 
 if TYPE_CHECKING:

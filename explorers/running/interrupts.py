@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -18,6 +18,7 @@ AGAIN = 0.02
 POLL = 0.05
 """Seconds between two checks for cancellation by the caller."""
 CANCELLED = Reason("it was cancelled", Cause.CANCELLED)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 BY_KEYBOARD = Reason("SIGINT was received", Cause.SIGNAL)
 
 _CANCEL: ContextVar[Callable[[], bool] | None] = ContextVar("_CANCEL", default=None)
@@ -63,8 +64,8 @@ class Stoppable:
 class Signals:
     """Signal handler that lets signals and the caller stop work in rounds, or at once on a second signal."""
 
-    def __init__(self, ask: Callable[[str], bool]) -> None:
-        self.ask = ask
+    def __init__(self, ask: Callable[[str], bool], numbers: Iterable[signal.Signals] = SIGNALS) -> None:
+        self.ask, self.numbers = ask, numbers
         self.earlier: dict[int, Any] = {}
         self.over = threading.Event()
 
@@ -76,7 +77,7 @@ class Signals:
             else:
                 threading.Thread(target=self._poll, args=(cancel,), daemon=True).start()
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for number in self.numbers:
                 if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # ignored under nohup
                     self.earlier[number] = signal.signal(number, self.take)
 

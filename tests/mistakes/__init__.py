@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fencepost.api.asking.model_files import load_protocol
-from fencepost.cli.status import explain
+from fencepost.cli.failures import explain
 from fencepost.explorers.program.subset.program import check
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.errors import FencepostError

@@ -21,7 +21,8 @@ import numpy as np  # noqa: F401 (likewise)
 import z3  # noqa: F401 (likewise)
 from fencepost import api
 from fencepost.api.calls import ablate as ablating  # noqa: F401 (likewise)
-from fencepost.cli.status import Exit, explain
+from fencepost.cli.failures import explain
+from fencepost.cli.status import Exit
 from fencepost.explorers.evidence import ablation, faults  # noqa: F401 (likewise)
 from fencepost.explorers.native import masked, search  # noqa: F401 (likewise)
 from fencepost.explorers.symbolic import cache  # noqa: F401 (likewise)

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fencepost.cli.status import Exit, explain
+from fencepost.cli.failures import explain
+from fencepost.cli.status import Exit
 from fencepost.explorers.cross_check import CrossCheck, CrossCheckError, Partitions, cross_check, draw
 from fencepost.explorers.native.compile import begin, generate, load
 from fencepost.explorers.native.search import Search
