@@ -12,7 +12,13 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 
 from fencepost.explorers.native.compile import Kernels
-from fencepost.explorers.program.ir.monotone import BUDGET, budgets_of, why_fewer_matter, why_not_guards_alone
+from fencepost.explorers.program.ir.monotone import (
+    BUDGET,
+    budget_fields,
+    budgets_of,
+    why_fewer_matter,
+    why_not_guards_alone,
+)
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Cause, Options, Reason, Result, Verdict, ended_by_signal, require_no_error
@@ -22,7 +28,7 @@ from fencepost.model.language.domains import Extreme, Linear, Range, linear
 from fencepost.model.language.errors import DomainError, UsageError, nearest
 from fencepost.model.language.interpreter import Interpreter, Path
 from fencepost.model.language.machine import Machine
-from fencepost.model.language.records import FieldType, Nested, Scalar, fields
+from fencepost.model.language.records import Scalar
 
 Look = Callable[[Constants, Options], Result]
 
@@ -74,7 +80,7 @@ def fault_kinds(machine: Machine) -> dict[str, str]:
 
 
 def _ends(machine: Machine) -> dict[str, Linear]:
-    budgets = _budgets(machine)
+    budgets = budget_fields(machine)
     limits: dict[str, Linear] = {name: item for name, item in machine.constants.declared().items() if item.fault}
     if not budgets and not limits:
         raise UsageError(
@@ -88,11 +94,6 @@ def _ends(machine: Machine) -> dict[str, Linear]:
         if isinstance(domain, Range) and linear(domain.high).names:
             found[name] = linear(domain.high)
     return found | limits
-
-
-def _budgets(machine: Machine) -> dict[str, FieldType]:
-    budget = dict(fields(machine.state)).get(BUDGET)
-    return dict(fields(budget.record)) if isinstance(budget, Nested) else {}
 
 
 def _why_not(machine: Machine, name: str, ends: Mapping[str, Linear]) -> str:
@@ -142,7 +143,7 @@ def with_faults(machine: Machine, constants: Constants, kinds: tuple[str, ...], 
     bounds = [fault_kinds(machine)[name] for name in kinds]
     limited = constants.replace(**dict(zip(bounds, faults, strict=True)))
     plain = Interpreter(machine, limited)
-    states, budgets = [plain.schema.restore(key) for key in plain.initial_states()], _budgets(machine)
+    states, budgets = [plain.schema.restore(key) for key in plain.initial_states()], budget_fields(machine)
     for name, bound, count in zip(kinds, bounds, faults, strict=True):
         left = max((int(getattr(s.budget, name)) for s in states), default=count) if name in budgets else count
         if left != count:
@@ -238,7 +239,7 @@ def _searched(constants: Constants, prop: Property, options: Options, look: Look
 
 
 def spent(plain: Interpreter, path: Path) -> dict[str, int]:
-    states, budgets = [plain.schema.restore(key) for key in path.states], _budgets(plain.machine)
+    states, budgets = [plain.schema.restore(key) for key in path.states], budget_fields(plain.machine)
     found = {
         name: sum(max(0, getattr(s.budget, name) - getattr(after.budget, name)) for s, after in pairwise(states))
         if name in budgets

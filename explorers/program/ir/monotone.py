@@ -18,6 +18,7 @@ from fencepost.explorers.program.ir.nodes import BinaryOp, Expression, FoldOp, N
 from fencepost.explorers.program.ir.program import Function, Program, inside
 from fencepost.explorers.program.subset.kinds import BagRef, Rec
 from fencepost.model.language.domains import linear
+from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar, fields
 
 BUDGET = "budget"
@@ -33,11 +34,15 @@ def growing_bounds(program: Program) -> frozenset[str]:
     )
 
 
+def budget_fields(machine: Machine) -> dict[str, FieldType]:
+    budget = dict(fields(machine.state)).get(BUDGET)
+    return dict(fields(budget.record)) if isinstance(budget, Nested) else {}
+
+
 def budgets_of(program: Program) -> dict[str, str]:
     """Return the budgets whose bound is a single constant, as a map from the constant to the budget's field."""
-    budget = dict(fields(program.machine.state)).get(BUDGET)
     found = {}
-    for name, field in fields(budget.record) if isinstance(budget, Nested) else ():
+    for name, field in budget_fields(program.machine).items():
         high = linear(getattr(field.domain, "high", 0)) if isinstance(field, Scalar) else linear(0)
         if len(high.names) == 1:
             found[next(iter(high.names))] = name
