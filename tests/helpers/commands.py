@@ -43,9 +43,7 @@ def fixed(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def start(*args: str, stdout: int = subprocess.PIPE, **environment: str) -> subprocess.Popen[str]:
-    """Start a command in a separate process that receives signals as from a terminal, even if the tests run under nohup
-    or in the background.
-    """
+    """Start a command in a separate process that receives signals as from a terminal, even under nohup."""
     deaf = [number for number in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_IGN]
     for number in deaf:
         signal.signal(number, signal.SIG_DFL)

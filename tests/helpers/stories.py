@@ -8,9 +8,7 @@ from fencepost.model.language.interpreter import Interpreter
 
 
 class Story:
-    """One history of a protocol: each step names an action, with all its arguments in order, or enough by name to
-    identify the step.
-    """
+    """One history of a protocol: each step names an action, and its arguments as far as they identify the step."""
 
     def __init__(self, name: str, *, normalize: bool = True, **constants: int) -> None:
         self.machine = protocol(name).machine

@@ -181,9 +181,7 @@ def asked(errors: set[str], question: Callable[[], Any]) -> Any:
 
 
 def either(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Return whether one answer is an error of a property and the other decides the property in the same level: the
-    order of states determines which comes first.
-    """
+    """Return whether, in one level, one answer has an error and the other decides: the order of states is open."""
     told, found = (one, other) if "error" in one else (other, one)
     if "error" not in told or "properties" not in found or not isinstance(told["raised"], DomainError):
         return False

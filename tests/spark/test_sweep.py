@@ -62,9 +62,7 @@ def verdicts(sql: SparkSession, folder: str) -> list[Any]:
 
 
 def violated(found: Sample) -> dict[str, Any]:
-    """Return what `simulate` reports of each violated property: the number of walks, the length of the shortest, and
-    its number.
-    """
+    """Return the number of walks, and the shortest with its number, that `simulate` reports by property."""
     bad = [item for item in found.properties if item.result.verdict == "violated"]
     return {item.result.name: (item.walks, item.path.length if item.path else 0, item.walk) for item in bad}
 

@@ -106,9 +106,7 @@ def collected(files: list[str], work: Callable[[Session], None], *, long: bool =
 
 
 def measured(files: list[str], out: Path, *, begun: Runs | None = None, long: bool = False) -> None:
-    """Run every test with coverage, and write which lines it runs and how long it takes, to a file that appears after
-    all have run.
-    """
+    """Run every test with coverage; after all have run, write the lines and the time of each to a file."""
     import coverage
 
     beside = out.with_name(f"{out.name}.begun")
@@ -172,9 +170,7 @@ def tests_of(mutant: Mutant, runs: Runs, most: float) -> list[str]:
 
 
 def tried(session: Session, mutant: Mutant | None, names: list[str], seconds: float = 0.0) -> str:
-    """Try a mutant, or its original, in a separate process, with tests that take this many seconds; return the killing
-    test, or an empty string.
-    """
+    """Try a mutant, or its original, in a separate process; return the killing test, or an empty string."""
     if not names:
         return ""
     most = LONGEST + SLOWER * seconds
