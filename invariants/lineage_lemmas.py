@@ -229,7 +229,7 @@ def is_ahead_of_a_member(s: State, epoch: int) -> bool:
 
 @always
 def leaders_of_members_have_committed(s: State, c: C) -> bool:
-    """A leader that a member of the quorum's ISR may still follow has every record that is below any high watermark."""
+    """If a member of the quorum's ISR may follow a leader, the leader has each record below any high watermark."""
     return all(
         has_committed(s, leader)
         for leader in range(c.replicas)

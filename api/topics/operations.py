@@ -83,7 +83,7 @@ class Operation:
 
     @property
     def moves(self) -> bool:
-        """Whether the operation involves brokers that are not replicas."""
+        """Whether the operation reassigns replicas."""
         return "reassignments" in self.constants
 
 

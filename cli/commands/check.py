@@ -123,7 +123,8 @@ def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
         for name in ("master", "conf", "partitions", "handover"):
             if given[name]:
                 raise UsageError(
-                    f"--{name} applies to Spark, but the engine is {engine}: add --engine spark, or leave it out."
+                    f"--{name} applies only to Spark, but the engine is {engine}: add --engine spark, or "
+                    f"leave --{name} out."
                 )
         return None
     cluster = options.cluster_of(given["master"], given["conf"], given["partitions"], given["handover"])

@@ -66,7 +66,7 @@ def print_screen(console: Console, data: dict[str, Any]) -> None:
         facts.append(("not seen", LIMITS.partition(": ")[2]))
     facts += [("unread" if note["unread"] else "note", note["text"]) for note in data["notes"][:2]]
     facts.append(("reach", describe_coverage(data)))
-    print_answer(console, facts, hint="every finding, histories, and notes on the log")
+    print_answer(console, facts, hint="all findings, histories, and notes on the log")
     for history in data["histories"][:1]:
         lines = [f"offset {it['offset']:,}  {it['told']}" for it in lines_of(history)]
         print_steps(console, lines, f"what happened to {named(history)}")

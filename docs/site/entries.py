@@ -375,10 +375,10 @@ def coverage() -> Iterator[str]:
     yield from (*table(("kind", "entries", "decided", "not built", "known gap", "open"), _counts()), "")
     found = [item.classes for item in evidence().values() if item.classes]
     by_release = (
-        f"{release}: {', '.join(str(sum(by.get(release) == word for by in found)) for word in CLASSES)}"
+        f"{release}: {', '.join(f'{sum(by.get(release) == word for by in found)} {word}' for word in CLASSES)}"
         for release in dict.fromkeys(release for by in found for release in by)
     )
-    yield from (f"Number of claims that Kafka's classes decide ({', '.join(CLASSES)}): {'; '.join(by_release)}.", "")
+    yield from (f"Claims by the verdict of Kafka's classes: {'; '.join(by_release)}.", "")
     for title, ids in sections().items():
         yield from (f"## {title}", "")
         for word, (label, _) in STATUS.items():

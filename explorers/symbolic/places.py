@@ -236,7 +236,7 @@ def _leaves_of(kind: Kind, value: Value) -> Iterator[Any]:
 
 @dataclass
 class Bag:
-    """Messages in flight, in slots in the order of the bag (see `bags`). A slot has a message if `present` is true."""
+    """Messages in flight. They occupy slots, in canonical order (see `bags`); a slot is in use if `present` is true."""
 
     label: str
     record: type[Record]

@@ -79,8 +79,8 @@ class Partition:
                 yield run.first, run.last, run.epochs[number]
 
     def epochs(self, number: int) -> list[tuple[int, int]]:
-        """Return where epochs start in a copy, according to its batches or, without batches, to its checkpoint. For a
-        compacted log, the checkpoint takes precedence, because compaction may have removed all records of an epoch.
+        """Return where epochs start in a copy: according to its batches, or to its checkpoint if there are none. For a
+        compacted log, the checkpoint takes precedence: compaction may have removed all records of an epoch.
         """
         entries = self.copies[number].epochs
         known = dict(entries) if self.compared.compacted else {}

@@ -22,8 +22,8 @@ the client's process crashed. `omitted`: a metadata answer lacked the partition.
 class Event:
     """An event. Epochs are those on the wire; `topic` counts how often the topic was recreated.
 
-    For a request, `since` is the earliest time at which the client can have sent it: the time at which it could read
-    the previous answer on the connection.
+    For a request, `since` is the earliest time at which the client could have sent it, that is, the time at which the
+    client could read the previous answer on the connection.
     """
 
     kind: Kind

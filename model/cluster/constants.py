@@ -331,8 +331,8 @@ class C(Constants):
     completion = choice(
         Completion.ALL_TARGETS,
         meaning=(
-            "a reassignment completes once the ISR contains: all-targets (KAFKA-15665), added, added-unless-fewer "
-            "(KAFKA-19975)"
+            "who must be in the ISR before reassignment completes: all-targets (KAFKA-15665), added (new replicas) or "
+            "added-unless-fewer (all targets only if there are fewer of them than before; KAFKA-19975)"
         ),
     )
     removal_opens_epoch = switch(default=True, meaning="removing a replica starts a new leader epoch")

@@ -105,7 +105,7 @@ ELR = {"elr": 1, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH, **ALL}
 SINCE_4_3 = {"completion": Completion.ADDED_UNLESS_FEWER, **ELR, "assignment_keeps_elr": 1}
 """Since KAFKA-19975, a reassignment waits for previous replicas only if it reduces the number of replicas."""
 UNMATCHED = {"answers_match_epoch": 0, "later_epochs_skipped": 0}
-"""Before 3.9.1 and 4.0.1, a follower matches a response only by its offset, and appends records of later epochs."""
+"""Before 3.9.1 and 4.0.1, a follower matches fetch responses by offset alone, and appends records of later epochs."""
 LACKING = "but followers can lose committed records, because KAFKA-18991 and KAFKA-18723 are not fixed (sources)"
 VERSIONS = (
     Version(

@@ -367,7 +367,7 @@ def leads(s: State, broker: int) -> bool:
 
 
 def has_elr(s: State, c: C) -> bool:
-    """Return whether ELR is on, that is, was not turned off (FeatureControlManager.isElrFeatureEnabled)."""
+    """Return whether ELR is on in this run, and has not been turned off (FeatureControlManager.isElrFeatureEnabled)."""
     return c.elr and s.elr_disabled == 0
 
 

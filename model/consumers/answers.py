@@ -1,4 +1,4 @@
-"""A replica's response to a consumer's fetch, computed from replica, offset and design."""
+"""A replica's response to a consumer's fetch, computed from the replica, the offset and the design's rules."""
 
 from enum import IntEnum
 

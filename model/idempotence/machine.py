@@ -89,7 +89,7 @@ class C(Constants):
     )
     others_renumber = switch(
         default=False,
-        meaning="a new epoch for another partition also renumbers batches that were already sent (librdkafka)",
+        meaning="a new epoch because of another partition also renumbers batches that were already sent (librdkafka)",
     )
 
 

@@ -38,7 +38,9 @@ class C(Constants):
     deletion_undoes_creation = switch(
         default=True, meaning="a topic that a delta creates and deletes is not listed as created (KAFKA-19497)"
     )
-    assignments_need_topics = switch(default=True, meaning="only topics in the image are assigned (KAFKA-17190)")
+    assignments_need_topics = switch(
+        default=True, meaning="no directory is reported for a topic that left the image (KAFKA-17190)"
+    )
 
 
 Topic = Annotated[int, Index(C.topics)]

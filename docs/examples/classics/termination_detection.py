@@ -64,8 +64,8 @@ def initiate_probe(s: State, c: C) -> None:
 
 @action()
 def pass_token(s: State, c: C) -> None:
-    """Another node passes the token on once it is passive, or immediately if the round is inconclusive; it becomes
-    white.
+    """A node other than node 0 passes the token on once the node is passive, or immediately if the round is
+    inconclusive. The node becomes white.
     """
     node = s.token
     is_black = bits.contains(s.black, node)

@@ -290,8 +290,8 @@ class Builder:
             return left, right, left.type is Sort.WORD
         if left.type is Sort.NUMBER and left.low == left.high and left.low >= 0:
             return word(left.low), right, True
-        assert right.type is Sort.NUMBER, "a word is combined with a number"
-        assert right.low == right.high, "a word is combined with a number"
+        assert right.type is Sort.NUMBER, "a word is combined with neither a word nor a number"
+        assert right.low == right.high, "a word is combined with a number that is no literal"
         assert right.low >= 0, "a word is combined with a negative number"
         return left, word(right.low), True
 

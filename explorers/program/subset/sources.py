@@ -180,7 +180,7 @@ def _bind(reader: Reader, target: ast.expr, found: Items) -> None:
     if not isinstance(found, Item):
         words = ", ".join("abcdefgh"[: len(found)])
         instead = f"unpack the tuple, as in `for {words} in ...`"
-        scope.refuse(target, f"{target.id!r} would be a tuple of {len(found)}", instead)
+        scope.refuse(target, f"{target.id!r} would be a tuple of {len(found)} values", instead)
     reader.declare(target, target.id)
     if not reader.folding:
         reader.rebind(target, found.kind)

@@ -228,7 +228,7 @@ class Statements:
             self.refuse(value, "this line assigns the result of a helper that returns no value", instead)
         if isinstance(kind, Several):
             instead = f"unpack the tuple: a, b = {ast.unparse(value)}"
-            self.refuse(value, f"{name.id!r} would be a tuple of {len(kind.items)}", instead)
+            self.refuse(value, f"{name.id!r} would be a tuple of {len(kind.items)} values", instead)
         if isinstance(kind, Consts | BagRef):
             self.refuse(value, f"this line assigns {say(kind)} to a name", "write the expression out where it is used")
         self.expressions.declare(name, name.id)

@@ -123,7 +123,7 @@ def among(reader: Reader, node: ast.Compare) -> None:
             "`in` is used with something other than numbers in a tuple, a range, an array or a set of the state",
             _found(reader, others, ast.unparse(node.left))
             if isinstance(kind, Arr | BagRef | Queue)
-            else "write x in (A, B), or a helper of `bits`",
+            else "write x in (A, B), or call a function of `bits`",
         )
 
 

@@ -78,7 +78,7 @@ $ check kip320 --engine spark --master spark://host:7077
 with --master spark://host:7077 the executors keep their states in a folder that all of them can read: add
 --checkpoint with such a folder, or with a URL such as hdfs://host/folder.
 $ check kip320 --master local[2]
---master applies to Spark, but the engine is native: add --engine spark, or leave it out.
+--master applies only to Spark, but the engine is native: add --engine spark, or leave --master out.
 $ check kip320 --engine spark --conf memory
 --conf 'memory': write a Spark setting, such as spark.executor.memory=4g.
 $ check kip320 --engine nativ
