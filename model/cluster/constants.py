@@ -331,7 +331,7 @@ class C(Constants):
     completion = choice(
         Completion.ALL_TARGETS,
         meaning=(
-            "who must be in the ISR before reassignment completes: all-targets (KAFKA-15665), added (new replicas) or "
+            "members of the ISR when a reassignment completes: all-targets (KAFKA-15665), added (new replicas) or "
             "added-unless-fewer (all targets only if there are fewer of them than before; KAFKA-19975)"
         ),
     )
