@@ -100,7 +100,7 @@ def collected(files: list[str], work: Callable[[Session], None], *, long: bool =
     for names in FILES.values():
         for name in names:
             importlib.import_module(f"fencepost.{name.removesuffix('.py').replace('/', '.')}")
-    options = ["-n", "0", "-q", "-p", "no:cacheprovider", "--no-header", "--no-summary", f"--rootdir={ROOT}"]
+    options = ["-n0", "-q", "-pno:cacheprovider", "--no-header", "--no-summary", "--tb=native", f"--rootdir={ROOT}"]
     options += ["-m", "long or not long"] if long else []
     pytest.main([*options, *files], plugins=[Session(work)])
 
