@@ -289,7 +289,7 @@ final class Broker {
         Files.deleteIfExists(folder);
     }
 
-    /** Start LogManager: Kafka's recovery reads the segment, unless the metadata has no such replica. */
+    /** Start LogManager: Kafka's recovery reads the segment, unless the metadata has no such replica; copies of moves become logs. */
     private void loadLogs() {
         if (Arrays.stream(logs.getClass().getMethods()).noneMatch(m -> m.getName().equals("startup") && m.getParameterCount() == 2)) {  // until 3.7
             Reflect.call(logs, "startup", scala.collection.immutable.Set$.MODULE$.<Object>empty().incl("t"));  // until 3.7
@@ -302,6 +302,10 @@ final class Broker {
         Object stray = (scala.Function1<Object, Object>) this::isStray;  // until 4.3
         Object stray = (java.util.function.Function<Object, Object>) this::isStray;  // since 4.4
         Reflect.invoke(startup, logs, topics, stray);
+        Object assigned = image.topics();  // until 4.3
+        Object assigned = (org.apache.kafka.storage.internals.log.LogManager.DirectoryForBrokerPartition)  // since 4.4
+            (topic, number, broker) -> image.topics().getPartition(topic, number).directory(broker);  // since 4.4
+        Reflect.call(logs, "recoverAbandonedFutureLogs", id, assigned);
     }
 
     private Object isStray(Object log) {
