@@ -119,4 +119,5 @@ def test_a_finding_is_known_by_its_repair_and_no_other() -> None:
         for name, script in KNOWN.items():
             alarm = fuzzer.replayed(script)
             assert alarm is not None, name
+            assert "fencepost-kafka-" not in alarm.message
             assert repaired.explained(alarm)[0] == (name,)

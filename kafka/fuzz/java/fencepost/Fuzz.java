@@ -256,8 +256,10 @@ public final class Fuzz {
         return (message(e) + where).replaceAll("(/[^ ,]+|[0-9a-f]{32}|[0-9])+", "#");
     }
 
+    /** What is violated; directories are named without the temporary folder. */
     private static String message(Throwable e) {
-        return e instanceof Judge.Violation ? e.getMessage() : "an exception: " + e;
+        String said = e instanceof Judge.Violation ? e.getMessage() : "an exception: " + e;
+        return said.replaceAll("/\\S*/(?=broker-\\d+/)", "");
     }
 
     // ---- lines
