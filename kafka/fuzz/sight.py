@@ -135,7 +135,7 @@ OF_VERBS = (
     Plant(_UNIFIED, "hasHigherPartitionLeaderEpoch", value="false"),
     Plant(f"{LOG}.log.ProducerStateManager", "isProducerExpired", value="true"),
     Plant(f"{CONTROLLER}.ClusterControlManager", "activate", "register"),
-    *(Plant(REPAIR, name) for name in ("moved-empty", "failed-while-moved")),
+    *(Plant(REPAIR, name) for name in ("moved-empty", "failed-while-moved", "hyp-28", "hyp-27")),
 )
 """Bugs in code that runs only with replica moves, delayed bytes, resent writes or controller failover."""
 
