@@ -47,9 +47,11 @@ PATIENCE = 600.0
 LONG = ("-XX:TieredStopAtLevel=4",)
 """A JVM option that enables the optimizing compiler, which is worthwhile after a few thousand histories."""
 REPAIRED_IN = {
-    "3.7.1": "KAFKA-16814", "3.8.0": "KAFKA-15665", "4.0.1": "KAFKA-19383", "4.0.2": "KAFKA-19571",
-    "4.1.0": "KAFKA-18106", "4.1.2": "KAFKA-19571",
+    "3.7.1": ("KAFKA-16814", "a topic ID"), "3.8.0": ("KAFKA-15665", "still reassigned"),
+    "4.0.1": ("KAFKA-19383", "but its ID is"), "4.0.2": ("KAFKA-19571", "takes a directory"),
+    "4.1.0": ("KAFKA-18106", "not know it"), "4.1.2": ("KAFKA-19571", "takes a directory"),
 }  # fmt: skip
+"""By release, a bug that it fixes, and words of its violation."""
 HEAD = "fencepost fuzz 1"
 DIGESTED = 31
 """Factor by which a run's digest is multiplied for each history, as in `Fuzz.java`."""
@@ -274,7 +276,7 @@ class Repaired:
         short = self.shortened(alarm)
         found: tuple[str, ...] | None = next((names for names in fit if self._ends(names, short.script)), None)
         found = found or self._together(tuple(name for (name,) in fit), short.script)
-        return found or self._repaired_in(short.script), short
+        return found or self._repaired_in(short.script, short.message), short
 
     def _together(self, names: tuple[str, ...], script: Script) -> tuple[str, ...] | None:
         """Return at most `TOGETHER` fixes that prevent a violation only together, or None. First, all fixes are
@@ -288,15 +290,15 @@ class Repaired:
                 names = fewer
         return names if len(names) <= TOGETHER else None
 
-    def _repaired_in(self, script: Script) -> tuple[str, ...] | None:
-        """Return the bug fixed in the first later release without the violation, or None."""
-        for version, name in REPAIRED_IN.items():
+    def _repaired_in(self, script: Script, message: str) -> tuple[str, ...] | None:
+        """Return the bug fixed in the first later release without the violation, or that release, or None."""
+        for version, (name, says) in REPAIRED_IN.items():
             if version > self.release.version:
                 with suppress(UsageError):
                     if version not in self._later:
                         self._later[version] = self._stack.enter_context(Fuzzer(fuzz_release(version, None)))
                     if self._later[version].replayed(script) is None:
-                        return (name,)
+                        return (name if says in message else f"fixed in {version}",)
         return None
 
     def shortened(self, alarm: Alarm) -> Alarm:
