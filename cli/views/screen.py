@@ -209,18 +209,21 @@ def checked(question: Question, *, normalize: bool = True) -> str:
 
 
 def constants_text(machine: Machine, constants: Constants, version: str, name: str, off: str = "") -> str:
-    declared = machine.constants.declared()
-    usual = dict(machine.version(version).values) if version else {}
-    shown = {item: f"{item}={str(value).lower()}" for item, value in constants.shown.items()}
-    other = [
-        text
-        for item, text in shown.items()
-        if int(constants.values[item]) != int(usual.get(item, declared[item].default))
-    ]
-    if len(shown) <= FEW:
-        return f"{name}{' with ' if shown else ''}{' '.join(shown.values())}{off}"
+    listed = _listed(machine, constants, version)
+    text = " ".join(f"{item}={str(constants.shown[item]).lower()}" for item in listed)
+    if len(constants.shown) <= FEW:
+        return f"{name}{' with ' if listed else ''}{text}{off}"
     rest = f"as in {version}" if version else "as declared"
-    return f"{name} with {' '.join(other)} (others {rest}){off}" if other else f"{name}, constants {rest}{off}"
+    return f"{name} with {text} (others {rest}){off}" if listed else f"{name}, constants {rest}{off}"
+
+
+def _listed(machine: Machine, constants: Constants, version: str) -> list[str]:
+    """Return the names of the constants that a screen lists: all if there are few, otherwise the changed ones."""
+    if len(constants.shown) <= FEW:
+        return list(constants.shown)
+    usual = {name: item.default for name, item in machine.constants.declared().items()}
+    usual |= dict(machine.version(version).values) if version else {}
+    return [name for name in constants.shown if int(constants.values[name]) != int(usual[name])]
 
 
 def reached(result: CheckResult) -> str:
@@ -233,12 +236,17 @@ def reached(result: CheckResult) -> str:
     bounds = [f"{item.constant}={item.value}" for item in result.bounds_reached if item.value]
     if result.cross_check is not None and result.cross_check.states:
         words += f"; {counted(result.cross_check.states, 'state')} checked against the plain semantics"
+    question = result.question
+    listed = _listed(question.protocol.machine, question.constants, question.version)
+    off = [item.constant for item in result.bounds_reached if not item.value and item.constant in listed]
+    excluded = f"; excluded by a bound of 0: {', '.join(off)}" if off else ""
     if bounds:
-        return f"{words}; bounds reached: {' '.join(bounds)}"
+        return f"{words}; bounds reached: {' '.join(bounds)}{excluded}"
+    words += excluded
     if not result.bounds or not result.complete:
         return words
     judged = {item.constant for item in result.bounds}
-    declared = result.question.protocol.machine.constants.declared().items()
+    declared = question.protocol.machine.constants.declared().items()
     if all(item.kind is not int or name in judged for name, item in declared):
         return f"{words}; no bound{' above 0' if result.bounds_reached else ''} was reached"
     beyond = [f"{item.constant}={item.value}" for item in result.bounds if not item.reached]

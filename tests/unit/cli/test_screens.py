@@ -43,7 +43,7 @@ SCREENS = {
     "inner-invariant": "check replication --version kafka-4.1 --set brokers=2 --set min_isr=2",
     "two-violations": "check kip101 --set replicas=2", "holds": "check kip320 --set replicas=2",
     "repaired": "check replication --version kafka-4.1-repaired --set brokers=2 --set min_isr=2",
-    "unreached": "check kip320 --set replicas=1 --engine plain",
+    "unreached": "check kip320 --set replicas=1 --set max_leader_epoch=0 --engine plain",
     "cut-short": "check kip320 --set replicas=2 --max-states 100 --engine plain",
     "fingerprints": "check kip320 --set replicas=2 --compact",
     "own-model": f"check {MACHINES / 'mailbox.py'} --engine plain",
