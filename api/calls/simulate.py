@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
@@ -14,7 +14,7 @@ from fencepost.api.answers.results import frame
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.places import against, placed
 from fencepost.api.asking.quantities import counted
-from fencepost.api.asking.targets import Question, ask, kernels_of, source_of
+from fencepost.api.asking.targets import Question, ask, chosen_of, kernels_of, source_of
 from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.shrink import ShrinkResult, shrink
 from fencepost.explorers.running.interrupts import BY_KEYBOARD, CANCELLED, Stopped, cancelled_by
@@ -41,6 +41,13 @@ class SimulateResult(Printed, Sample):
     trace: Counterexample | None = field(kw_only=True, default=None, repr=False)
     """The path of the most serious violation, shortened if requested."""
     shrunk: ShrinkResult | None = field(kw_only=True, default=None, repr=False)
+    not_judged: tuple[str, ...] = field(kw_only=True, default=(), repr=False)
+    """Properties of behaviours, which no finite walk decides."""
+
+    @property
+    def verdict(self) -> Verdict:
+        found = super().verdict
+        return Verdict.NOT_FOUND if self.not_judged and found is Verdict.HOLDS else found
 
     def __repr__(self) -> str:
         return f"SimulateResult({self.protocol}: {self.verdict}, {counted(self.walks, 'walk')})"
@@ -123,17 +130,12 @@ def simulate(
     watch = watched(progress)
     with cancelled_by(cancel):
         made = _walked(question, plan, watch, normalize=normalize)
-        made = replace(made, notes=(*made.notes, *_left_out(question)))
-        return _with_trace(made, question, watch, workers, normalize=normalize, shrinks=shrinks)
-
-
-def _left_out(question: Question) -> Iterator[str]:
-    others = [item for item in question.protocol.properties if item.kind.over_behaviours]
-    if others and (*question.properties, *others) == tuple(
-        sorted(question.protocol.properties, key=others.__contains__)
-    ):
-        names = ", ".join(item.name for item in others)
-        yield f"not judged: {names}. Walks are finite, so only `fencepost check` decides properties of behaviours."
+        result = _with_trace(made, question, watch, workers, normalize=normalize, shrinks=shrinks)
+    left = tuple(item.name for item in question.protocol.every_property if item.kind.over_behaviours)
+    if not left or question.properties != chosen_of(question.protocol, (), walks=True):
+        return result
+    why = "Walks are finite, so only `fencepost check` decides properties of behaviours."
+    return replace(result, notes=(*result.notes, f"not judged: {', '.join(left)}. {why}"), not_judged=left)
 
 
 def _walked(question: Question, plan: Plan, watch: Watch, *, normalize: bool) -> Sample:

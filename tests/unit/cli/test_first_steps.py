@@ -14,10 +14,11 @@ from fencepost.api.calls import first_model as first
 from fencepost.cli.commands.options import Target
 from fencepost.invariants.catalogue import runs
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language import Constants
+from fencepost.model.language import Constants, sometimes
 
 from tests.helpers.commands import KIP320, data_of, fencepost, refused, start
 from tests.helpers.places import ROOT
+from tests.machines import rooms
 
 LOCK = str(Path(first.__file__))
 
@@ -37,6 +38,9 @@ def test_walks_say_which_properties_they_leave_out_and_refuse_them_by_name() -> 
     assert note.startswith("not judged: who-waits-gets-it, few-ask-meanwhile. Walks are finite")
     assert note.endswith("only `fencepost check` decides properties of behaviours.")
     assert not simulate(first.MACHINE, first.PROPERTIES, only="one-holds", walks=10).notes
+    witness = sometimes(room=rooms.Room)(rooms.is_lit)
+    assert simulate(rooms.MACHINE, (rooms.goes_dark, witness), walks=10).verdict == "not-found"
+    assert "messages-until-known" in str(simulate("watermark-propagation", walks=10).notes)
     message = refused("simulate", LOCK, "--property", "who-waits-gets-it")
     assert message.endswith(
         "Omit the property here, and check it with `fencepost check` and `--property who-waits-gets-it`.\n"
