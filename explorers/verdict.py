@@ -389,7 +389,7 @@ class Options:
     def limit(self, seconds: float, states: int, memory: int) -> str:
         if self.budget is not None and seconds > self.budget:
             return out_of_time(self.budget)
-        if self.max_states is not None and states >= self.max_states:
+        if self.max_states is not None and states > self.max_states:
             return Reason(f"the limit of {self.max_states:,} states was reached", Cause.STATES)
         if self.memory is not None and memory > self.memory:
             return out_of_memory(self.memory)

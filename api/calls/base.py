@@ -156,7 +156,7 @@ def _search(question: Question, base: Machine, options: Options, found: Result, 
     seconds = max(LEAST_SECONDS, TIMES * found.seconds)
     if options.budget is not None:
         seconds = max(0.0, min(seconds, options.budget - found.seconds))
-    chosen = replace(further(options, seconds), max_states=found.distinct + 1, max_depth=None)
+    chosen = replace(further(options, seconds), max_states=found.distinct, max_depth=None)
     machine = question.protocol.machine
     placed, names = placed_in(machine, base), tuple(old.name for old, _ in _pairs(machine, base, options))
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row that sets this constant to this value.")
 @options.workers_option("Number of rows to search in parallel")
 @option("--budget", type=options.TIME, help="Stop the search of each row after this much time, e.g. 30s.")
-@option("--max-states", type=options.Count(1), help="Stop the search of each row after N states.")
+@option("--max-states", type=options.Count(1), help="Stop the search of each row above N states.")
 @option("--memory", type=options.SIZE, help="Memory limit for all rows together, e.g. 8G.")
 @options.normalize_option
 @option("--checkpoint", metavar="DIR", help="Save every finished row in this folder.")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 )
 @option("--max-pairs", type=options.Count(1), default=MOST_PAIRS, help="Stop after N pairs of state sets.")
 @options.workers_option()
-@option("--max-states", type=options.Count(1), help="Stop when one side has N states.")
+@option("--max-states", type=options.Count(1), help="Stop when one side has more than N states.")
 @option("--memory", type=options.SIZE, help="Stop before one side's states need more memory than this, e.g. 4G.")
 @options.normalize_option
 @options.verbose_option

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search engine: {', '.join(ENGINES)}.")
 @options.workers_option()
 @option("--budget", type=options.TIME, help="Stop each search after this time.")
-@option("--max-states", type=options.Count(1), help="Stop each search after N states.")
+@option("--max-states", type=options.Count(1), help="Stop each search above N states.")
 @option("--memory", type=options.SIZE, help="Stop a search before its states need more memory than this, e.g. 8G.")
 @options.compact_option
 @options.normalize_option

@@ -240,7 +240,7 @@ search_options = together(
     ),
     click.option("--budget", type=TIME, help="Stop after this much search time, e.g. 10m."),
     click.option("--max-depth", type=Count(1), help="Stop after N levels."),
-    click.option("--max-states", type=Count(1), help="Stop after N states."),
+    click.option("--max-states", type=Count(1), help="Stop above N states."),
     click.option("--stop-on-violation", is_flag=True, help="Stop after the level of the first violation."),
     normalize_option,
     click.option(

@@ -72,7 +72,7 @@ def test_a_violation_stands_though_the_search_did_not_finish() -> None:
 
 
 @group("kip320", {"replicas": 2})
-def test_a_search_that_ends_inside_a_level_says_how_deep_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limited_search_says_how_deep_it_came_or_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ask("kip320", {"replicas": 2})
     ends = list(accumulate(whole.levels))
     monkeypatch.setattr(expansion, "ROUND", 1)
@@ -84,6 +84,7 @@ def test_a_search_that_ends_inside_a_level_says_how_deep_it_came(monkeypatch: py
         assert result.depth == bisect_left(ends, result.distinct) + 1
         inside += result.distinct not in ends
     assert inside > 3, "rounds are so long that no search ends inside a level"
+    assert ask("kip320", {"replicas": 2}, replace(ALONE, max_states=whole.distinct)).complete
 
 
 @pytest.mark.parametrize("compact", [False, True])
