@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from fencepost.explorers.native import store
 from fencepost.explorers.plain import search as plain
-from fencepost.explorers.program.subset.program import MOST_DEEP
+from fencepost.explorers.program.subset.program import MOST_CALLS, MOST_DEEP
 from fencepost.explorers.search import search as native
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.verdict import Options, Verdict
@@ -74,18 +74,21 @@ def go(s, c):
 {elifs}
 @always
 def low(s, c):
-    return s.total == 0
+    return h0(s.total) == 0
 """
 
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_what_is_nested_deep_is_followed_or_refused(more: int, tmp_path: Path) -> None:
     elifs = "\n".join(f"    elif s.n == {n}:\n        s.total = {n % 9}" for n in range(1, MOST_DEEP - 4 + more))
-    text = HEAD + whole(DEEP.format(sum=" + ".join(["1"] * (MOST_DEEP - 4)), elifs=elifs))
+    last = MOST_CALLS - 2 + more
+    helpers = "".join(
+        f"\ndef h{n}(x: int) -> int:\n    return {f'h{n + 1}(x)' if n < last else 'x'}" for n in range(last + 1)
+    )
+    text = HEAD + helpers + whole(DEEP.format(sum=" + ".join(["1"] * (MOST_DEEP - 4)), elifs=elifs))
     if more:
-        with pytest.raises(
-            ModelError, match=rf"this is nested more than {MOST_DEEP} levels deep: .*\n +if s\.n == 0:\n"
-        ):
+        deep = rf"this is nested more than {MOST_DEEP} levels deep: .*\n +if s\.n == 0:\n"
+        with pytest.raises(ModelError, match=rf"{deep}(.*\n)*.* h{last}\(\) is called {MOST_CALLS} levels deep"):
             load(text, tmp_path)
         return
     machine, properties = load(text, tmp_path)

@@ -25,6 +25,8 @@ from fencepost.model.language.trees import module_of, source_lines, was_edited
 Named = TypeVar("Named")
 Looked = TypeVar("Looked")
 MOST_DEEP = 150
+MOST_CALLS = 64
+"""Maximum number of functions of which each calls the next, because engines follow calls by recursion."""
 MOST_BOUNDS = 62
 """Maximum number of bounds in a machine, because compiled code stores sets of bounds as numbers."""
 
@@ -90,6 +92,9 @@ class Program:
         scope = Scope(self, made)
         if python in self._open:
             scope.refuse(made.node, f"{made.name}() calls itself", "use a loop with a fixed bound")
+        if len(self._open) == MOST_CALLS:
+            what = f"{made.name}() is called {MOST_CALLS} levels deep: an action or property, then helpers in helpers"
+            scope.refuse(made.node, what, "write some of the helpers as one")
         if hasattr(python, "__wrapped__"):
             instead = "write out what it does"
             scope.refuse(
