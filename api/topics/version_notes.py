@@ -15,7 +15,7 @@ from fencepost.explorers.verdict import Result, Verdict
 from fencepost.invariants.catalogue import entries
 from fencepost.model.language.actions import Action, Property
 from fencepost.model.language.interpreter import Path
-from fencepost.model.language.machine import REPAIRED, Machine
+from fencepost.model.language.machine import REPAIRED, Machine, Repair
 
 
 def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
@@ -23,14 +23,13 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
     machine, name = question.protocol.machine, question.version
     if not name:
         return
-    version = machine.version(name)
-    if not machine.repairs:
+    version, left = machine.version(name), machine.missing(question.constants.values)
+    if machine.terms is None:
         yield f"{name}: {version.sentence}" + (f" (after {machine.source})." if machine.source else ".")
+        yield from _contained(name, left)
         return
-    left = machine.missing(question.constants.values)
     mark = mark or measured.machine_mark(machine)
-    if machine.terms is not None:
-        yield from machine.terms(question.constants)
+    yield from machine.terms(question.constants)
     open_findings = _unrepaired(question)
     if name.endswith(REPAIRED):
         of_release = (
@@ -44,12 +43,7 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
         yield f"{name} follows Kafka's code: {version.sentence}.{_compared(question, mark)}"
     else:
         yield f"{name} has the constants of Kafka without fixes: {version.sentence}. {unlike_kafka(machine)}"
-    if left:
-        found = "; ".join(f"{item.finding}, until {item.sentence}" for item in left)
-        yield (
-            f"{name} contains {found}. `version='{name}{REPAIRED}'` checks a model with these findings fixed, and "
-            "`fencepost guarantees ID` explains each finding."
-        )
+    yield from _contained(name, left)
     if open_findings:
         yield f"{name} also contains {open_findings}, which the model cannot fix."
     modelled = {item.finding for item in machine.repairs}
@@ -57,6 +51,15 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
         yield (
             f"Kafka {name.removeprefix('kafka-')} also has {', '.join(outside)}: these findings were observed on "
             "clusters, not in this model. `fencepost guarantees ID` explains each finding and its workaround."
+        )
+
+
+def _contained(name: str, left: tuple[Repair, ...]) -> Iterator[str]:
+    if left:
+        found = "; ".join(f"{item.finding}, until {item.sentence}" for item in left)
+        yield (
+            f"{name} contains {found}. `version='{name}{REPAIRED}'` checks a model with these findings fixed, and "
+            "`fencepost guarantees ID` explains each finding."
         )
 
 

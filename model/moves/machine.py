@@ -17,6 +17,7 @@ from fencepost.model.language import (
     Machine,
     Range,
     Record,
+    Repair,
     Version,
     action,
     bits,
@@ -285,6 +286,12 @@ def broker_is_killed(s: State, c: C) -> None:
 
 
 _3_7_0 = Version("kafka-3.7.0", "without KAFKA-16082, KAFKA-16297", {"copies_are_recovered": 0, "changes_reset": 0})
+_HYP_27 = Repair(
+    "HYP-27",
+    "the copy of an unfinished move becomes the log only if no other log ends later",
+    {"longer_logs_are_kept": 1},
+    {"copies_are_recovered": 1},
+)
 MACHINE = Machine(
     name="directory-moves",
     sentence="a replica that moves to another directory of its broker, and its assignment to a directory (KIP-858)",
@@ -298,4 +305,5 @@ MACHINE = Machine(
     ),
     versions=(_3_7_0, Version("kafka-4.4", "3.9 to 4.4; 3.7.1 to 3.8 differ only in how assignments are queued", {})),
     source="KIP-113, KIP-858; apache/kafka: ReplicaAlterLogDirsThread, AssignmentsManager, LogManager, 4.1.2 to 4.4.0",
+    repairs=(_HYP_27,),
 )

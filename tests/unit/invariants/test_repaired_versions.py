@@ -111,7 +111,7 @@ def test_every_version_says_which_source_its_verdict_rests_on() -> None:
         for version in found.machine.versions:
             notes = " ".join(version_notes(ask(found, version=version.name)))
             assert version.sentence in notes, (found.name, version.name)
-            assert not found.machine.repairs or re.search(r"sources\)|classes\)", notes)
+            assert found.machine.terms is None or re.search(r"sources\)|classes\)", notes)
 
 
 def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_do() -> None:
@@ -130,6 +130,7 @@ def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_d
     whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *small, "--json"))
     assert whole["verdict"] != "violated"
     assert not any("prevents" in note for note in whole["notes"])
+    assert "repairing HYP-27 prevents its shortest" in fencepost(*words("check directory-moves --version kafka-4.4")).stdout
 
 
 def test_guarantees_say_whether_kafka_keeps_them_and_what_breaks_them_where_it_was_seen() -> None:
