@@ -25,11 +25,14 @@ class End(StrEnum):
 
 @dataclass(frozen=True)
 class CheckedRun:
-    """One run as JSON data, with its protocol. `diagram(property)` returns the diagram of a violation."""
+    """One run as JSON data, with its protocol. `diagram(property)` returns the diagram of a violation. With `strict`,
+    warnings are failures.
+    """
 
     found: Protocol
     data: Mapping[str, Any]
     diagram: Callable[[str], str] = field(default=lambda _: "")
+    strict: bool = False
 
     @property
     def name(self) -> str:
@@ -72,6 +75,8 @@ def outcomes(report: CheckedRun) -> Iterator[Outcome]:
             yield _outcome(report, item, _END.get(item["verdict"], End.ERROR), _describe(report, item))
     if data.get("base") == "same":
         yield Outcome(report, "base", End.ERROR, "same", data["notes"][0])
+    for item in data["warnings"] if report.strict else ():
+        yield Outcome(report, item["about"], End.FAILED, item["kind"], item["text"])
 
 
 def _judged(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -53,7 +53,8 @@ def _rule_id(item: Outcome) -> str:
 
 def _rule(item: Outcome) -> dict[str, Any]:
     if item.prop is None:
-        sentence = f"Runs of {item.report.found.name} produce their pinned results."
+        how = "produce their pinned results" if item.name == "figures" else "end as expected, without warnings"
+        sentence = f"Runs of {item.report.found.name} {how}."
         return {"id": _rule_id(item), "name": item.name, "shortDescription": {"text": sentence}}
     entries = promises(item.prop)
     source = "; ".join(dict.fromkeys(entry.source for entry in entries)) or item.report.found.machine.source

@@ -162,7 +162,7 @@ def run_checks(given: Mapping[str, Any]) -> Exit:
             if given["json"] or builds:
                 data.append(result.to_dict(files, expected))
             if builds:
-                reports.append(CheckedRun(question.protocol, data[-1], partial(_diagram, result)))
+                reports.append(CheckedRun(question.protocol, data[-1], partial(_diagram, result), given["strict"]))
             if not given["json"]:
                 shown = {name: given[name] for name in ("verbose", "coverage", "all_traces", "quiet")}
                 print_page(results(narrow=not given["verbose"]), result, first=not ends, expected=expected, **shown)

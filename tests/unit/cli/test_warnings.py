@@ -243,9 +243,12 @@ def test_the_page_and_the_json_have_the_warnings() -> None:
     }
 
 
-def test_with_strict_a_warning_is_an_error() -> None:
-    result = fencepost("check", str(CARELESS), "--engine", "plain", "--strict", "--set", "people=1")
+def test_with_strict_a_warning_is_an_error(tmp_path: Path) -> None:
+    junit = tmp_path / "junit.xml"
+    asked = ("check", str(CARELESS), "--engine", "plain", "--strict", "--set", "people=1", "--junit", str(junit))
+    result = fencepost(*asked, "--sarif", str(tmp_path / "sarif.json"))
     assert result.exit_code == 2
+    assert "message=\"nothing reads constant 'patience'" in junit.read_text()
     assert "--strict treats warnings as errors: fix the model, or leave --strict out." in result.stderr
     assert "Warning: nothing reads constant 'patience'" in result.stdout
 
