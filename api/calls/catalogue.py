@@ -180,6 +180,7 @@ class CatalogueResult(Printed):
             "format": FORMAT,
             "profile": str(self.profile),
             "as_expected": self.as_expected,
+            "exact": all(item["exact"] for item in self.runs),
             "runs": list(self.runs),
             "not_run": list(self.not_run),
         }

@@ -180,13 +180,15 @@ def print_headline(console: Console, found: CatalogueResult) -> None:
 
 def headline(found: CatalogueResult) -> str:
     good = [item["verdict"] for item in found.runs if item["as_expected"]]
+    chance = sum(item["omission"] for item in found.runs)
+    doubt = f", up to fingerprint collisions (at most {chance:.1e})" if chance else ""
     every = len(found.runs) + len(found.not_run)
     if len(good) < every:
         cut = sum(not item["complete"] for item in found.runs)
         bad = len(found.runs) - len(good) - cut
         counts = ((bad, "not as expected"), (cut, "cut short"), (len(found.not_run), "not begun"))
         missed = ", ".join(f"{number} {what}" for number, what in counts if number)
-        return f"{counted(every, 'run')}: {len(good)} as expected, {missed}."
+        return f"{counted(every, 'run')}: {len(good)} as expected, {missed}{doubt}."
     holding, failing, missing = (good.count(word) for word in ("holds", "violated", "unreached"))
     parts = [f"{holding} hold{'' if holding > 1 else 's'}"] if holding else []
     if failing:
@@ -194,7 +196,7 @@ def headline(found: CatalogueResult) -> str:
         parts.append(f"{failing} {shows} the expected violation (published bugs, drafts, releases of Kafka)")
     if missing:
         parts.append(f"{missing} {'have' if missing > 1 else 'has'} a witness that is not reached, as expected")
-    return f"{counted(every, 'run')}, all as expected: {', '.join(parts)}."
+    return f"{counted(every, 'run')}, all as expected{doubt}: {', '.join(parts)}."
 
 
 def _title(run: Run) -> str:
