@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -105,7 +105,10 @@ def prove(**given: Any) -> Exit:
     timeout = parse_duration(given["timeout"], "--timeout")
     reach = 0.0 if given["reach"] in ("0", "0s") else parse_duration(given["reach"], "--reach")
     report = called(given, proved, names, question, only=given["properties"], timeout=timeout, reach=reach)
-    show(given, report, print_report, command=partial(_command_for, target, given), strengthened=given["strengthen"])
+    checked = [item.name for item in question.protocol.every_property if item.name in given["properties"]]  # no lemmas
+    search = options.command_line("check", *target.words, *_named(checked))
+    command = partial(_command_for, target, given)
+    show(given, report, print_report, command=command, search=search, strengthened=given["strengthen"])
     if file and report.text:
         write_text(file, report.text)
         Display(quiet=given["quiet"]).note(f"{file}: {report.summary}")
@@ -113,9 +116,13 @@ def prove(**given: Any) -> Exit:
 
 
 def _command_for(target: options.Target, given: dict[str, Any], more: str) -> str:
-    words = ["prove", *target.words, *(word for name in given["properties"] for word in ("--property", name))]
+    words = ["prove", *target.words, *_named(given["properties"])]
     words += [word for name in ("unbounded", "int64") for value in given[name] for word in (f"--{name}", value)]
     return options.command_line(*words, *(["--havoc-loops"] if given["havoc_loops"] else []), more)
+
+
+def _named(properties: Sequence[str]) -> list[str]:
+    return [word for name in properties for word in ("--property", name)]
 
 
 def _prove_catalogue(given: dict[str, Any]) -> Exit:
@@ -188,16 +195,18 @@ def print_report(
     report: proof_report.ProveResult,
     command: Callable[[str], str] | None = None,
     *,
+    search: str = "fencepost check",
     strengthened: bool = False,
     verbose: bool = True,
 ) -> None:
     """Print the verdicts and their limits, the step that breaks the induction, and possible next commands.
 
-    `command(option)` returns the same command with one more option. `strengthened` says whether lemmas were searched
-    for.
+    `command(option)` returns the same command with one more option, and `search` is the command that searches the
+    reachable states instead. `strengthened` says whether lemmas were searched for.
     """
     proof, style = report.proof, verdict_style(report.proof.verdict)
-    print_lines(console, verdict_sentence(report), style=style)
+    sentence = verdict_sentence(report).replace("`fencepost check`", f"`{search}`")
+    print_lines(console, sentence, style=style)
     if proof.why_stopped:
         print_lines(
             console, f"Partial: {proof.why_stopped}. Properties that were not decided are undetermined.", style="yellow"
@@ -220,7 +229,7 @@ def print_report(
         if verbose:
             _print_broken(console, report)
         if command is not None and proof.verdict is Verdict.UNDETERMINED:
-            _print_next(console, command, strengthened=strengthened)
+            _print_next(console, command, search, strengthened=strengthened)
     if proof.history is not None:
         trace, path = proof_report.trace_of(report), proof_report.path_of_history(report)
         if verbose:
@@ -270,15 +279,15 @@ def _print_broken(console: Console, report: proof_report.ProveResult) -> None:
     print_bare(console, states_text(trace, path, start=proof_report.ANY_STATE, ending=report.summary).rstrip())
 
 
-def _print_next(console: Console, command: Callable[[str], str], *, strengthened: bool) -> None:
+def _print_next(console: Console, command: Callable[[str], str], search: str, *, strengthened: bool) -> None:
     """Print commands to try after a failed induction, which is not a violation."""
     looks = "--strengthen found no sufficient lemmas: "
     if not strengthened:
-        looks = f"`{command('--strengthen')}` searches for a lemma; or "
+        looks = f"`{command('--strengthen')}` searches for one; or "
     print_lines(
         console,
         "",
         "A failed induction is not a violation. You may need a lemma that excludes the state before the step. "
-        f"{looks}write the lemma as an @always property, and name both with --property. `--depth=10` instead checks "
-        "every run of 10 steps from an initial state.",
+        f"{looks}write the lemma as an @always property, and name both with --property. `{search}` instead searches "
+        "the reachable states, and `--depth=10` checks every run of 10 steps.",
     )
