@@ -48,6 +48,7 @@ MAY = {
     "safe": "yes, a complete search lost nothing", "impossible": "no, every broker has a replica already",
 }  # fmt: skip
 """Whether an operation may be performed, by its outcome."""
+ONLY = "no, it deletes the only replica"
 EVENTS = ("fail-a-disk", "lose-power", "slow-metadata")
 """Events in a cluster that no operator triggers."""
 DIFFERS = {
@@ -84,7 +85,7 @@ def headline(data: Json) -> str:
     more += ["unclean"] if settings["unclean_election"] else []
     others = [[seen for seen in row["elsewhere"] if seen["outcome"] == "lost"] for row in rows]
     near = [any(line in seen["release"] and seen["differs"] == ["release"] for seen in found) for found in others]
-    lost = sum(near) if unread else sum(row["outcome"] == "lost" for row in rows)
+    lost = sum(near) if unread else sum(row["outcome"] == "lost" and bool(row["evidence"]) for row in rows)
     unknown = sum(row["outcome"] == "not-measured" for row in rows)
     said = f"Yes: {'at least ' * unread}{lost} of {len(rows)} operations can lose records"
     said += f", {unknown} unknown" if unknown and not unread else ""
@@ -118,12 +119,17 @@ def answer_of(data: Json, item: Json) -> str:
     where += ", unclean" if settings["unclean_election"] else ""
     harm = item["elsewhere"][0] if item["outcome"] == "not-measured" and item["elsewhere"] else item
     said = MAY[harm["outcome"]].format(care="" if item["operation"] in EVENTS else "only with care, ")
+    said = ONLY if _is_of_only_replica(item) else said
     if harm is not item:
         seen = row_of(item)[1].removeprefix("unknown; ").partition(f" {SAID[harm['outcome']]}")[0]
         said += f", seen with {seen}" if settings["acks"] == "all" else ""
     if settings["acks"] != "all":
         said = f"acks={settings['acks']} is not modelled; with acks=all {said}"
     return f"{title[0].upper()}{title[1:]}: {said} ({where})."
+
+
+def _is_of_only_replica(item: Json) -> bool:
+    return item["outcome"] == "lost" and not item["evidence"]
 
 
 def facts_of(item: Json, most: int) -> Iterator[tuple[str, str]]:
@@ -181,8 +187,11 @@ def _observed(item: Json) -> list[str]:
     here = {name for seen in item["evidence"] for name in seen["findings"]}
     shown = [*item["evidence"], *_nearest(seen for seen in item["elsewhere"] if not here.issuperset(seen["findings"]))]
     lines = [_seen(seen) for seen in shown]
+    unsaid = f"Not measured with these settings{': ' + item['unmodelled'] if item['unmodelled'] else ''}."
+    if item["outcome"] == "impossible" or _is_of_only_replica(item):
+        return [unsaid] * _is_of_only_replica(item)
     if item["outcome"] == "not-measured" or not lines:
-        lines.append(f"Not measured with these settings{': ' + item['unmodelled'] if item['unmodelled'] else ''}.")
+        lines.append(unsaid)
     elif item["measure"]:
         lines.insert(1, f"Not measured with these settings: {item['unmodelled']}.")
     return lines

@@ -76,6 +76,7 @@ class Operation:
     traces: tuple[str, ...] = ()
     searched: Mapping[str, str] = field(default_factory=dict)
     alone: tuple[str, ...] = ()
+    only_replica: str = ""
 
     def takes_part(self, history: Mapping[str, Any]) -> bool:
         """Return whether a history has a fault that the operation requires."""
@@ -165,6 +166,8 @@ def _row(operation: Operation, asked: Settings) -> Json:
         outcome = "not-measured"
         others.sort(key=lambda item: apart[0] not in item["findings"])
     shown = [item for item in exact if item["outcome"] == outcome != "not-measured"] or others
+    only = operation.only_replica if asked.replicas == 1 else ""
+    outcome, shown = ("lost", []) if only else (outcome, shown)
     names = list(dict.fromkeys(name for item in (*exact, *others) for name in item["findings"]))
     cause = shown[0]["findings"] if shown else names
     instead = next((operation.against[name] for name in cause if name in operation.against), operation.instead)
@@ -180,7 +183,7 @@ def _row(operation: Operation, asked: Settings) -> Json:
         "findings": names,
         "evidence": exact,
         "elsewhere": others,
-        "instead": "remove, add again" if outcome == "impossible" else instead,
+        "instead": "add a broker first" if outcome == "impossible" else only or instead,
         "avoid": [f"{name}: {text}" for name, text in avoided if text],
         "after": after if harm in HARMFUL else None,
         "show": shown[0]["show"] if shown else None,
@@ -191,7 +194,9 @@ def _row(operation: Operation, asked: Settings) -> Json:
             else _measure(operation, asked, unsearched or LOSS)
         ),
         "unmodelled": (
-            f"whether it {SAFE[operation.props[unsearched]]}"
+            "the disk has the only log of the partition, so every record is lost"
+            if only
+            else f"whether it {SAFE[operation.props[unsearched]]}"
             if unsearched
             else f"its search lacks {apart[0]}"
             if apart

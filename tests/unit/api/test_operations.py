@@ -26,6 +26,7 @@ from fencepost.site.figures import operations_by_release
 
 from benchmarks.figures.operations import grouped
 from tests.helpers.commands import fencepost
+from tests.helpers.parameters import words
 from tests.helpers.places import ROOT
 
 SIZES = ((2, 1), (2, 2), (3, 1), (3, 2), (3, 3))
@@ -325,7 +326,10 @@ def test_searches_of_operations_are_of_these_constants_and_their_histories_lose_
 
 def test_a_broker_to_move_to_is_needed_to_move() -> None:
     rows = {row["operation"]: row for row in advise(3, 2, kafka="4.4", brokers=3).to_dict()["operations"]}
-    assert (rows["move"]["outcome"], rows["move"]["instead"]) == ("impossible", "remove, add again")
+    assert (rows["move"]["outcome"], rows["move"]["instead"]) == ("impossible", "add a broker first")
+    assert "Not measured" not in fencepost("advise", *words("--brokers 3 --min-isr 2 --operation move")).stdout
+    alone = fencepost("advise", *words("--replicas 1 --operation replace-a-disk")).stdout
+    assert alone.startswith("Replace a disk: no, it deletes the only replica (4.4, RF 1, min ISR 1).")
     assert rows["move"]["evidence"] == rows["move"]["elsewhere"] == []
     assert advise(3, 2, kafka="4.4", brokers=4).to_dict()["operations"] != list(rows.values())
 
@@ -349,7 +353,7 @@ def test_the_first_screen_is_a_sentence_and_a_line_for_each_operation() -> None:
         ("cancel", "only with care, it can lose records, seen with RF 2 (", "Wait until Elr is empty. HYP-10:"),
         ("upgrade", "not measured (", "As for a rolling restart."),
         ("change-min-isr", "only with care, a broker can stay down (", "Wait until Elr is empty. HYP-13:"),
-        ("move --brokers 3", "no, every broker has a replica already (", "Remove, add again."),
+        ("move --brokers 3", "no, every broker has a replica already (", "Add a broker first."),
         ("fail-a-disk", "a partition can stay without a leader, seen with RF 2 (", "Restart that broker. HYP-24:"),
         ("take-a-disk-out", "only with care, it can lose records (", "Start other replicas first. HYP-17:"),
         ("delete-records", "only with care, deleted records can reappear (", "Stop no broker right after. HYP-22:"),
