@@ -311,7 +311,10 @@ def by_name(name: str) -> History | None:
     if found is None:
         return None
     first, number = int(found[2]), int(found[3])
-    if number >= MOST_WALKS or (found[1] == "cover" and first >= len(COVERED)):
+    if number >= MOST_WALKS:
+        why = "all earlier walks are drawn to find it"
+        raise UsageError(f"walk {name!r} has too large a number: write one below {MOST_WALKS:,}, because {why}.")
+    if found[1] == "cover" and first >= len(COVERED):
         return None
     if found[1] == "producer":
         return next(islice(producer_walks(number + 1, DEPTH, first), number, None))

@@ -24,6 +24,11 @@ VERSIONS = {CREATE: 5, DELETE: 4, ELECT: 2, REASSIGN: 0, wire.METADATA: 12, wire
 FETCH_BY_NAME, FETCH_WITH_HINTS, PRODUCE_WITH_HINTS = 12, 16, 10
 SECONDS = 10.0
 """Seconds to wait for an answer or for the cluster to make a change."""
+FIRST_SECONDS = 3.0
+"""Seconds to wait for the first answer, because the address may not be a broker's."""
+MOST_BYTES = 1 << 28
+"""Size above which an answer is not from Kafka. Other protocols begin with text, which is a larger number."""
+PLAIN = "write the address of a broker's PLAINTEXT listener, and check that the broker runs"
 LOOPBACK = ("127.", "::1")
 REPLICAS, RECORDS = 3, 2
 
@@ -101,11 +106,11 @@ class Brokers:
         self.seeds = [self._allowed(*at) for at in addresses(servers)]
         self.topic = PREFIX + uuid.uuid4().hex[:12]
         self.where: dict[int, tuple[str, int]] = {}
+        offered = self.call(self.seeds[0], wire.API_VERSIONS, 0, {}, FIRST_SECONDS)
+        self.offered = {int(item.api_key): int(item.max_version) for item in offered.api_keys}
         known = self.metadata(topics=[]).brokers
         self.where = {item.node_id: self._allowed(item.host, item.port) for item in known}
         self.racks = sorted({item.rack for item in known if item.rack}) or ["fencepost"]
-        offered = self.call(self.seeds[0], wire.API_VERSIONS, 0, {})
-        self.offered = {int(item.api_key): int(item.max_version) for item in offered.api_keys}
 
     def _allowed(self, host: str, port: int) -> tuple[str, int]:
         try:
@@ -119,15 +124,19 @@ class Brokers:
             )
         return host, port
 
-    def call(self, at: tuple[str, int], api: int, version: int, values: dict[str, Any]) -> Any:
+    def call(
+        self, at: tuple[str, int], api: int, version: int, values: dict[str, Any], seconds: float = SECONDS
+    ) -> Any:
         self.number += 1
         try:
-            with socket.create_connection(at, SECONDS) as link, link.makefile("rb") as answers:
+            with socket.create_connection(at, seconds) as link, link.makefile("rb") as answers:
                 link.sendall(wire.request(api, version, self.number, values))
                 size = int.from_bytes(answers.read(4), "big")
-                frame = answers.read(size)
+                frame = answers.read(size) if size < MOST_BYTES else b""
         except OSError as error:
-            raise UsageError(f"the broker at {at[0]}:{at[1]} does not answer ({error}).") from error
+            raise UsageError(f"no Kafka broker answers at {at[0]}:{at[1]} ({error}): {PLAIN}.") from error
+        if size >= MOST_BYTES:
+            raise UsageError(f"{at[0]}:{at[1]} answers, but not in Kafka's protocol: {PLAIN}.")
         if not size or len(frame) < size:
             raise UsageError(f"the broker at {at[0]}:{at[1]} closed the connection at request {api} version {version}.")
         return wire.read_answer(frame, api, version)

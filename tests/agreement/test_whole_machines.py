@@ -82,9 +82,8 @@ def low(s, c):
 def test_what_is_nested_deep_is_followed_or_refused(more: int, tmp_path: Path) -> None:
     elifs = "\n".join(f"    elif s.n == {n}:\n        s.total = {n % 9}" for n in range(1, MOST_DEEP - 4 + more))
     last = MOST_CALLS - 2 + more
-    helpers = "".join(
-        f"\ndef h{n}(x: int) -> int:\n    return {f'h{n + 1}(x)' if n < last else 'x'}" for n in range(last + 1)
-    )
+    helpers = "".join(f"\ndef h{n}(x: int) -> int:\n    return h{n + 1}(x)" for n in range(last))
+    helpers += f"\ndef h{last}(x: int) -> int:\n    return x"
     text = HEAD + helpers + whole(DEEP.format(sum=" + ".join(["1"] * (MOST_DEEP - 4)), elifs=elifs))
     if more:
         deep = rf"this is nested more than {MOST_DEEP} levels deep: .*\n +if s\.n == 0:\n"

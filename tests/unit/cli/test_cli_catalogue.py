@@ -47,16 +47,9 @@ def test_runs_that_find_what_they_must_end_with_status_0() -> None:
 
 
 def test_runs_are_counted_by_what_they_had_to_find() -> None:
-    found = CatalogueResult(
-        Profile.QUICK,
-        tuple(
-            {"verdict": word, "as_expected": True, "complete": True, "omission": 1e-9}
-            for word, count in (("holds", 11), ("violated", 34), ("unreached", 9))
-            for _ in range(count)
-        ),
-        (),
-    )
-    assert headline(found) == (
+    counts, done = {"holds": 11, "violated": 34, "unreached": 9}, {"as_expected": True, "complete": True}
+    ran = tuple({"verdict": word, **done, "omission": 1e-9} for word, count in counts.items() for _ in range(count))
+    assert headline(CatalogueResult(Profile.QUICK, ran, ())) == (
         "54 runs, all as expected, up to fingerprint collisions (at most 5.4e-08): 11 hold, 34 show the expected "
         "violation (published bugs, drafts, releases of Kafka), 9 have a witness that is not reached, as expected."
     )

@@ -31,9 +31,8 @@ def test_vacuity_is_quiet_about_what_is_not_suspicious() -> None:
 
 def test_walks_say_which_properties_they_leave_out_and_refuse_them_by_name() -> None:
     walked = simulate(first.MACHINE, first.PROPERTIES, walks=10)
-    assert [item.result.name for item in walked.properties] == [
-        item.name for item in first.PROPERTIES if not item.kind.over_behaviours
-    ]
+    names = [item.name for item in first.PROPERTIES if not item.kind.over_behaviours]
+    assert [item.result.name for item in walked.properties] == names
     [note] = walked.notes
     assert note.startswith("not judged: who-waits-gets-it, few-ask-meanwhile. Walks are finite")
     assert note.endswith("only `fencepost check` decides properties of behaviours.")
@@ -42,9 +41,7 @@ def test_walks_say_which_properties_they_leave_out_and_refuse_them_by_name() -> 
     assert simulate(rooms.MACHINE, (rooms.goes_dark, witness), walks=10).verdict == "not-found"
     assert "messages-until-known" in str(simulate("watermark-propagation", walks=10).notes)
     message = refused("simulate", LOCK, "--property", "who-waits-gets-it")
-    assert message.endswith(
-        "Omit the property here, and check it with `fencepost check` and `--property who-waits-gets-it`.\n"
-    )
+    assert message.endswith("check it with `fencepost check` and `--property who-waits-gets-it`.\n")
 
 
 def test_a_constant_has_one_spelling_and_is_read_in_both() -> None:

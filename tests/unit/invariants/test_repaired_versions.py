@@ -44,10 +44,8 @@ def test_a_patch_that_differs_from_its_line_has_rules_of_its_own() -> None:
     for line in ("kafka-3.9", "kafka-4.0"):
         early, late = MACHINE.version(f"{line}.0"), MACHINE.version(f"{line}.2")
         assert late == MACHINE.version(line)
-        assert {name: value for name, value in early.values.items() if late.values.get(name) != value} == {
-            "answers_match_epoch": 0,
-            "later_epochs_skipped": 0,
-        }
+        changed = {name: value for name, value in early.values.items() if late.values.get(name) != value}
+        assert changed == {"answers_match_epoch": 0, "later_epochs_skipped": 0}
         assert MACHINE.version(f"{line}.0-repaired").values["answers_match_epoch"] == 0
     assert MACHINE.version("kafka-3.7").values["answers_match_epoch"] == 0
     with pytest.raises(UsageError, match="this patch is not known"):
@@ -59,9 +57,7 @@ def test_a_patch_that_differs_from_its_line_has_rules_of_its_own() -> None:
 
 def test_an_answer_about_a_version_says_what_it_rests_on_and_what_it_contains() -> None:
     notes = data_of(fencepost("check", "replication", "--version", "kafka-4.1", *SMALL, "--json"))["notes"]
-    assert notes[0].startswith(
-        "2 brokers, min.insync.replicas 1; brokers crash 0 times in all, and a crash loses the log of"
-    )
+    assert notes[0].startswith("2 brokers, min.insync.replicas 1; brokers crash 0 times in all, and a crash loses")
     assert "(4.1.2: sources)" in notes[2]
     assert notes[3].startswith("kafka-4.1 contains HYP-1, until ")
     assert "`--version kafka-4.1-repaired` checks a model with these findings fixed" in notes[3]
@@ -70,9 +66,7 @@ def test_an_answer_about_a_version_says_what_it_rests_on_and_what_it_contains() 
         "records_read_late=on) and HYP-20 (with divergence_judged_apart=on), which the model cannot fix."
     )
     outside = "HYP-13, HYP-21, HYP-24, HYP-25, HYP-26, HYP-27, HYP-28, HYP-29"
-    assert notes[5].startswith(
-        f"Kafka 4.1 also has {outside}: these findings were observed on clusters, not in this model."
-    )
+    assert notes[5].startswith(f"Kafka 4.1 also has {outside}: these findings were observed on clusters, not in ")
     assert not any("may come from the conjecture HYP-1" in note for note in notes)
     whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *SMALL, "--json"))["notes"]
     assert whole[2].startswith("kafka-4.1-repaired is kafka-4.1, with this repaired: HYP-1 (")
@@ -99,10 +93,7 @@ def test_the_page_says_in_short_what_the_figures_say() -> None:
     assert lost == {1: [item.name for item in MACHINE.versions if item.name != "kafka-3.5"], 2: []}
     assert not any(row["unknown"] for row in figures)
     assert all(any("crashes" not in item["faults"] for item in row["front"]) for row in figures if row["front"])
-    least = {
-        row["setting"]["min_isr"]: row["least"] for row in json.loads((FOLDER / "faults.json").read_text())["2"]["grid"]
-    }
-    assert None not in least.values()
+    assert all(row["least"] is not None for row in json.loads((FOLDER / "faults.json").read_text())["2"]["grid"])
     assert "min ISR 1, every release since 3.7 lost a record even without a crash" in " ".join(PAGE.read_text().split())
 
 
@@ -120,8 +111,7 @@ def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_d
     notes = data_of(fencepost("check", "replication", "--version", "kafka-4.1", *small, "--json"))["notes"]
     told = [note for note in notes if "prevents the shortest history" in note]
     assert len(told) == 1
-    assert told[0].startswith("Fixing HYP-3 prevents the shortest history of ")
-    assert "maximal-isr-covers-requests" in told[0]
+    assert re.match("Fixing HYP-3 prevents the shortest history of .*maximal-isr-covers-requests", told[0])
     assert (
         "The measured crashes apply to one record on 2 brokers, with ELR and without unclean elections, in a model "
         "that has all fixes and in which every crash loses the log: min ISR 1: can be lost with 1 crash; min ISR 2: "
@@ -130,7 +120,7 @@ def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_d
     whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *small, "--json"))
     assert whole["verdict"] != "violated"
     assert not any("prevents" in note for note in whole["notes"])
-    assert "repairing HYP-27 prevents its shortest" in fencepost(*words("check directory-moves --version kafka-4.4")).stdout
+    assert "repairing HYP-27 prevents" in fencepost(*words("check directory-moves --version kafka-4.4")).stdout
 
 
 def test_guarantees_say_whether_kafka_keeps_them_and_what_breaks_them_where_it_was_seen() -> None:
@@ -146,9 +136,8 @@ def test_guarantees_say_whether_kafka_keeps_them_and_what_breaks_them_where_it_w
         "4.4.0 and on Kafka's classes of 4.0.2 to 4.4.0; repair: a broker whose replica is removed leaves the ELR)"
     )
     assert words["G-S4"].text == "kept according to Kafka's source code"
-    assert words["G-S7"].text.startswith(
-        "kept according to Kafka's source code; violated before by HYP-2 (in kafka-3.5 to kafka-3.9; seen on "
-    )
+    past = "violated before by HYP-2 (in kafka-3.5 to kafka-3.9; seen on "
+    assert words["G-S7"].text.startswith(f"{words['G-S4'].text}; {past}")
     for found in words.values():
         assert found.word in WORDS
         assert (found.word in ("finding", "conjecture")) == any(not item.is_past for item in found.findings)
@@ -172,9 +161,8 @@ def test_text_and_json_of_guarantees_have_where_they_stand() -> None:
     assert "violated by a conjecture that was not observed on real Kafka: HYP-7 (not seen on real Kafka)." in text
     known = {item["id"]: item for item in data_of(fencepost("guarantees", "--json"))["guarantees"]}
     assert known["K951-S3"]["standing"] == "conjecture"
-    assert known["K951-S3"]["findings"] == [
-        {"id": "HYP-7", "repair": None, "versions": [], "classes": [], "clusters": []}
-    ]
+    [found] = known["K951-S3"]["findings"]
+    assert found == {"id": "HYP-7", "repair": None, "versions": [], "classes": [], "clusters": []}
     [found] = known["G-S6b"]["findings"]
     assert (found["id"], found["repair"]) == ("HYP-10", "a broker whose replica is removed leaves the ELR")
     assert found["versions"][0] == "kafka-4.1"

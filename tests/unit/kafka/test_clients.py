@@ -3,6 +3,7 @@ one message.
 """
 
 import json
+import socket
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, cast
 import pytest
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.clients import install as install_module
-from fencepost.kafka.clients import report, wire
+from fencepost.kafka.clients import outside, report, wire
 from fencepost.kafka.clients.duties import NAMES, RULES
 from fencepost.kafka.clients.events import NOBODY, SLACK, Event, Play
 from fencepost.kafka.clients.history import (
@@ -370,10 +371,18 @@ def test_a_history_has_the_name_that_finds_it() -> None:
     found = [by_name(name) for name in names]
     assert [one.name if one else "" for one in found] == list(names)
     assert found[0] == list(Source(settings(), seed=951, errors=0).walks(9, DEPTH))[5]
-    assert found[0] is not None
-    assert found[2] is not None
+    assert None not in found
     assert set(found[0].moves) < set(found[2].moves), "the same walk, with errors"
     assert by_name("walk 951") is by_name("rolling-upgrade") is None
+    with pytest.raises(UsageError, match="write one below 100,000, because all earlier walks"):
+        by_name("walk 951.100000")
+
+
+def test_an_address_without_a_broker_is_refused_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("kio")
+    monkeypatch.setattr(outside, "FIRST_SECONDS", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(UsageError, match="no Kafka broker answers"):
+        outside.Brokers(f"127.0.0.1:{server.getsockname()[1]}", anywhere=False)
 
 
 def test_a_history_is_kept_as_a_file(tmp_path: Path) -> None:
