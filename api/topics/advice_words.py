@@ -153,7 +153,7 @@ def facts_of(item: Json, most: int) -> Iterator[tuple[str, str]]:
 
 def row_of(item: Json) -> tuple[str, str, str]:
     """Return an operation's name, its effect and the alternative, each short enough for a line."""
-    fact = SAID[item["outcome"]]
+    fact = ONLY.removeprefix("no, it ") if _is_of_only_replica(item) else SAID[item["outcome"]]
     if item["evidence"] and item["outcome"] != "not-measured":
         fact = f"{fact}: {_in_short(item['evidence'][0])}"
     if item["elsewhere"] and item["outcome"] == "not-measured":
