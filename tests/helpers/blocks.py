@@ -1,7 +1,4 @@
-"""Files of blocks: one format for small models, edits, and expected answers.
-
-A block is a line `== title`, a body, and optionally a line `---` with the answer.
-"""
+"""Files of blocks: a line `== title`, a body (a small model, an edit), and optionally a line `---` with the answer."""
 
 import re
 from pathlib import Path

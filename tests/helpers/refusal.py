@@ -81,10 +81,7 @@ def all_refusals() -> list[Refusal]:
 
 
 def ask(model: str) -> Program:
-    """Check a model:
-
-    `act` is an action, `judge` a property, `initial` and `normalize` are themselves; `State` may be its own.
-    """
+    """Check a model: `act` is an action, `judge` a property; `initial`, `normalize` and `State` may be its own."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         Path("model.py").write_text(f"{HEAD}{model}\n")
         name = "refused_model"

@@ -1,6 +1,4 @@
-"""A Kafka partition played at random, with copies of its logs and the truth about what was committed: the protocol in
-the plainest words, to check verdicts on the copies.
-"""
+"""A Kafka partition played at random, with copies of its logs and the truth about what was committed."""
 
 import random
 from dataclasses import dataclass, field

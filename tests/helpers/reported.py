@@ -1,7 +1,6 @@
 """Small models on which an engine once differed from the definition, with their outcomes.
 
-A case begins with `== ` its claim ` | ` its outcome: verdict and states, or the error. `reported_head.txt` precedes
-each.
+A case begins with `== CLAIM | OUTCOME` (verdict and states, or the error); `reported_head.txt` precedes each.
 """
 
 import re

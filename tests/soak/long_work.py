@@ -1,7 +1,4 @@
-"""Long-running jobs of each kind, on a small scale: each saves its state in a folder and resumes from it.
-
-It runs in a separate process, which may be killed, or in which a fault is injected.
-"""
+"""Small jobs of each long-running kind, which save and resume: for a process that is killed or made to fail."""
 
 import io
 import json

@@ -1,6 +1,4 @@
-"""A pytest session with collected tests, which are run one by one, or a few of them in a forked process for each
-mutant.
-"""
+"""A pytest session whose tests are run one by one, or a few of them in a forked process for each mutant."""
 
 import importlib
 import json
@@ -41,8 +39,7 @@ APART = {
 """Comparisons that few other machines get, under names of their own."""
 LONGEST = 20.0
 SLOWER = 3
-"""Limits after which a mutant counts as killed because it does not end: processor seconds, and a multiple of its
-tests' time."""
+"""Limits after which a mutant counts as one that does not end: CPU seconds, and a multiple of its tests' time."""
 LONGEST_TEST = 6.0
 """Most processor seconds, with coverage, of a test for mutants."""
 MOST_MEMORY = 8 << 30
