@@ -218,6 +218,10 @@ class Cluster(AbstractContextManager["Cluster"]):
         self._disks[node] = self._disks[node][1:]
         self._write(node)
 
+    def put_disk_back(self, node: int) -> None:
+        self._disks[node] = self._folders(node)
+        self._write(node)
+
     def close(self) -> None:
         for process in self._running.values():
             process.close()

@@ -214,6 +214,10 @@ class Stage:
         self.story.tell(f"remove the failed disk from log.dirs of broker {broker}", "operator")
         self.cluster.take_disk_out(broker)
 
+    def put_disk_back(self, broker: int) -> None:
+        self.story.tell(f"add the disk to log.dirs of broker {broker} again", "operator")
+        self.cluster.put_disk_back(broker)
+
     def wait_stopped(self, broker: int) -> None:
         if not self.cluster.wait_stopped(broker, self._within(WAIT)):
             raise NotReached(f"broker {broker} did not stop")

@@ -1,4 +1,4 @@
-"""Disks that fail, are replaced or are removed, and logs moved between disks (HYP-16 to 18, 24, 25, 27 and 28).
+"""Disks that fail, are replaced or are removed, and logs moved between disks (HYP-16 to 18, 24, 25, 27, 28 and 30).
 
 HYP-16: a replica stays eligible although its disk has failed, because its broker shuts down cleanly without that disk.
 Before 4.3, assigning another directory also empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs),
@@ -14,6 +14,9 @@ the copy's directory (LogManager.recoverAbandonedFutureLogs). Kafka does not com
 
 HYP-28: a broker creates a log beside a copy whose original is gone. Once the controller has recorded the directory,
 each start renames the copy to the log's folder (LogManager.recoverAbandonedFutureLogs); this fails and ends the broker.
+
+HYP-30: after a disk was taken out, its replicas were created on another disk. If it is put back with its logs, the
+broker finds two logs of a partition (LogManager.loadLog) and ends, although the metadata names the directory of one.
 
 HYP-18: a delayed request adds a replica to the ISR although its directory has failed in the meantime.
 ReplicationControlManager.ineligibleReplicasForIsr checks a new ISR member's registration, fencing, shutdown and broker
@@ -208,6 +211,16 @@ def move_is_killed(stage: Stage) -> None:
     stage.show_disks()
 
 
+def go_on_without_disk(stage: Stage) -> None:
+    stage.shut_down(1)
+    stage.wait(leader=2, isr=[2])
+    stage.take_disk_out(1)
+    stage.start(1)
+    stage.wait(isr=[1, 2])
+    stage.show_disks()
+    stage.pause(REVERTS_SECONDS)
+
+
 def moving_disk_is_taken_out(stage: Stage) -> None:
     """A disk is taken out while a replica moves from it, throttled, to the other disk, and the broker restarts."""
     stage.create(replicas=[1, 2], min_isr=1)
@@ -216,14 +229,7 @@ def moving_disk_is_taken_out(stage: Stage) -> None:
         other = str(stage.cluster.folder / "data-1")
         stage.reassign_by_tool([1, 2], "--execute", "--replica-alter-log-dirs-throttle", "1", folders=[other, "any"])
     stage.tell("The disk that is evacuated is taken out of broker 1, which copies its replica again from broker 2.")
-    stage.shut_down(1)
-    stage.wait(leader=2, isr=[2])
-    stage.fail_disk(1)
-    stage.take_disk_out(1)
-    stage.start(1)
-    stage.wait(isr=[1, 2])
-    stage.show_disks()
-    stage.pause(REVERTS_SECONDS)
+    go_on_without_disk(stage)
     stage.tell("Broker 1 is restarted.")
     stage.shut_down(1)
     log = stage.cluster.log(1)
@@ -233,6 +239,26 @@ def moving_disk_is_taken_out(stage: Stage) -> None:
         log = stage.cluster.log(1)
         stage.comes_back(1, STARTS_SECONDS)
         stage.show_log(1, log, "Error starting LogManager")
+
+
+def disk_is_put_back(stage: Stage) -> None:
+    """A disk is taken out, its replica is copied to the other disk, and later the disk is put back."""
+    stage.create(replicas=[1, 2], min_isr=1)
+    stage.write(*OLD)
+    stage.tell("A disk that seems to have failed is taken out of broker 1, which copies its replica from broker 2.")
+    go_on_without_disk(stage)
+    stage.tell("The disk turns out to be intact, and is put back.")
+    stage.shut_down(1)
+    stage.put_disk_back(1)
+    if stage.control:
+        stage.cluster.fail_disk(1)
+        stage.replace_disk(1)
+    log = stage.cluster.log(1)
+    back = stage.comes_back(1, STARTS_SECONDS)
+    stage.show_log(1, log, "Duplicate log directories|Error starting LogManager|marked stray")
+    if back:
+        stage.wait(isr=[1, 2])
+        stage.show_disks()
 
 
 # -- failed directories that the controller ignores
@@ -391,6 +417,10 @@ SCENARIOS = (
              causes=(Cause("hyp-28", since=(3, 9)),), since=(3, 9),
              title="a disk is taken out while a replica moves from it to another disk",
              control="the replica does not move"),
+    Scenario(name="hyp-30", play=disk_is_put_back, brokers=(1, 2), delays=False, disks=(1,), harm="out",
+             causes=(Cause("hyp-30", since=(3, 9)),), since=(3, 9),
+             title="a disk that was taken out is put back",
+             control="the disk is formatted before it is put back"),
     HYP_18,
     replace(HYP_18, name="hyp-18-without-elr", elr=False, causes=(Cause("hyp-18", since=(3, 9)),), since=(3, 9),
             harm="lost",

@@ -55,6 +55,7 @@ public final class Repair {
             case "hyp-27" -> List.of(keepLongerLog());
             case "hyp-28" -> List.of(keepLogBesideCopy());
             case "hyp-29" -> List.of(keepCheckpoints());
+            case "hyp-30" -> List.of(keepAssignedLog());
             case "hidden-checkpoint" -> List.of(writeCurrentLogs());
             default -> throw new IllegalArgumentException("no repair of " + finding);
         };
@@ -263,6 +264,30 @@ public final class Repair {
             }
         }
         return manager;
+    }
+
+    /** A log is stray if the metadata names another directory of the broker, which has a log of the partition too. */
+    private static CtClass keepAssignedLog() throws Exception {
+        CtClass publisher = type("kafka.server.metadata.BrokerMetadataPublisher");
+        CtMethod stray = publisher.getDeclaredMethod("$anonfun$initializeManagers$1");
+        String log = stray.getParameterTypes()[2].getName();
+        publisher.addMethod(CtMethod.make("private boolean isSuperseded(org.apache.kafka.image.MetadataImage image, " + log + " log) {"
+            + " if (log.isFuture() || log.topicId().isEmpty()) { return false; }"
+            + " org.apache.kafka.metadata.PartitionRegistration of = image.topics().getPartition("
+            + "  (org.apache.kafka.common.Uuid) log.topicId().get(), log.topicPartition().partition());"
+            + " if (of == null || !org.apache.kafka.metadata.Replicas.contains(of.replicas, this.brokerId())) { return false; }"
+            + " Object all = this.logManager.liveLogDirs();"
+            + " java.util.Collection dirs = all instanceof java.util.Collection ? (java.util.Collection) all"
+            + "  : scala.jdk.javaapi.CollectionConverters.asJavaCollection((scala.collection.Iterable) all);"
+            + " java.util.Iterator them = dirs.iterator();"
+            + " while (them.hasNext()) { java.io.File dir = (java.io.File) them.next();"
+            + "  if (!dir.getAbsolutePath().equals(log.parentDir()) && new java.io.File(dir, log.dir().getName()).exists()"
+            + "   && String.valueOf(this.logManager.directoryId(dir.getAbsolutePath())).contains("
+            + "    of.directory(this.brokerId()).toString())) { return true; } }"
+            + " return false; }", publisher));
+        String yes = stray.getReturnType() == CtClass.booleanType ? "true" : "Boolean.TRUE";
+        stray.insertBefore("if ($1.isSuperseded($2, $3)) { return " + yes + "; }");
+        return publisher;
     }
 
     /** A directory's checkpoints have its current logs; a future log in the same directory does not replace one. */
