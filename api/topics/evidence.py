@@ -77,7 +77,7 @@ def answer_of(entry: Entry) -> str:
 
 
 SEEN = {
-    "clusters": ("runs", "finding", ("lost", "out", "leaderless", "returned")),
+    "clusters": ("runs", "finding", ("lost", "out", "leaderless", "behind", "returned")),
     "releases": ("settled", "trace", ("confirmed",)),
 }
 """Observations on real Kafka, by kind: the rows of a figure, the key of the finding's name, and the verdicts."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-STYLES = {"lost": "bold red", "leaderless": "red", "out": "red", "returned": "red", "safe": "green"}
+STYLES = {"lost": "bold red", "leaderless": "red", "out": "red", "behind": "red", "returned": "red", "safe": "green"}
 SEEN, GROUPS, NAMES = 1, 11, 3
 """Maximum numbers, without `-v`, of observations per operation, of groups of topics, and of topics named in a group."""
 ON_OFF = Choice(["on", "off"])

@@ -14,6 +14,7 @@ COLOURS = {
     "lost": "bold red",
     "out": "bold red",
     "leaderless": "bold red",
+    "behind": "bold red",
     "returned": "bold red",
     "undetermined": "bold yellow",
 }
@@ -28,7 +29,7 @@ COLOURS = {
 @option("--repair", multiple=True, metavar="NAME", help="If the finding has several fixes, use only this fix.")
 @option(
     "--expect",
-    type=Choice(["lost", "out", "leaderless", "returned", "kept"]),
+    type=Choice(["lost", "out", "leaderless", "behind", "returned", "kept"]),
     help="Expect this verdict instead of the known verdict for the release.",
 )
 @option("--budget", type=TIME, metavar="TIME", help="Stop after this time.  [default: 170s]")
@@ -44,9 +45,9 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
     the findings are listed.
 
     Exit status: 0 if the verdict is as expected (a record is lost, a broker cannot restart, a partition stays without a
-    leader, or a deleted record is back; with --control, with --repaired and on releases known to be safe, none of
-    these), 1 if it is not, 2 for bad input (or without Java or Maven, or if a port is in use), 3 if the scenario did
-    not finish in time.
+    leader, a replica out of the ISR, or a deleted record is back; with --control, with --repaired and on releases known
+    to be safe, none of these), 1 if it is not, 2 for bad input (or without Java or Maven, or if a port is in use), 3 if
+    the scenario did not finish in time.
     """
     from fencepost.api.calls.conform import list_findings
     from fencepost.api.calls.conform import reproduce as play

@@ -195,7 +195,7 @@ def _some(rows: list[Figures]) -> str:
 
 # -- clusters
 
-HARMS = ("lost", "out", "leaderless")
+HARMS = ("lost", "out", "leaderless", "behind", "returned")
 
 
 def clusters(*, as_they_are: bool) -> Table:

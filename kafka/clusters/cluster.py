@@ -206,9 +206,11 @@ class Cluster(AbstractContextManager["Cluster"]):
         """Return the entries of a checkpoint, which follow the format's version and the number of entries."""
         return [line for disk in self._disks[node] for line in (disk / name).read_text("utf-8").splitlines()[2:]]
 
-    def fail_disk(self, node: int) -> None:
-        """Delete the node's disk on which new logs are created first."""
+    def fail_disk(self, node: int, *, stays: bool = False) -> None:
+        """Delete the node's disk on which new logs are created first. If it `stays`, the next start cannot read it."""
         shutil.rmtree(self._disks[node][0], ignore_errors=True)
+        if stays:
+            self._disks[node][0].touch()
 
     def replace_disk(self, node: int) -> None:
         self._disks[node][0].mkdir()

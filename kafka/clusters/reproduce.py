@@ -53,6 +53,7 @@ class Report:
     out: list[int] = field(default_factory=list)
     leaderless: bool = False
     """Whether the partition had no leader although a complete replica was available."""
+    behind: list[int] = field(default_factory=list)
     returned: list[str] = field(default_factory=list)
     """Records that were deleted and can be read."""
     why: str = ""
@@ -66,8 +67,11 @@ class Report:
     def verdict(self) -> Harm | Literal["kept", "undetermined"]:
         if self.why:
             return "undetermined"
-        harm: Harm = "out" if self.out else "leaderless" if self.leaderless else "returned"
-        return "lost" if self.lost else harm if self.out or self.leaderless or self.returned else "kept"
+        harms: tuple[tuple[Harm, object], ...] = (
+            ("lost", self.lost), ("out", self.out), ("leaderless", self.leaderless), ("behind", self.behind),
+            ("returned", self.returned),
+        )  # fmt: skip
+        return next((harm for harm, found in harms if found), "kept")
 
     @property
     def expected(self) -> Harm | Literal["kept"]:
@@ -142,7 +146,7 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
         try:
             scenario.play(stage)
             report.readable = stage.readable()
-            report.out, report.leaderless = stage.out, stage.leaderless
+            report.out, report.leaderless, report.behind = stage.out, stage.leaderless, stage.behind
             report.returned = [key for key in stage.deleted if key in report.readable]
         except NotReached as error:
             report.why = f"not reached: {error}"
@@ -170,6 +174,7 @@ def _ending(report: Report) -> str:
     counts = f"{len(report.acknowledged):,} acknowledged, {len(report.readable):,} readable"
     if not report.lost:
         late = " The partition had no leader although a complete replica was available." if report.leaderless else ""
+        late += f" The replica of broker {report.behind[0]} was not copied." if report.behind else ""
         return f"{counts}: no acknowledged record is lost.{late}"
     one = len(report.lost) == 1
     return f"{counts}: {len(report.lost):,} acknowledged record{'' if one else 's'} {'is' if one else 'are'} LOST."

@@ -108,6 +108,8 @@ class Stage:
         self.control, self.repairs = control, repairs
         self._end = time.monotonic() + seconds
         self.out: list[int] = []
+        self.behind: list[int] = []
+        """Brokers whose replica does not join the ISR although both its disk and its broker work."""
         self.leaderless = False
         """Whether the partition had no leader although a complete replica was available."""
         self.deleted: list[str] = []

@@ -50,6 +50,7 @@ def test_a_finding_loses_an_acknowledged_record_and_its_control_and_repair_do_no
         (["hyp-28", "--kafka", "4.4.0", "--repaired"], "kept"),
         (["hyp-29", "--kafka", "4.4.0"], "returned"),
         (["hyp-30", "--kafka", "4.4.0"], "out"),
+        (["hyp-31", "--kafka", "4.4.0"], "behind"),
     ],
 )
 def test_disks_that_fail_do_harm_until_all_repairs_are_there(words: list[str], verdict: str) -> None:

@@ -1,4 +1,4 @@
-"""Disks that fail, are replaced or are removed, and logs moved between disks (HYP-16 to 18, 24, 25, 27, 28 and 30).
+"""Disks that fail, are replaced or are removed, and logs moved between disks (HYP-16 to 18, 24, 25, 27, 28, 30 and 31).
 
 HYP-16: a replica stays eligible although its disk has failed, because its broker shuts down cleanly without that disk.
 Before 4.3, assigning another directory also empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs),
@@ -17,6 +17,9 @@ each start renames the copy to the log's folder (LogManager.recoverAbandonedFutu
 
 HYP-30: after a disk was taken out, its replicas were created on another disk. If it is put back with its logs, the
 broker finds two logs of a partition (LogManager.loadLog) and ends, although the metadata names the directory of one.
+
+HYP-31: a broker is killed and restarted before its session expires, and cannot read the disk of a partition that it
+led. Its first metadata names it the leader: Partition.makeLeader fails, and applyDelta starts no fetcher.
 
 HYP-18: a delayed request adds a replica to the ISR although its directory has failed in the meantime.
 ReplicationControlManager.ineligibleReplicasForIsr checks a new ISR member's registration, fencing, shutdown and broker
@@ -37,7 +40,7 @@ from dataclasses import replace
 from fencepost.kafka.clusters.cluster import CONTROLLER
 from fencepost.kafka.clusters.proxy import ASSIGN, HEARTBEAT, Flow
 from fencepost.kafka.clusters.scenario import Cause, Scenario
-from fencepost.kafka.clusters.stage import OLD, Stage, alterations
+from fencepost.kafka.clusters.stage import OLD, Stage, alterations, fetches
 
 NOTICES_SECONDS = 30
 SESSION_SECONDS = 10
@@ -261,6 +264,33 @@ def disk_is_put_back(stage: Stage) -> None:
         stage.show_disks()
 
 
+def leader_is_killed(stage: Stage) -> None:
+    """Broker 1 leads one topic and copies a replica of another; it is killed, and has lost a disk when it restarts."""
+    stage.create(replicas=[1, 2], min_isr=1)
+    stage.client.topic = "copied"
+    stage.create(replicas=[2], min_isr=1)
+    stage.write(*OLD)
+    copying = fetches(1, of=2)
+    stage.hold_next(copying)
+    stage.reassign([2, 1])
+    stage.wait_held(copying)
+    stage.tell("While broker 1 copies the replica to its other disk, it is killed, and restarted by a supervisor.")
+    stage.kill(1)
+    if not stage.control:
+        stage.note("the disk of the topic that broker 1 led can no longer be read")
+        stage.cluster.fail_disk(1, stays=True)
+    stage.release(copying)
+    log = stage.cluster.log(1)
+    stage.start(1)
+    stage.show_log(1, log, "Error applying topics delta|Log for partition .* is not available|storage error")
+    if not stage.reaches(BACK_SECONDS, isr=[1, 2]):
+        stage.behind.append(1)
+        stage.note(f"broker 1 has not copied the replica after {BACK_SECONDS} s")
+        stage.tell("Broker 1 is restarted once more.")
+        stage.shut_down(1)
+    stage.finish(isr=[1, 2])
+
+
 # -- failed directories that the controller ignores
 
 BACK_SECONDS = 15
@@ -421,6 +451,11 @@ SCENARIOS = (
              causes=(Cause("hyp-30", since=(3, 9)),), since=(3, 9),
              title="a disk that was taken out is put back",
              control="the disk is formatted before it is put back"),
+    Scenario(name="hyp-31", play=leader_is_killed, brokers=(1, 2), disks=(1,), harm="behind",
+             settings=(("broker.session.timeout.ms", "40000"),),
+             causes=(Cause("hyp-31", since=(3, 9)),), since=(3, 9),
+             title="a leader is killed and restarts at once without a disk, while it copies a replica to another disk",
+             control="no disk fails"),
     HYP_18,
     replace(HYP_18, name="hyp-18-without-elr", elr=False, causes=(Cause("hyp-18", since=(3, 9)),), since=(3, 9),
             harm="lost",

@@ -56,6 +56,7 @@ public final class Repair {
             case "hyp-28" -> List.of(keepLogBesideCopy());
             case "hyp-29" -> List.of(keepCheckpoints());
             case "hyp-30" -> List.of(keepAssignedLog());
+            case "hyp-31" -> List.of(failWithoutLog());
             case "hidden-checkpoint" -> List.of(writeCurrentLogs());
             default -> throw new IllegalArgumentException("no repair of " + finding);
         };
@@ -288,6 +289,14 @@ public final class Repair {
         String yes = stray.getReturnType() == CtClass.booleanType ? "true" : "Boolean.TRUE";
         stray.insertBefore("if ($1.isSuperseded($2, $3)) { return " + yes + "; }");
         return publisher;
+    }
+
+    /** A replica whose log may be in a directory that has failed is offline. */
+    private static CtClass failWithoutLog() throws Exception {
+        CtClass partition = type("kafka.cluster.Partition");
+        partition.getDeclaredMethod("createLogInAssignedDirectoryId").insertAfter("if (this.log().isEmpty()) {"
+            + " throw new org.apache.kafka.common.errors.KafkaStorageException(\"the log may be in a failed directory\"); }");
+        return partition;
     }
 
     /** A directory's checkpoints have its current logs; a future log in the same directory does not replace one. */
