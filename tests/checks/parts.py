@@ -46,7 +46,7 @@ PARTS = (
     Part("catalogue", 20, r"(model|invariants)/|explorers/"),
     Part("proofs", 30, r"explorers/symbolic/|invariants/"),
     Part("audit", 20, r"kafka/audit/|tests/(spark|kafka)/test_audit\.py", (JAVA, "mvn")),
-    Part("kafka", 60, KAFKA, (JAVA, "javac", "mvn")),
+    Part("kafka", 90, KAFKA, (JAVA, "javac", "mvn")),
     Part("clients", 75, r"kafka/clients/|model/clients/|tests/kafka/test_clients\.py", (JAVA, "javac", "mvn", "go")),
     Part("site", 30, r"docs/|counterexamples/browser/|tests/browser/", ("npm", CHROMIUM)),
     Part("pyodide", 20, r"model/language/|counterexamples/browser/|tests/pyodide/", ("node", "npm")),

@@ -170,3 +170,10 @@ def test_no_docstring_begins_with_what() -> None:
     assert [
         file for file, text in modules(*ROOMS, "model", "invariants") if re.search(r'(?:\A|:\n *)"""What\b', text)
     ] == []
+
+
+def test_each_file_of_tests_is_run_by_some_part() -> None:
+    settings = (ROOT / "pyproject.toml").read_text().partition("testpaths")[2].partition("]")[0]
+    run_by_parts = re.findall(r"tests/[\w/]+(?:\.py)?", settings + (ROOT / "tox.ini").read_text())
+    files = [str(file.relative_to(ROOT)) for file in (ROOT / "tests").rglob("test_*.py")]
+    assert [file for file in files if not any(f"{file}/".startswith(f"{name}/") for name in run_by_parts)] == []
