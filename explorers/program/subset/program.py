@@ -90,11 +90,12 @@ class Program:
             return found
         made = _read(python)
         scope = Scope(self, made)
-        if python in self._open:
-            scope.refuse(made.node, f"{made.name}() calls itself", "use a loop with a fixed bound")
-        if len(self._open) == MOST_CALLS:
-            what = f"{made.name}() is called {MOST_CALLS} levels deep: an action or property, then helpers in helpers"
-            scope.refuse(made.node, what, "write some of the helpers as one")
+        what, instead = "calls itself", "use a loop with a fixed bound"
+        if python not in self._open:
+            what = f"is called {MOST_CALLS} levels deep: an action or property, then helpers in helpers"
+            instead = "write some of the helpers as one"
+        if python in self._open or len(self._open) == MOST_CALLS:
+            scope.refuse(made.node, f"{made.name}() {what}", instead)
         if hasattr(python, "__wrapped__"):
             instead = "write out what it does"
             scope.refuse(

@@ -232,7 +232,7 @@ def test_a_level_that_was_not_expanded_is_not_checked_for_deadlocks(
     whole = shrinking.search
 
     def limited(*given: Any, **more: Any) -> Any:
-        return whole(*given[:3], replace(given[3], max_states=3), **more)
+        return whole(*given[:3], replace(given[3], max_states=2), **more)
 
     monkeypatch.setattr(shrinking, "search", limited)
     made = shrink(trace, LIMITS)
