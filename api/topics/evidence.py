@@ -12,6 +12,7 @@ from fencepost.api.answers.as_json import FORMAT, Json, pick
 from fencepost.api.answers.counterexample import archived
 from fencepost.api.asking.arguments import call
 from fencepost.invariants.catalogue import entries, evidence, named_by, reached_by, status, values_of
+from fencepost.invariants.claim_files import HARMS
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.invariants.run import Case, Entry, Evidence, Run
@@ -76,10 +77,7 @@ def answer_of(entry: Entry) -> str:
     return " ".join(part for part in (found.answer, found.gap) if part) if found else ""
 
 
-SEEN = {
-    "clusters": ("runs", "finding", ("lost", "out", "leaderless", "behind", "returned")),
-    "releases": ("settled", "trace", ("confirmed",)),
-}
+SEEN = {"clusters": ("runs", "finding", HARMS), "releases": ("settled", "trace", ("confirmed",))}
 """Observations on real Kafka, by kind: the rows of a figure, the key of the finding's name, and the verdicts."""
 WORDS = {
     "kept": "kept according to Kafka's source code",

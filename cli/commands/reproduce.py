@@ -8,6 +8,7 @@ from fencepost.api.asking.watching import Watch
 from fencepost.cli.commands.options import TIME, output_options
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, print_rows, results, styled
+from fencepost.invariants.claim_files import HARMS
 
 COLOURS = {
     "kept": "bold green",
@@ -28,9 +29,7 @@ COLOURS = {
 @option("--repaired", is_flag=True, help="Run Kafka with the fix for the finding, and expect no records to be lost.")
 @option("--repair", multiple=True, metavar="NAME", help="If the finding has several fixes, use only this fix.")
 @option(
-    "--expect",
-    type=Choice(["lost", "out", "leaderless", "behind", "returned", "kept"]),
-    help="Expect this verdict instead of the known verdict for the release.",
+    "--expect", type=Choice([*HARMS, "kept"]), help="Expect this verdict instead of the known verdict for the release."
 )
 @option("--budget", type=TIME, metavar="TIME", help="Stop after this time.  [default: 170s]")
 @option("--port", type=IntRange(1024, 65_000), metavar="N", help="First port of the cluster.  [default: 19200]")

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from statistics import median
 
+from fencepost.invariants.claim_files import HARMS
 from fencepost.invariants.figures.store import load
 from fencepost.site.places import Column, Figures, Row, Table, grouped, table_of
 
@@ -194,8 +195,6 @@ def _some(rows: list[Figures]) -> str:
 
 
 # -- clusters
-
-HARMS = ("lost", "out", "leaderless", "behind", "returned")
 
 
 def clusters(*, as_they_are: bool) -> Table:
