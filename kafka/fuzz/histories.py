@@ -298,7 +298,7 @@ class Repaired:
                     if version not in self._later:
                         self._later[version] = self._stack.enter_context(Fuzzer(fuzz_release(version, None)))
                     if self._later[version].replayed(script) is None:
-                        return (name if says in message else f"fixed in {version}",)
+                        return (name if says in message else f"gone by {version}",)
         return None
 
     def shortened(self, alarm: Alarm) -> Alarm:

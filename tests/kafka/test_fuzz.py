@@ -106,7 +106,7 @@ def test_a_defect_that_a_later_release_repaired_is_known_by_this_release() -> No
     row = next(row for row in load("recall")["rows"] if row["name"] == "KAFKA-19571")
     shape, _, steps = row["script"].partition("|")
     with Repaired(release, kit("4.1.1")) as repaired:
-        for message, name in (("takes a directory offline", "KAFKA-19571"), ("other", "fixed in 4.1.2")):
+        for message, name in (("takes a directory offline", "KAFKA-19571"), ("other", "gone by 4.1.2")):
             assert repaired._repaired_in(Script(shape, tuple(steps.split(";"))), message) == (name,)
 
 
