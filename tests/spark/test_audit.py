@@ -123,7 +123,7 @@ def test_a_history_becomes_a_trace_by_the_command(tmp_path: Path) -> None:
     )  # the violation is of a lower one: the verdict has it all the same
     assert (worst.exit_code, data_of(worst)["verdict"], data_of(worst)["milder"] > 0) == (1, "violated", True)
     page = fencepost("show", str(file), "--format", "html")
-    assert "the controller's steps are recorded (t-0, offsets 53 to 118), the others assumed" in page.stdout
+    assert "offsets 53 to 118" in page.stdout
     assert fencepost(*asked[:-4], "--partition", "t-7", "--trace", str(file)).exit_code == 2
 
 
@@ -156,7 +156,7 @@ def test_a_manifest_that_was_edited_is_refused(tmp_path: Path) -> None:
     audit(log, output=kept)
     text = (kept / MANIFEST).read_text()
     (kept / MANIFEST).write_text(text.replace('"records": ', '"records": 1'))
-    assert "has no readable records.json" in refused("audit", str(log), "--output", str(kept), "--resume")
+    assert "no readable records.json" in refused("audit", str(log), "--output", str(kept), "--resume")
 
 
 def test_the_notebook_shows_what_it_showed() -> None:
