@@ -122,7 +122,7 @@ def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol)
             f"`{_rewriting(path, file.trace)}`."
         )
     difference = first_difference(file, made.states)
-    if difference:  # the model may have gained constants, each with fields of its own
+    if difference:  # the model may have new constants, each with its own fields
         earlier = states_text(made.trace, made.path, known=frozenset(re.findall(r"(\w+)=", file.head)))
         difference = first_difference(file, earlier) and difference
     if difference:

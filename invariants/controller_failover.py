@@ -40,7 +40,7 @@ def isr_at(records: Array[Change], end: int, c: C) -> int:
 
 
 def is_fenced_at(records: Array[Change], end: int, broker: int) -> bool:
-    """Return whether a broker is fenced according to the last of the first `end` records that changes this."""
+    """Return whether a broker is fenced after the first `end` records, of which the last relevant one decides."""
     found = False
     for offset in range(end):
         if bits.contains(records[offset].subject, broker):

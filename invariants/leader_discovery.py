@@ -354,7 +354,7 @@ refreshes = at_most(
 LIVENESS = (clients_find_the_leader, immediate_retries, told_round_trips, round_trips, backoffs, refreshes)
 
 
-# -- lemmas: the rule of leader epochs is inductive with them
+# -- lemmas, which make the rule of leader epochs inductive
 
 
 @always

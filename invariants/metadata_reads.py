@@ -365,7 +365,7 @@ retries = at_most(
 LIVENESS = (reads_end, reads_end_with_a_fair_choice, unchecked_requests_end, stores_recover, waits, retries)
 
 
-# -- a lemma: the promises of stores are inductive with it
+# -- a lemma, which makes the promises of stores inductive
 
 
 @always

@@ -74,7 +74,7 @@ def agree_up_to(one: Replica, other: Replica, end: int) -> bool:
 def leader_has_committed(s: State, c: C) -> bool:
     """G-S1: the controller's leader, once it knows that it leads, has every record that was ever committed.
 
-    Does not apply between an election and when the new leader learns of it.
+    Does not apply between an election and the moment the new leader learns of it.
     """
     return not has_current_leader(s) or has_committed(s, s.replica[newest(s).leader])
 

@@ -15,7 +15,7 @@ def applied_images_exist(s: State, c: C) -> bool:
 def leader_epochs_have_one_leader(s: State, c: C) -> bool:
     """Along the controller's log, leader epochs never decrease, and each change of leader starts a new epoch.
 
-    Losing the leader counts as a change.
+    The loss of the leader counts as a change.
     """
     return all(
         s.image[earlier].leader_epoch <= s.image[later].leader_epoch

@@ -120,7 +120,7 @@ def added_replica_starts_empty(before: State, after: State, c: C) -> bool:
     return any(gets_a_replica(before, after, broker) for broker in range(c.brokers))
 
 
-# -- processes that follow before they are registered: their fetches count
+# -- processes that follow before they are registered, and whose fetches count
 
 
 @sometimes

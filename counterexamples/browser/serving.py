@@ -107,7 +107,7 @@ def address(what: str | None) -> str:
 
 @contextmanager
 def prepared() -> Iterator[Path]:
-    """Yield the folder with the page, rebuilt if its sources changed. No process removes it before the block ends."""
+    """Yield the folder with the page, rebuilt if its sources changed. No process removes the folder meanwhile."""
     kept = cache_folder()
     folder = kept / f"{PREFIX}{_digest()}"
     while (held := lock_folder(folder, shared=True)) is None:

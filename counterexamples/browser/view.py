@@ -88,7 +88,7 @@ def _action(setting: Setting, item: Action, key: Key, *, explained: bool) -> Vie
         if isinstance(found, Transition):
             can.append(setting.plain.show(step))
             continue
-        # at once, as the state that a guard has read is reused for the next step
+        # immediately, because the state that a guard has read is reused for the next step
         number = number_of(setting, item, found)
         if number not in cannot:
             why = refusal(setting, step, found, explained=explained)
@@ -98,7 +98,7 @@ def _action(setting: Setting, item: Action, key: Key, *, explained: bool) -> Vie
 
 
 def _refused(setting: Setting, item: Action, why: Refusal) -> View:
-    # a bound cannot be removed, as the step would leave a domain; a larger constant allows the step
+    # a bound cannot be removed, because the step would leave a domain; a larger constant allows the step
     return why._asdict() | {"name": "" if why.bound else setting.guard_name(item, why.number)}
 
 

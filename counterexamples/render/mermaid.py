@@ -34,7 +34,7 @@ def _lines(made: Replay, history: Story) -> Iterator[str]:
     loop = made.path.loop
     for event in history.events:
         if loop == event.number - 1:
-            yield "loop for ever"
+            yield "loop forever"
         yield from _event(event)
         for flight in history.flights:
             if flight.fate == FORGOTTEN and flight.ended == event.number:

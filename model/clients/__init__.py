@@ -1,1 +1,1 @@
-"""The knowledge of clients: metadata reads with consistency tokens, and the discovery of leaders (KIP-951)."""
+"""How clients learn about the cluster: metadata reads with consistency tokens, and discovery of leaders (KIP-951)."""

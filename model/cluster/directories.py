@@ -1,4 +1,4 @@
-"""Log directories (KIP-858), which may fail while their broker runs, return, be replaced by empty ones, or be removed.
+"""Log directories (KIP-858). They may fail while their broker runs, return, be replaced by empty ones, or be removed.
 
 A broker's replica is in one of two directories. The other directory contains the metadata log; if it fails, the broker
 stops. A broker with a single directory is covered too: its disk is replaced while the broker is down. Modelled on

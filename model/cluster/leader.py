@@ -164,7 +164,7 @@ def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -
 
 
 def is_caught_up(s: State, c: C, leader: int, end: int) -> bool:
-    """Return whether a log end has reached the high watermark and the epoch's start, as joining the ISR requires."""
+    """Return whether a log end has reached the high watermark and the epoch's start, so that it may join the ISR."""
     r = s.replica[leader]
     return end >= r.high_watermark and (not c.epoch_start_check or end >= r.epoch_start)
 
@@ -429,7 +429,7 @@ def leader_requests_expansion(s: State, c: C, leader: int) -> None:
 def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
     """The lag time has passed since a follower was last caught up with the leader (replica.lag.time.max.ms).
 
-    The passing of the lag time does not make the leader try to advance the high watermark.
+    When the lag time has passed, the leader does not try to advance the high watermark.
     """
     r = s.replica[leader]
     require(s.budget.lags > 0, bound=C.lags)

@@ -180,7 +180,7 @@ def is_moot(s: State, c: C, m: AlterPartition) -> bool:
 
 
 def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
-    """Return whether a broker that leads in neither image behaves the same under both (always, without a replica)."""
+    """Return whether a broker that leads in neither image acts the same under both (always, if it has no replica)."""
     one, other = s.image[index], s.image[later]
     if one.raised != other.raised:
         return False

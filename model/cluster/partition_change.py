@@ -130,7 +130,7 @@ def cleanly_elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable
 
 
 def may_elect_last_known(s: State, c: C, isr: int, elr: int, acceptable: int) -> bool:
-    """Return whether the last known leader may be elected, because ISR and ELR are empty (canElectLastKnownLeader)."""
+    """Return whether the last known leader may be elected because ISR and ELR are empty (canElectLastKnownLeader)."""
     return (
         has_elr(s, c)
         and c.last_known_leader

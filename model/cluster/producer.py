@@ -1,4 +1,4 @@
-"""Producers: each record is sent once, with acks=all, to a broker that believes that it is the leader."""
+"""Producers: each record is sent once, with acks=all, to a broker that believes it is the leader."""
 
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C

@@ -105,7 +105,7 @@ class Ends(IntEnum):
 
 
 class EpochEnd(IntEnum):
-    """The end offset a leader reports for its newest epoch: log end, high watermark, or reliable high watermark."""
+    """The end that a leader reports for its newest epoch: log end, high watermark, or reliable high watermark."""
 
     DESIGN = 0
     LOG_END = 1
@@ -209,13 +209,13 @@ class C(Constants):
         meaning="offsets come with the epoch of the preceding record (none at a log start), not with the leader's",
     )
 
-    # what is folded, for large runs
+    # for large runs: steps that are merged
     answers_in_flight = switch(default=True, meaning="responses with records arrive at a follower in a separate step")
     asks_for_metadata = switch(
         default=True, meaning="metadata arrives only after a consumer has requested it, not at any time"
     )
 
-    # what is watched
+    # observations
     asks_end_offsets = switch(default=False, meaning="clients request the latest offset, which must not decrease")
     watched_case = bound(0, low=0, high=4, meaning="which of KIP-392's four cases is watched; 0 means none")
 

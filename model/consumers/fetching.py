@@ -226,7 +226,7 @@ def has_old_metadata(s: State, c: C) -> bool:
 
 
 def known_isr(s: State, c: C) -> int:
-    """Return the ISR for a consumer to adopt: today's, or none if its selector does not use the ISR."""
+    """Return the ISR that a consumer adopts: the current one, or none if its selector does not use the ISR."""
     return s.isr if selector(c) != Selector.LEADER else 0
 
 

@@ -46,7 +46,7 @@ class Case(IntEnum):
 
 
 class Doing(IntEnum):
-    """The consumer's task: fetch, validate a leader epoch, check after an error, wait for metadata, reset, or raise."""
+    """The consumer's task: fetch, validate a leader epoch, check after an error, wait for metadata, reset, or fail."""
 
     FETCHING = 0
     VALIDATING = 1

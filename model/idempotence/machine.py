@@ -1,10 +1,10 @@
 """An idempotent producer without transactions, with several requests in flight across leader changes.
 
 Modelled on Sender, RecordAccumulator, TransactionManager, TxnPartitionEntry, ProducerAppendInfo and
-ProducerStateManager. Simplifications: There is one partition, with two brokers that take turns as its leader, and every
-batch has one record. The modelled log is the leader's; the next leader has all committed records, and possibly more. A
-broker handles the requests on a connection one after the other, and responds when the batch is committed. A batch
-expires only while it waits to be resent. The two batches that a broker recognizes represent Kafka's five, and
+ProducerStateManager. Simplifications: There is one partition, with two brokers that take turns as its leader. Every
+batch has one record. The log in the model is the leader's; the next leader has all committed records, and possibly
+more. A broker handles the requests on a connection one after the other, and responds when the batch is committed. A
+batch expires only while it waits to be resent. The two batches that a broker recognizes represent Kafka's five, and
 `in_flight` represents Kafka's five requests in flight.
 """
 
@@ -406,7 +406,7 @@ def producer_receives_answer(s: State, c: C, broker: int) -> None:
     """The producer receives a connection's first response (Sender.completeBatch, TransactionManager.canRetry).
 
     A leader responds once the record is committed, or once the leader is deposed. A batch that is out of order is
-    resent; but if it is the next batch in sequence, there is a gap, and a new epoch starts.
+    resent. However, if the batch is the next one in sequence, there is a gap, and a new epoch starts.
     """
     require(len(s.connection[broker]) > 0)
     request = s.connection[broker][0]

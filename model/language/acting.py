@@ -43,7 +43,7 @@ def choose(domain: Any, /) -> int:
 
     `leader = choose(Broker)` must be at the top level of an action.
     """
-    del domain  # it is read from the text
+    del domain  # the domain is read from the text
     if not _DRAWN or not _DRAWN[-1]:
         raise ModelError("choose() is called outside an action: write `name = choose(Domain)` at the top of an action.")
     return int(_DRAWN[-1].pop(0))

@@ -37,9 +37,9 @@ class Kind(StrEnum):
 
     def __init__(self, value: str) -> None:
         self.over_behaviours = value in ("leads-to", "at-most")
-        """Whether properties of this kind are about behaviours, which are judged on the state graph after a search."""
+        """Whether properties of this kind are about behaviours, which are decided on the state graph after a search."""
         self.must_hold = value in ("always", "step")
-        """Whether the property must hold in every state or step, as ablation, faults and proofs require."""
+        """Whether the property must hold in every state or step, which ablation, faults and proofs require."""
 
 
 @dataclass(frozen=True, eq=False)

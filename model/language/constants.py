@@ -48,7 +48,7 @@ class Constant(Linear, Generic[T]):
         self.name = name
         self.terms = {name: 1}
 
-    if TYPE_CHECKING:  # at run time values are in an instance's `__dict__`, and constants in the class
+    if TYPE_CHECKING:  # at run time, values are in an instance's `__dict__`, and constants in the class
 
         @overload
         def __get__(self, instance: None, owner: type) -> Self: ...
@@ -178,7 +178,7 @@ class Constants:
         """For each constant, the maximum value that fits in the compiled shape."""
         self.__dict__.update(
             self.values
-        )  # found before the class's attributes, and fast: models read them all the time
+        )  # found before the class's attributes, for speed: models read them all the time
 
     def __setattr__(self, name: str, value: object) -> None:
         if isinstance(getattr(type(self), name, None), Constant):

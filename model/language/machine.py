@@ -27,7 +27,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Repair:
-    """Constants that fix a finding. A version whose constants have other values lacks the fix."""
+    """Constants that fix a finding. A version whose constants differ lacks the fix."""
 
     finding: str
     sentence: str

@@ -101,7 +101,7 @@ class Symmetry:
         sorting = (to for to in self.permutations if all(least[to[n]] == own[n] for n in range(self.count)))
         return min(self.renamed(key, to) for to in sorting)
 
-    # -- renaming: None where nothing inside names a thing
+    # -- renaming: None if no part refers to a thing
 
     def _record(self, record: type[Record]) -> Renaming | None:
         parts = [self._field(kind) for _, kind in fields(record)]
@@ -140,7 +140,7 @@ class Symmetry:
             return by_thing
         return elements if inner else None
 
-    # -- what a thing has
+    # -- the numbers of a thing
 
     def _by_thing(self, record: type[Record]) -> Iterator[Callable[[Key, int], tuple[int, ...]]]:
         """Yield a function that returns a thing's numbers, for each array of things outside other arrays and bags."""

@@ -3,7 +3,7 @@
 The replica is the last ISR member, so every record that it writes is acknowledged immediately. A log is represented by
 its number of records. If the replica leads with fewer records than were acknowledged, its followers truncate, and
 records are lost. The copy is Kafka's future log. Simplifications: All requests are answered. The controller learns
-immediately that a directory has failed. A promotion is one step; killing and starting a broker is also one step. Failed
+immediately that a directory has failed. A promotion is one step, and so are the kill and the start of a broker. Failed
 directories do not return. Assignments are queued as in 3.9 and later.
 """
 
@@ -170,7 +170,7 @@ def broker_copies(s: State, c: C) -> None:
     """The copy gets a record. A complete copy is promoted, or its directory is requested (processPartitionData).
 
     If the log was created in the copy's directory, the copy cannot be renamed, and the directory goes offline
-    (KAFKA-16082); what follows is not modelled.
+    (KAFKA-16082); later steps are not modelled.
     """
     b = s.broker
     require(b.serves)

@@ -1,8 +1,8 @@
 """Unclean recovery: which replica is elected once ISR and ELR are empty, and which records are lost (KIP-966).
 
 Replication is reduced to its result: a follower copies one record in one step, every broker knows the controller's
-decisions, and a crash is noticed immediately. What remains is what a recovery rule uses: logs that end at different
-offsets and epochs, and may have lost their last records.
+decisions, and a crash is noticed immediately. The model keeps only what a recovery rule uses: logs that end at
+different offsets and epochs, and may have lost their last records.
 """
 
 from enum import IntEnum

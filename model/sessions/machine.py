@@ -237,7 +237,7 @@ def controller_fails(s: State, c: C) -> None:
 
 @action()
 def controller_becomes_active(s: State, c: C) -> None:
-    """A new controller is active. The controller has received no heartbeats, and opens sessions for unfenced brokers.
+    """A new controller is active. This controller has received no heartbeats, and opens sessions for unfenced brokers.
 
     ClusterControlManager.activate. In 4.0, the controller also opens sessions for fenced brokers (KAFKA-19130).
     """
@@ -279,7 +279,7 @@ def broker_crashes(s: State, c: C) -> None:
 
 @action()
 def broker_stops(s: State, c: C) -> None:
-    """A broker requests its controlled shutdown in a heartbeat, is fenced because of it, and stops.
+    """A broker requests its controlled shutdown in a heartbeat. The controller fences the broker, which then stops.
 
     The heartbeat counts as a contact; until 3.9, a fenced broker has no session
     (BrokerHeartbeatManager.hasValidSession).

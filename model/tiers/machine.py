@@ -23,7 +23,7 @@ from fencepost.model.tiers.state import (
 
 
 def parting(r: Replica, f: Replica) -> int:
-    """Return the offset at which a follower's log diverges from the leader's, or else the follower's log end."""
+    """Return the offset where a follower's log diverges from the leader's, or its log end if it does not diverge."""
     found = min(r.end, f.end)
     for offset in range(f.end):
         if max(r.start, f.start) <= offset < min(found, r.end) and r.log[offset].epoch != f.log[offset].epoch:
@@ -166,7 +166,7 @@ def controller_elects(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def broker_restarts(s: State, c: C, broker: int) -> None:
-    """A broker stops cleanly and restarts: it no longer leads, and its information about the tier is lost.
+    """A broker stops cleanly and restarts: it no longer leads, and has lost its information about the tier.
 
     LogLoader: before KAFKA-15351, the broker's log then starts with the first local segment.
     """

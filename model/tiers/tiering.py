@@ -56,8 +56,8 @@ def first_in_tier(s: State, r: Replica) -> int:
 
 @action(leader=Broker)
 def leader_looks_up_tier(s: State, c: C, leader: int) -> None:
-    """Before it copies segments, a new leader looks up what is copied and, since KAFKA-15351, where the log starts.
-    After a move to another directory, the leader repeats the lookup; since KAFKA-16711, even if a copy has ended since.
+    """Before a new leader copies segments, it looks up what was copied and, since KAFKA-15351, where the log starts.
+    After a move to another directory, it repeats the lookup, since KAFKA-16711 even if a copy has ended since the move.
     """
     r = s.replica[leader]
     start = find_log_start(s, c, r) if c.leader_adopts_log_start else r.start
@@ -67,7 +67,7 @@ def leader_looks_up_tier(s: State, c: C, leader: int) -> None:
     require(r.copying == NONE)
     require(start <= r.high_watermark)
     s.ghost_low = s.ghost_low or (left != NONE and max(start, r.start) < min(left, r.first))
-    move_start(r, start)  # first, since this forgets epochs
+    move_start(r, start)  # first, because it forgets epochs
     r.copied = find_tiered(s, c, r)
     r.tiered = max(r.tiered, r.copied)
     r.moved = False
@@ -225,7 +225,7 @@ def expired_segments(s: State, c: C, r: Replica) -> int:
 
 
 def start_after(s: State, c: C, r: Replica, expired: int, monotonic: bool) -> int:  # noqa: FBT001
-    """Return the log start after the expired segments: the highest end, or the end of the last segment in order."""
+    """Return the log start after the expired segments: their highest end, or the end of the last segment in order."""
     start = r.start
     for epoch in range(c.leader_epochs):
         for offset in range(c.log_size):

@@ -1,1 +1,1 @@
-"""Topics that are created, deleted and recreated, as replayed by a broker."""
+"""Topics that are created, deleted and recreated, and how a broker replays these changes."""

@@ -1,4 +1,4 @@
-"""Topics that are created, deleted and recreated, as replayed by a broker, which applies deltas to an image.
+"""Topics that are created, deleted and recreated. A broker replays these changes and applies deltas to an image.
 
 Modelled on TopicsDelta and TopicsImage, and AssignmentsManager (KIP-858). A record is replayed into the broker's delta
 when the controller writes it; the broker publishes the delta after any number of records, as MetadataLoader does.

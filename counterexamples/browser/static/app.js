@@ -224,7 +224,7 @@ function tell(told, end) {
   const box = by("told");
   box.hidden = false;
   box.innerHTML = `<h2>${render.text(told.title)}</h2>${told.why ? `<p>${render.text(told.why)}</p>` : ""}`
-    + `<p class="quiet">${end && told.trace === "" ? "This is its end: Undo goes back step by step, and Start to where it begins." : "Redo plays it step by step; any other step leaves it."}${told.loop !== null && told.loop !== undefined ? " Its last steps repeat for ever." : ""}</p>`
+    + `<p class="quiet">${end && told.trace === "" ? "This is its end: Undo goes back step by step, and Start to where it begins." : "Redo plays it step by step; any other step leaves it."}${told.loop !== null && told.loop !== undefined ? " Its last steps repeat forever." : ""}</p>`
     + (end ? `<p><span class="verdict" id="finding">${render.text(end)}</span></p>` : "");
 }
 

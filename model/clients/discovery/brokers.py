@@ -1,4 +1,4 @@
-"""A broker's knowledge and its responses. A broker's replicas and its metadata cache may both lag."""
+"""How brokers learn of changes and respond to clients. A broker's replicas and its metadata cache may both lag."""
 
 from fencepost.model.clients.discovery.constants import C, HintFrom
 from fencepost.model.clients.discovery.state import (
@@ -28,14 +28,14 @@ def broker_learns(s: State, c: C, broker: int, image: int) -> None:
 
 @action(broker=Broker)
 def replicas_follow(s: State, c: C, broker: int) -> None:
-    """A broker's replicas become leaders and followers as its metadata cache says (ReplicaManager.applyDelta)."""
+    """A broker's replicas become leaders and followers according to its metadata cache (ReplicaManager.applyDelta)."""
     b = s.broker[broker]
     require(b.replica < b.cache)
     b.replica = b.cache
 
 
 def outcome_of(s: State, broker: int, partition: int, epoch: int) -> Outcome:
-    """Return the outcome at the broker's replica (Partition.checkCurrentLeaderEpoch, then whether it leads).
+    """Return the result of the replica's checks (Partition.checkCurrentLeaderEpoch, then whether the replica leads).
 
     `epoch` is the leader epoch in the request, or NONE if the request has no such field, as in Produce.
     """

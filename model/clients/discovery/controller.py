@@ -1,4 +1,4 @@
-"""Changes in the cluster (to leaders, to brokers and their endpoints, to topics). Each is a metadata log record."""
+"""Changes of the cluster's leaders, brokers, endpoints and topics. Each change is a record in the metadata log."""
 
 from fencepost.model.clients.discovery.constants import C
 from fencepost.model.clients.discovery.state import (

@@ -5,8 +5,8 @@ The model simplifies Kafka to keep states small:
 * The controller's log is the list of images after each change. Brokers, responses and hints refer to images by index.
 * There is one client, with one request in flight for its partitions and one for metadata. Each endpoint (host, port and
   rack) is a number: how often the broker has restarted. A connection to an old endpoint fails.
-* A broker that stops leads no partition: they have been moved (controlled shutdown). It returns with the
-  newest metadata.
+* A broker that stops leads no partition, because its partitions were moved before (controlled shutdown). It returns
+  with the newest metadata.
 * A topic is deleted and recreated in one change; its leader epochs start again at 0.
 """
 

@@ -44,7 +44,7 @@ def broker_learns(s: State, c: C, broker: int, offset: int) -> None:
 
 @action(broker=Broker)
 def replica_follows(s: State, c: C, broker: int) -> None:
-    """A broker's replica becomes leader or follower as its metadata cache says (ReplicaManager.applyDelta)."""
+    """A broker's replica becomes leader or follower according to its metadata cache (ReplicaManager.applyDelta)."""
     b = s.broker[broker]
     require(b.replica < b.cache)
     b.replica = b.cache
@@ -107,7 +107,7 @@ def broker_answers_request(s: State, c: C) -> None:
 
 @action()
 def broker_passes_refresh(s: State, c: C) -> None:
-    """A broker finds that a metadata request's token is not ahead of its cache."""
+    """A broker checks that a metadata request's token is not ahead of its cache."""
     refresh = s.refresh
     require(refresh.stage == Stage.SENT)
     require(not refresh.is_checked)
@@ -147,7 +147,7 @@ def broker_reads_metadata(s: State, c: C) -> None:
 
 @action()
 def broker_answers_refresh(s: State, c: C) -> None:
-    """A broker sends a metadata response, after reading its cache's offset for the header later than the body."""
+    """A broker sends a metadata response. It reads its cache's offset for the header after it has built the body."""
     refresh = s.refresh
     require(refresh.stage == Stage.SENT)
     require(refresh.is_checked)

@@ -26,7 +26,7 @@ class Stage(IntEnum):
 
 
 class First(IntEnum):
-    """The first of the two requests on a shared connection, if they share one."""
+    """The first of the two requests, if they share a connection."""
 
     NEITHER = 0
     REQUEST = 1
@@ -88,8 +88,8 @@ class State(Record):
     """The metadata log, the brokers, and the client with its store and its requests.
 
     `token` is the store's token. `first` is NEITHER unless connections are ordered (`in_order`) and both requests are
-    at one broker. The ghosts are the newest offset of a hint that the client has accepted, and of metadata that it has
-    read.
+    at the same broker. The ghosts are the newest offset of a hint that the client has accepted, and of metadata that it
+    has read.
     """
 
     log: Annotated[Array[Leader], Size(C.changes + 1)]

@@ -40,7 +40,7 @@ def gets_metadata(c: C, node: int) -> bool:
 
 
 def compared(c: C, operation: int) -> int:
-    """Return the operation whose offset servers compare tokens with: the cache's or, if fixed, a component's."""
+    """Return the operation whose offset servers compare with tokens: the cache's or, with the fix, a component's."""
     return Operation.COMPONENT if c.component_offsets and operation == Operation.COMPONENT else Operation.CACHE
 
 
@@ -113,7 +113,7 @@ def may_come_back(s: State, c: C, node: int, offset: int) -> bool:
 
 @action(node=Node, offset=Offset)
 def server_restarts(s: State, c: C, node: int, offset: int) -> None:
-    """A server restarts, with one offset in its cache and its components. An old server returns upgraded."""
+    """A server restarts, with the same offset in its cache and its components. If it was old, it is upgraded."""
     server = s.server[node]
     require(s.budget.restarts > 0, bound=C.restarts)
     require(may_come_back(s, c, node, offset))

@@ -14,7 +14,7 @@ class Operation(IntEnum):
     """The part of a server's metadata that a request reads or changes."""
 
     CACHE = 0
-    """It reads the metadata cache."""
+    """The operation reads the metadata cache."""
     COMPONENT = 1
     """The operation reads a component that is updated after the cache."""
     UNLISTED = 2

@@ -24,7 +24,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def compared_offset(s: State, c: C, node: int, operation: int) -> int:
-    """Return the offset that a server compares with tokens and returns: its cache's or, if fixed, a component's."""
+    """Return the offset that a server compares with tokens and returns: its cache's or, with the fix, a component's."""
     return shown(s, node, compared(c, operation))
 
 

@@ -4,7 +4,7 @@ The model simplifies the protocol to keep states small:
 
 * The state of the cluster after each offset of its metadata log is the offset itself. The log is its committed end.
 * A server's metadata is the offset that its cache shows. All components that are updated after the cache are modelled
-  as one, with its own offset. A property of this component therefore covers the most lagging one.
+  as one, with its own offset. A property of this component therefore covers the component that lags most.
 * A client has one call at a time. Two calls in flight from one store are modelled as two clients of one factory, each
   with its own connections, or, with `in_order`, as two calls on shared connections.
 * Requests and responses are not lost: a call that never ends has no effect, and a repeated call is a retry.

@@ -331,7 +331,7 @@ def test_a_trace_of_a_state_property_has_no_loop(tmp_path: Path) -> None:
 def test_diagrams_tell_the_loop(tmp_path: Path) -> None:
     made = replay(written(tmp_path, COMES, ROUND), lookup)
     diagram = render("mermaid", made).split("\n")
-    assert [line.strip() for line in diagram].index("loop for ever") < [line.strip() for line in diagram].index("end")
+    assert [line.strip() for line in diagram].index("loop forever") < [line.strip() for line in diagram].index("end")
 
 
 def test_what_judges_finite_runs_refuses_whole_behaviours() -> None:

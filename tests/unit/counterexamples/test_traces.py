@@ -233,7 +233,7 @@ def shown(made: Replay, width: int = 100) -> str:
 
 def test_show_tells_each_step_with_its_sentence_and_what_it_changed() -> None:
     text = shown(replay(ARCHIVE / "kip101-weak-isr.trace"))
-    assert text.startswith("After a fast leader change a follower drops a committed record\n")
+    assert text.startswith("After a fast leader change, a follower drops a committed record\n")
     assert (
         "\n"
         " 10  controller-elect-leader leader=0\n"
