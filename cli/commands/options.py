@@ -304,7 +304,7 @@ class Target:
         return cls(**{name: given.pop(name) for name in ("protocol", "settings", "version", "with_", "without")})
 
     def question(self, properties: Sequence[str] = (), *, walks: bool = False) -> Question:
-        """Return the question. With `walks`, which are finite, properties of behaviours are omitted unless named."""
+        """Return the question. With `walks`, properties of behaviours are omitted (walks are finite) unless named."""
         subject = find_subject(self.protocol)
         values = parse_constants(subject.protocol.machine, self.settings, self.with_, self.without)
         return ask(subject, constants=values, version=self.version or "", only=properties, walks=walks)

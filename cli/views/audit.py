@@ -318,8 +318,8 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
     if trace["broken"]:
         print_lines(
             console,
-            "The trace is one of possibly many histories:  the controller's steps are recorded, but the steps of "
-            "brokers and clients between them are assumed. In this one:",
+            "Other histories may be possible too: the controller's steps are recorded, but the steps of brokers and "
+            "clients between them are assumed. In this one:",
             indent=2,
         )
     for item in trace["broken"]:
@@ -387,7 +387,7 @@ def timeline(data: dict[str, Any]) -> str:
     names = list(dict.fromkeys(named(item) for item in data["findings"]))
     shown = set(names[:LINES])
     figure = go.Figure()
-    for severity in reversed(SEVERITIES):  # the worst come last, on top
+    for severity in reversed(SEVERITIES):  # the worst are drawn last, on top
         found = [item for item in data["findings"] if item["severity"] == severity and named(item) in shown]
         if not found:
             continue

@@ -30,7 +30,7 @@ STEPS = 12
 
 
 def gravest(result: CheckResult) -> PropertyResult | None:
-    """Return the violation to show first. Losses of records precede other violations, and short traces long ones."""
+    """Return the most severe violation or, of several equally severe ones, the one with the shortest trace."""
     by_name = {prop.name: prop for prop in result.question.properties}
     return min(result.violated, key=lambda item: gravity(by_name[item.name]), default=None)
 
