@@ -162,7 +162,7 @@ def _witness(prop: Property, others: str) -> ModelWarning:
 
 @dataclass(frozen=True)
 class Answer(Printed):
-    """An answer that contains its JSON form."""
+    """An answer that stores its JSON form."""
 
     data: Json = field(repr=False, compare=False)
     problems: tuple[Problem, ...] = field(default=(), kw_only=True)

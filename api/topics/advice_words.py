@@ -51,7 +51,7 @@ MAY = {
 """Whether an operation may be performed, by its outcome."""
 ONLY = "no, it deletes the only replica"
 EVENTS = ("fail-a-disk", "lose-power", "slow-metadata")
-"""Events in a cluster that no operator triggers."""
+"""Events in a cluster that operators do not trigger."""
 DIFFERS = {
     "replicas": "RF {replicas}", "min_isr": "min ISR {min_isr}", "release": "{release}", "elr": "{elr}",
     "brokers": "{brokers} brokers", "acks": "acks=all", "unclean_election": "if clean",
@@ -199,7 +199,7 @@ def _observed(item: Json) -> list[str]:
 
 
 def proofs_of(item: Json) -> list[str]:
-    """Return sentences on what to do after an operation that did harm, and on how to reproduce or measure the harm."""
+    """Return sentences on how to respond to an operation that did harm, and on how to reproduce or measure the harm."""
     lines = [f"If it happened: {item['after']}"] if item["after"] else []
     lines += [f"To reproduce it: {item['show']}."] if item["show"] else []
     return lines + ([f"To measure it: {item['measure']}."] if item["measure"] else [])

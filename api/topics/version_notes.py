@@ -167,7 +167,7 @@ def allows(question: Question, result: Result, names: Iterable[str], *, normaliz
 
 
 def _is_of_change(question: Question, result: Result, name: str, *, normalize: bool) -> bool:
-    """Return whether the base of a variant excludes the shortest path of a property."""
+    """Return whether the base of a variant rules out the shortest path of a property."""
     base = question.protocol.machine.base
     path = next(item.path for item in result.properties if item.name == name)
     prop = next(prop for prop in question.properties if prop.name == name)
