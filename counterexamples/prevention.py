@@ -194,7 +194,7 @@ def _replayed(trace: Trace, path: Path, raws: Sequence[Key], other: Interpreter,
             found = shown(other, prop, trace.args, replace(path, states=tuple(states)))
             return (first or Ending(0, None, (), found)) if isinstance(found, str) else None
     except FencepostError:
-        return None  # an error of the model prevents nothing
+        return None  # an error in the model does not prevent the path
     return first or Ending(0, None, (), "")
 
 

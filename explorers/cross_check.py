@@ -127,7 +127,7 @@ class Partitions:
         return self.search.partitions[state % self.search.owners], state // self.search.owners
 
     def keys(self, states: Sequence[int]) -> list[Key]:
-        if self.search.options.compact:  # only fingerprints are kept: the plain semantics walks to each
+        if self.search.options.compact:  # only fingerprints are stored: the plain semantics follows paths
             try:
                 return [self.search.plain.canonical(self.way_to(state).states[-1]) for state in states]
             except MismatchError as error:

@@ -66,7 +66,7 @@ class PlainSearch(Stoppable):
                 error = with_way(self.plain, left, self.path(self.at, None), raised)
             self.decided = self.sure
             if not self.violated():
-                raise error from error.__cause__  # which has the line of the model
+                raise error from error.__cause__  # the cause contains the line of the model
             return replace(
                 self.result(verdict.LEFT, time.perf_counter() - began), problems=(verdict.model_error(error),)
             )

@@ -98,7 +98,7 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
         if resume:
             _refuse_other(folder, earlier, asked, models)
             models = {**earlier["models"], **models}
-        elif names != [MANIFEST]:  # a sweep that could not start left no walks
+        elif names != [MANIFEST]:  # a sweep that could not start left only a manifest
             raise UsageError(
                 f"{folder} is not empty: write `resume=True` to add to the sweep in it, or name another folder."
             )

@@ -84,8 +84,8 @@ def removed(bag: Bag, message: Refs, where: Flag) -> Flag:
         if place is None:
             others.append((on, item))
             continue
-        here = on  # a named message was there when it got the name
-        if bag.removed[place] is not False:  # and may have been removed since
+        here = on  # a named message was in the bag when it got its name
+        if bag.removed[place] is not False:  # it may have been removed since then
             here = terms.both(on, bag.present[place])
             others.append((terms.both(on, terms.negate(bag.present[place])), item))
         missing = terms.both(missing, terms.negate(here))

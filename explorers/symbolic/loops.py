@@ -74,7 +74,7 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
         wider = {name: _wider(shapes.get(name, shape), shape, name in shapes) for name, shape in found.items()}
         written = {identity: place for identity, (place, _) in journal.old.items()}
         if written.keys() <= places.keys() and wider.items() <= shapes.items():
-            break  # this round has the checks of all rounds
+            break  # this round's checks cover every iteration
         del run.facts[facts:], run.checks[checks:]
         run.branches = branches
         places |= written

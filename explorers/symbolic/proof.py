@@ -229,7 +229,7 @@ def _consecution(
         if small is system or first.broken:
             return replace(first, small=small is not system)
         then = consecution(system, system.moves[number], settings.timeout, explain=settings.explain)
-        cuts = tuple(dict.fromkeys([*first.cuts, *then.cuts]))  # lifting cuts no step
+        cuts = tuple(dict.fromkeys([*first.cuts, *then.cuts]))  # lifted constants do not cut off any step
         return replace(then, cuts=cuts, queries=first.queries + then.queries, seconds=first.seconds + then.seconds)
 
     over(range(len(system.moves)), ask, settings.workers, tell, said)
@@ -302,7 +302,7 @@ def _runs(system: System, depth: int, timeout: float) -> Reached:
     """
     first = Reached(-1)
     if system.lifting.names:
-        system.require_known()  # refuse before asking z3
+        system.require_known()  # rejects the model before z3 is asked
         first = _runs(system.unlifted(), depth, timeout)
         if first.why_stopped:
             return replace(first, depth=-1)

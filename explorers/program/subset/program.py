@@ -317,7 +317,7 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
     text = textwrap.dedent("".join(lines))
     try:
         node: ast.stmt = module_of(text).body[0]
-    except SyntaxError:  # a lambda is inside another expression
+    except SyntaxError:  # e.g. a lambda inside another expression
         node = ast.Pass()
     if not isinstance(node, ast.FunctionDef):
         where, line = f"{path_shown(python.__code__.co_filename)}:{first}", lines[0].strip()
@@ -435,7 +435,7 @@ class Guards:
         positions = item.function.__code__.co_positions()
         line, _, column, _ = next(islice(positions, trace.tb_lasti // 2, None))
         for number, (start, last, _) in enumerate(self.found[item.name]):
-            # without columns (`-X no_debug_ranges`) the line must do
+            # without columns (`-X no_debug_ranges`), only the line is known
             if start == (line, column) or (column is None and start[0] <= trace.tb_lineno <= last):
                 return number
         return -1
