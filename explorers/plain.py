@@ -1,5 +1,5 @@
-"""The reference search: breadth-first on the plain semantics, short enough to review completely. Tests compare the
-counts, depths, verdicts and coverage of the fast engines with this search's results.
+"""The reference search: breadth-first, under the plain semantics, and short enough to review completely. Tests compare
+the counts, depths, verdicts and coverage of the fast engines with this search's results.
 """
 
 import time
@@ -214,7 +214,7 @@ def search(
     options: verdict.Options | None = None,
     summed: verdict.Summed | None = None,
 ) -> verdict.Result:
-    """Explore every reachable state on the plain semantics and judge properties. `explorers.search` has `summed`."""
+    """Explore every reachable state and judge properties. `summed` is explained at `explorers.search`."""
     verdict.refuse_symmetric_behaviours(properties, options or verdict.Options())
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
     if of_states != properties:

@@ -68,7 +68,7 @@ class MatrixRow:
 
 @dataclass(frozen=True, repr=False)
 class AblateResult(Answer):
-    """A matrix of necessity, with a row for each guard and setting and a cell for each checked property."""
+    """A matrix of needed guards, with a row for each guard and setting and a cell for each checked property."""
 
     protocol: str
     constants: Mapping[str, Any]

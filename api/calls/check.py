@@ -162,7 +162,7 @@ def choose_engine(name: str) -> None:
 
 
 def explore(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None = None) -> Result:
-    """Search with the engine and show progress. Ctrl-C gives a partial result, empty if the search has not started."""
+    """Search with the engine and show progress. Ctrl-C gives a partial result (empty before the search starts)."""
     began = time.perf_counter()
     try:
         return with_ways(question, options, _searched(question, engine, options, watch, cluster))

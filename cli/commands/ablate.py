@@ -124,7 +124,7 @@ def exit_of_matrix(data: Json) -> Exit:
 
 
 LONG = 120
-"""Maximum number of characters of a condition."""
+"""Maximum number of characters in a condition."""
 NUMBERS = "number of states in the shortest trace to a violation; ? if the search ended without a decision"
 _STYLES = {
     "needed": "bold green",

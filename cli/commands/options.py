@@ -77,7 +77,7 @@ GROUPS = {
     ),
 }
 MANY = 12
-"""Minimum number of options that `--help` shows in groups."""
+"""Minimum number of options for which `--help` shows groups."""
 
 
 class Grouped(click.Command):
@@ -197,7 +197,7 @@ properties_option = click.option(
     "--property", "properties", multiple=True, metavar="NAME", help="Check only this property."
 )
 normalize_option = click.option(
-    "--normalize/--no-normalize", default=True, help="Merge states whose difference is unobservable.  [default: on]"
+    "--normalize/--no-normalize", default=True, help="Merge states without an observable difference.  [default: on]"
 )
 compact_option = click.option(
     "--compact",

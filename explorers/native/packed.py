@@ -49,7 +49,7 @@ REACH = 64
 MISSING = 0xFFFFFFFFFFFFFFFF
 """Key of a row that contains an unknown node."""
 TOPS = 0xFFFFFFFFFFFFFFFE
-"""Key of a row of which only root nodes are unknown."""
+"""Key of a row in which only root nodes are unknown."""
 FINGERPRINT_BITS = 59
 """Number of bits of a fingerprint, excluding the bits that determine the owner."""
 

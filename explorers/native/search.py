@@ -147,7 +147,7 @@ class Search(Stoppable, Expansion):
         memory = self.store_bytes - self.spilled_bytes + self.slack if is_limited else 0
         return self.stop_asked or self.options.limit(seconds, distinct, memory)
 
-    # -- what was found
+    # -- findings
 
     @property
     def compiled(self) -> tuple[verdict.Compiled, ...]:

@@ -1,7 +1,7 @@
-"""Bags on the symbolic engine: messages in canonical order, which a loop visits from the last to the first.
+"""Bags in the symbolic engine: messages in canonical order, which a loop visits from the last to the first.
 
-In a state, messages fill the first slots in ascending order, as on the plain semantics. A walk through a function does
-not move messages: removing a message leaves a hole, and an added message gets a new slot at the end. A name always
+In a state, messages fill the first slots in ascending order, as under the plain semantics. A walk through a function
+does not move messages: removing a message leaves a hole, and an added message gets a new slot at the end. A name always
 refers to the same message. After a walk, `settle` restores the order and the size of bags.
 
 Messages that contain an unbounded array or set cannot be compared, so code that could depend on the order of such

@@ -1,4 +1,4 @@
-"""Replays of z3's findings on the plain semantics, step by step. Errors that occur are raised."""
+"""Replays of z3's findings under the plain semantics, step by step. Errors that occur are raised."""
 
 from __future__ import annotations
 
