@@ -82,7 +82,7 @@ def print_audit(console: Console, data: dict[str, Any]) -> None:
     if not data["findings"]:
         print_lines(console, LIMITS)
     if data["sorts"] or data["unjudged"]:
-        print_lines(console, "", heading("What was found (times are UTC)"))
+        print_lines(console, "", heading("Findings (times are in UTC)"))
         rows = [("severity", "finding", "times", "partitions", "first", "last")]
         for item in data["sorts"]:
             counts = f"{item['count']:,}", f"{item['partitions']:,}"

@@ -35,7 +35,7 @@ FORMAT = 4
 MANIFEST = "sweep.json"
 ROWS = "walks.parquet"
 BLOCK_STEPS = 50_000
-"""Total steps of a block's walks. The walker is called once per block."""
+"""Total number of steps in a block's walks. The walker is called once per block."""
 FIRST_ROUND, ROUND_SECONDS = 4, 20.0
 """Blocks per processor in the first round, and seconds per later round. Walks are saved after each round."""
 
