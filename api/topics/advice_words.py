@@ -242,7 +242,7 @@ def _seen(item: Json) -> str:
 
 
 def broken_by(item: Json) -> str:
-    """Return a clause on the shortest history: its length and its faults."""
+    """Return a clause about the shortest history: its length and its faults."""
     faults = in_kafka({**item["faults"], **item.get("free", {})})
     return f"The shortest history has {counted(item['length'] - 1, 'step')}, including {faults}"
 
@@ -254,7 +254,7 @@ def in_sentences(steps: Iterable[str]) -> list[str]:
 
 
 def released_of(data: Json) -> str:
-    """Return a sentence on the losses of a release without fixes when disks survive crashes."""
+    """Return a sentence about the losses of a release without fixes when disks survive crashes."""
     found, release = data["released"], release_of(data)
     begin = f"{release} with its findings, if a crash preserves the disk"
     if found is None:

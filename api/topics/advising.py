@@ -345,7 +345,7 @@ def _without_findings(settings: Settings, data: Json, constants: Mapping[str, An
 
 
 def _missed(omission: float) -> str:
-    """Return a clause on the probability that a search missed a state, or "" if states were stored in full."""
+    """Return a clause about the probability that a search missed a state, or "" if states were stored in full."""
     if not omission:
         return ""
     digits = len(str(int(1 / omission))) - 1

@@ -160,7 +160,7 @@ def _broken(entry: Entry) -> list[Case]:
 
 
 def seen_on_kafka(entry: Entry) -> str:
-    """Return a sentence on a finding observed on Kafka itself, or "" for other entries."""
+    """Return a sentence about a finding observed on Kafka itself, or "" for other entries."""
     known = evidence().get(entry.id)
     if known is None or not known.releases:
         return ""

@@ -210,7 +210,7 @@ def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path
 
 
 def _with_crashes(question: Question) -> Iterator[str]:
-    """Yield a sentence on the effect of crashes for this number of brokers, in a model with every fix."""
+    """Yield a sentence about the effect of crashes for this number of brokers, in a model with every fix."""
     values = question.constants.values
     rows = [
         row

@@ -249,7 +249,7 @@ def _found(row: Json) -> list[Any]:
 
 
 def _beyond(row: Json) -> list[Any]:
-    """Return a note on steps that left a domain, after which the search did not continue."""
+    """Return a note about steps that left a domain, after which the search did not continue."""
     if not row["departure"]:
         return []
     return [

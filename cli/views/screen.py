@@ -46,7 +46,7 @@ def headline(result: CheckResult) -> str:
 
 
 def violated_beyond(result: CheckResult) -> str:
-    """Return a sentence on properties that only raised bounds violate, or an empty string."""
+    """Return a sentence about properties that only raised bounds violate, or an empty string."""
     growth = result.growth
     if growth is None or not growth.violated:
         return ""
