@@ -22,7 +22,7 @@ PATIENCE = 5.0
 def write_text(path: Path, text: str) -> None:
     """Write a user's file completely or not at all; raise UsageError on failure."""
     try:
-        write_named(path, text.encode("utf-8", "backslashreplace"))  # a file name may contain any bytes
+        write_named(path, text.encode("utf-8", "backslashreplace"))  # a file name may contain arbitrary bytes
     except OSError as error:
         raise unwritable(path, error) from error
 

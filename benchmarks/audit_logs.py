@@ -2,9 +2,9 @@
 
 `python -m benchmarks.audit_logs [--story NAME ...] [--kafka VERSION ...]`.
 
-Each story is played once on its own cluster. The controller's log goes to tests/metadata_logs/ as a compressed archive
-of a few KiB. Existing archives are skipped, so the command may be interrupted and restarted. With `--kept DIR ...`,
-nothing is played: folders made by `fencepost reproduce --output` are archived in tests/replica_logs/ under their names.
+Each story is played once on its own cluster. The controller's log is archived in tests/metadata_logs/, compressed to a
+few KiB. Existing archives are skipped, so the command may be interrupted and restarted. With `--kept DIR ...`, nothing
+is played: folders made by `fencepost reproduce --output` are archived in tests/replica_logs/ under their names.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def unclean(stage: Stage) -> None:
 
 
 def last_replica(stage: Stage) -> None:
-    """The last member of the ISR crashes, and the partition waits for it."""
+    """The last member of the ISR crashes, and the partition waits for that broker."""
     _both_die(stage)
     stage.start(2)
     stage.pause(3)
@@ -59,11 +59,11 @@ def _both_die(stage: Stage, **settings: str) -> None:
     stage.send("second")
     stage.must_acknowledge("second")
     stage.kill(1)
-    stage.pause(15)  # without a broker no client can see it: the controller fences after nine seconds
+    stage.pause(15)  # the controller fences the broker after nine seconds, but without brokers, no client can see this
 
 
 def rolling(stage: Stage) -> None:
-    """Every broker is restarted in turn, each when all replicas are in sync."""
+    """All brokers are restarted in turn, each once all replicas are in sync."""
     stage.create(replicas=[1, 2, 3], min_isr=2)
     stage.send("first")
     stage.must_acknowledge("first")
@@ -104,10 +104,10 @@ STORIES = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--story", action="append", choices=list(STORIES), help="the stories; by default all")
+    parser.add_argument("--story", action="append", choices=list(STORIES), help="story to play (default: all)")
     parser.add_argument("--kafka", action="append", metavar="VERSION", help="which releases")
     parser.add_argument("--port", type=int, default=PORT)
-    parser.add_argument("--kept", nargs="+", type=Path, metavar="DIR", help="archive the disks of these runs")
+    parser.add_argument("--kept", nargs="+", type=Path, metavar="DIR", help="archive the disks of these runs instead")
     given = parser.parse_args()
     for kept in given.kept or ():
         names = ("meta.properties", "partition.metadata", "quorum-state", "*-checkpoint", ".kafka_cleanshutdown")

@@ -1,4 +1,4 @@
-"""Sensitivity of the audit of brokers' log copies: whether damage planted in generated logs is found, and the time.
+"""Sensitivity of the audit to damage planted in generated copies of brokers' logs, and the time that it takes.
 
 `python -m benchmarks.audit_records [--each N] [--batches N] [--master URL]`.
 
@@ -144,7 +144,7 @@ def rename(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
 
 
 def replace(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
-    """Replace records by different ones at the same offsets of the same epoch."""
+    """Replace records with different ones at the same offsets and in the same epoch."""
     one, count = batch("hyp-17")
     mine, _ = batch("hyp-16")
     assert (count, len(one)) == (offsets, len(mine))
@@ -180,7 +180,7 @@ KINDS: dict[str, tuple[Callable[[dict[int, Disk], random.Random, int], None] | N
     "whole batches cut, running": (shorten, ()),
     "epoch file cut": (forget, ()),
 }
-"""Kinds of damage, each with the expected finding; the last two must not give any."""
+"""Kinds of damage, each with the expected finding. The last two must not cause a finding."""
 
 
 def planted(folder: Path, each: int, batches: int) -> dict[int, str]:

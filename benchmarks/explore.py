@@ -66,14 +66,14 @@ def _looked_at(address: str) -> list[dict[str, str]]:
         first = page.evaluate(CLICK, 0)
         page.wait_for_function(READY, timeout=60_000)
         ready = time.perf_counter() - began
-        page.wait_for_timeout(2000)  # meanwhile the archived traces are read, once
+        page.wait_for_timeout(2000)  # meanwhile, the archived traces are read once
         clicks = sorted(page.evaluate(CLICK, number) for number in range(1, CLICKS + 1))
         found = [
             _row("the first state is shown", f"{shown:.2f} s", "1 s"),
             _row("the first click is answered", f"{first / 1000:.2f} s", "1 s"),
             _row("the engine is ready", f"{ready:.1f} s", "8 s"),
-            _row("a click on replication, 3 brokers: median", f"{statistics.median(clicks):.0f} ms", "100 ms"),
-            _row("the same: 95 of 100 take at most", f"{clicks[int(len(clicks) * 0.95)]:.0f} ms", "100 ms"),
+            _row("a click on replication with 3 brokers, median", f"{statistics.median(clicks):.0f} ms", "100 ms"),
+            _row("the same, 95th percentile", f"{clicks[int(len(clicks) * 0.95)]:.0f} ms", "100 ms"),
             _row("an archived trace of 13 steps is opened", f"{_trace(page):.2f} s", ""),
         ]
         browser.close()

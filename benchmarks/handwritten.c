@@ -205,7 +205,7 @@ static inline void check(row state) {
     unsigned quorum_isr = GET(shared, QUORUM_ISR, REPLICAS);
     unsigned leader = GET(shared, QUORUM_LEADER, LEADER_BITS);
     if (leader != 0 && !IN(quorum_isr, leader - 1)) {
-        fputs("LeaderInIsrOrNone fails; Kip320 rules this out, so this search is wrong\n", stderr);
+        fputs("LeaderInIsrOrNone fails, which Kip320 excludes: this search has a bug\n", stderr);
         exit(1);
     }
     for (unsigned b = 0; b < REPLICAS; b++) {

@@ -1,16 +1,16 @@
 """Breadth-first search of Kip320 (hachikuji/kafka-specification) in plain Python, for speed.
 
-It serves the benchmarks as a yardstick and the tests as an oracle, and shares no code with the rest of the project.
-Three techniques make the search fast:
+The benchmarks use it as a yardstick, and the tests as an oracle. It shares no code with the rest of the project. Three
+techniques make the search fast:
 
-- A state is one int, its fields side by side, and the visited states are one set.
-- An action is computed once per value of the fields that it reads, and remembered as the bits
-  that it flips. It can read only these fields: a missing one is a KeyError, not a wrong count.
+- A state is one int that contains the fields side by side, and the visited states are one set.
+- An action is computed once for each combination of values that it reads, and stored as the bits that it flips. It can
+  read only declared fields: any other field causes a KeyError, not a wrong count.
 - Each level is grouped by leader and epoch, which rules out most actions for a whole group.
 
-Brokers, epochs and record ids count from 1 here, so that 0 is NONE, "no epoch yet" and "unwritten". The specification's
-nextLeaderEpoch is not stored, because it follows from `quorum_epoch`. Its set of LeaderAndIsr requests is an array by
-epoch, because the controller sends one request per epoch.
+Here, brokers, epochs and record ids count from 1, so that 0 can mean NONE, "no epoch yet" or "unwritten". The
+specification's nextLeaderEpoch is not stored, because it follows from `quorum_epoch`. The specification's set of
+LeaderAndIsr requests is an array by epoch here, because the controller sends one request per epoch.
 """
 
 from collections import defaultdict
@@ -28,7 +28,7 @@ NONE = 0
 
 
 class Result(NamedTuple):
-    """The result of a search; `depth` counts levels, of which the initial state is level 1."""
+    """The result of a search. `depth` is the number of levels; the initial state is on level 1."""
 
     distinct: int
     generated: int
@@ -47,8 +47,8 @@ class Constants(NamedTuple):
 def search(replicas: int, log_size: int, max_records: int, max_leader_epoch: int) -> Result:
     """Visit every reachable state of Kip320 and check its invariants on each.
 
-    `generated` counts the initial state and all successors with repetition, self loops included.
-    Raises RuntimeError if the quorum's leader leaves its ISR, which Kip320 rules out.
+    `generated` counts the initial state and all successors, including duplicates and self loops. Raises RuntimeError if
+    the quorum's leader leaves its ISR, which Kip320 excludes.
     """
     c = Constants(range(1, replicas + 1), log_size, max_records, range(1, max_leader_epoch + 2))
     layout = _layout(c)
@@ -92,7 +92,7 @@ def search(replicas: int, log_size: int, max_records: int, max_leader_epoch: int
 
 
 def _layout(c: Constants) -> Layout:
-    """Give each field its shift and its mask; all fields are as wide as the widest."""
+    """Return each field's shift and mask. All fields are as wide as the widest one."""
     fields = [*_log(c, *c.brokers), *_each(("high_watermark", "leader_epoch"), *c.brokers)]
     fields += [*_each(("leader", "isr"), *c.brokers), "records", "quorum_epoch", "quorum_leader"]
     fields += ["quorum_isr", *_each(("request_leader", "request_isr"), *c.epochs)]
@@ -102,7 +102,7 @@ def _layout(c: Constants) -> Layout:
 
 
 def _remember(layout: Layout, reads: Iterable[Field], compute: Callable[[Fields], T]) -> tuple[int, Callable[[int], T]]:
-    """Return a mask, and `compute` as a function of masked states, called once for each."""
+    """Return a mask, and `compute` as a cached function of masked states."""
     places = {field: layout[field] for field in reads}
     mask = sum(size << shift for shift, size in places.values())
     return mask, cache(lambda view: compute({f: view >> shift & size for f, (shift, size) in places.items()}))
@@ -118,7 +118,7 @@ def _log(c: Constants, *brokers: int) -> list[Field]:
 
 
 def _possible(s: Fields, c: Constants) -> Iterator[Instance]:
-    """Yield each action that the roles allow, its brokers, and the fields that it reads or changes."""
+    """Yield each action that the roles allow, with its brokers and the fields that it reads or changes."""
     epoch = s["quorum_epoch"]
     if epoch < len(c.epochs):
         request = _each(("request_leader", "request_isr"), epoch + 1)
@@ -212,7 +212,7 @@ def _increment_high_watermark(s: Fields, c: Constants, leader: int) -> Iterator[
 def _shrink_or_expand_isr(s: Fields, c: Constants, leader: int, follower: int) -> Iterator[Fields]:
     """FencedLeaderShrinkIsr and FencedLeaderExpandIsr, for a leader that is the quorum's.
 
-    No leader adds itself to its ISR: by LeaderInIsrOrNone it never left.
+    No leader adds itself to its ISR, because by LeaderInIsrOrNone, it never leaves the ISR.
     """
     isr, hw, end = s["isr", leader], s["high_watermark", leader], s["end", leader]
     if follower in _members(isr, c):
@@ -227,7 +227,7 @@ def _shrink_or_expand_isr(s: Fields, c: Constants, leader: int, follower: int) -
 
 
 def _become_follower(s: Fields, c: Constants, leader: int, follower: int) -> Iterator[Fields]:
-    """FencedBecomeFollowerAndTruncate, which obeys the request of the leader's own epoch."""
+    """FencedBecomeFollowerAndTruncate, by the request with the leader's own epoch."""
     epoch = s["leader_epoch", leader]
     if s["request_leader", epoch] == leader:
         matching = [o for o in range(s["end", leader]) if _same_record(s, leader, follower, o)]
@@ -250,7 +250,7 @@ def _fetch(s: Fields, _: Constants, leader: int, follower: int) -> Iterator[Fiel
 def _invariants(s: Fields, c: Constants, leader: int) -> tuple[bool, bool]:
     quorum_isr = _members(s["quorum_isr"], c)
     if s["quorum_leader"] not in {NONE, *quorum_isr}:
-        msg = f"LeaderInIsrOrNone fails in {s}; Kip320 rules this out, so this search is wrong"
+        msg = f"LeaderInIsrOrNone fails in {s}, which Kip320 excludes: this search has a bug"
         raise RuntimeError(msg)
     offsets = range(s["high_watermark", leader] if s["leader", leader] == leader else 0)
 

@@ -1,11 +1,9 @@
-"""The path of a command through the modules: distinct pairs of a caller's and a callee's module, from the command line
-to the answer.
+"""A command's path through the modules, as distinct pairs (module of the caller, module of the callee).
 
 python -m benchmarks.hops [--list] [--order] [ARGUMENT ...]
 
-Without arguments the command is `check kip320 --set replicas=2`. The command runs once to import, compile and fill
-caches; a second run in the same process, with all its threads, is counted. A pair counts once, however often it is
-called.
+Without arguments, the command is `check kip320 --set replicas=2`. A first run imports, compiles and fills caches. A
+second run in the same process, including all threads, is counted. Each pair counts once, however often it occurs.
 """
 
 import argparse
@@ -41,7 +39,7 @@ class Hops:
         if not callee:
             return
         back = frame.f_back
-        while back is not None and not _module(back):  # frames of libraries lie between: click, contextlib, threads
+        while back is not None and not _module(back):  # skip frames of libraries, such as click
             back = back.f_back
         caller = _module(back) if back is not None else ""
         if caller and caller != callee:
@@ -54,7 +52,7 @@ def _module(frame: FrameType) -> str:
 
 
 def hops_of(command: tuple[str, ...]) -> dict[tuple[str, str], int]:
-    """Return the pairs of a command's second run, with the number of calls of each."""
+    """Return the pairs in a command's second run, with the number of calls of each."""
     from fencepost.cli.main import run
 
     def once() -> None:

@@ -1,8 +1,8 @@
 """Search a billion states of `replication` exactly, with all properties, and store the rate of each level.
 
-`python -m benchmarks.largest --spill DIR [--max-states N]`: three brokers, everything repaired, with a reassignment.
-It takes about half an hour on two cores, 14 GB of memory and 20 GB of disk. Writes invariants/figures/speed.json, which
-docs/developing/speed.md reads.
+`python -m benchmarks.largest --spill DIR [--max-states N]`: three brokers, all findings fixed, and a reassignment. The
+search takes about half an hour on two cores, 14 GB of memory and 20 GB of disk space. Writes
+invariants/figures/speed.json, which docs/developing/speed.md shows.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def main() -> None:
     row |= {"version": VERSION, "constants": CONSTANTS, "seconds": round(found.seconds, 1)}
     levels = [
         {"depth": begin.depth, "states": end.distinct, "seconds": round(end.seconds, 1)}
-        for begin, end in pairwise([*begins, found])  # a level ends, its states judged, where the next begins
+        for begin, end in pairwise([*begins, found])  # a level ends when the next one begins
     ]
     save("speed", {**load("speed"), "largest": {**row, "levels": levels}})
     sys.stdout.write(f"{row}\n")

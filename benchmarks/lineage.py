@@ -1,8 +1,8 @@
 """Speed of the explorers, as ratios in one run: `python -m benchmarks.lineage`.
 
-The model is kip320 with 3 replicas, 2 records, logs of 2 and 3 leader epochs; all properties are checked and coverage
-is recorded. Compilation is excluded. Each figure is the median of several interleaved runs, so that other load on the
-machine affects all of them alike.
+The model is kip320 with 3 replicas, 2 records, logs of length 2, and 3 leader epochs. All properties are checked, and
+coverage is recorded. Compilation is excluded. Each figure is the median of several runs, which are interleaved so that
+other load on the machine affects all figures alike.
 """
 
 import argparse
@@ -35,7 +35,7 @@ KERNELS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="number of runs of each, of which the median counts")
+    parser.add_argument("--rounds", type=int, default=5, help="number of runs for each figure, which is their median")
     rounds = parser.parse_args().rounds
     console = Console(width=110)
     found = protocol("kip320")
@@ -79,8 +79,8 @@ def main() -> None:
         ("hand-written Python (tuples and a set)", median(simple)),
         ("hand-written Python (packed integers, memoised actions)", median(clever)),
         *([("hand-written C, one thread", median(in_c))] if in_c else []),
-        *([("table accesses alone, one after the other", median(latency))] if latency else []),
-        *([("table accesses alone, overlapped: the bound", median(bound))] if bound else []),
+        *([("table accesses alone, one after another", median(latency))] if latency else []),
+        *([("table accesses alone, overlapping: the bound", median(bound))] if bound else []),
     ]
     for name, seconds in rows:
         ratio = f"{seconds / base:.2f} times" if seconds > base else f"1/{base / seconds:.2f}"

@@ -1,8 +1,8 @@
-"""Time and memory of leads-to and at-most properties on large graphs: `python -m benchmarks.liveness [EDGES]`.
+"""Time and memory for leads-to and at-most properties on large graphs: `python -m benchmarks.liveness [EDGES]`.
 
-The graph is hard for strong fairness: it consists of blocks of 4 blocks of 4 blocks, and so on. Each round of the
-search for components removes one state from each block of a level, which splits it into the blocks of the level below.
-`--machine` builds and judges the graph of a real machine.
+The graph is hard for strong fairness: it consists of 4 blocks, each of which consists of 4 smaller blocks, and so on.
+Each round of the search for components removes one state from each block of a level, which splits the block into the
+blocks of the level below. `--machine` builds and judges the graph of a real machine.
 """
 
 import resource
@@ -32,10 +32,10 @@ Array = np.ndarray[Any, Any]
 
 
 def drawn(edges: int, seed: int = 1) -> tuple[Rows, int]:
-    """Return a graph of nested blocks, and the number of levels. The last state is the goal.
+    """Return a graph of nested blocks, and its number of levels. The last state is the goal.
 
-    Class 0 contains the forward steps. Class k contains the exits of blocks of level k, from the last state to the next
-    of the four blocks around it, in a ring; the exits of the highest level lead to the goal.
+    Class 0 contains the forward steps. Class k contains the exits from the last states of blocks of level k. An exit
+    leads to the next of the four blocks, which form a ring; the exits of the highest level lead to the goal.
     """
     levels = round(np.log(edges / DEGREE) / np.log(BRANCH))
     states = BRANCH**levels
@@ -66,7 +66,7 @@ def drawn(edges: int, seed: int = 1) -> tuple[Rows, int]:
 
 
 def terms(levels: int, *, strong: bool, costs: tuple[int, int, int] | None = None) -> Terms:
-    """Return a promise for each class, with the costs of forward steps, inner exits and the last exit."""
+    """Return a constraint for each class, and the costs of forward steps, inner exits and the highest level's exits."""
     masks = np.uint64(1) << np.arange(levels + 1, dtype=np.uint64).reshape(-1, 1)
     every = np.bitwise_or.reduce(masks[1:]) if strong else np.zeros(1, np.uint64)
     paid = None if costs is None else np.array([costs[0], *[costs[1]] * (levels - 1), costs[2]], np.int64)
@@ -84,9 +84,9 @@ def timed(what: str, run: Callable[[], Any]) -> Any:
 def questions(levels: int) -> tuple[tuple[str, Terms], ...]:
     return (
         ("leads-to, strong promises: holds", terms(levels, strong=True)),
-        ("leads-to, weak promises: a lasso", terms(levels, strong=False)),
-        ("at-most, free but for the last: bounded", terms(levels, strong=True, costs=(0, 0, 7))),
-        ("at-most, every way out costs: unbounded", terms(levels, strong=True, costs=(0, 1, 7))),
+        ("leads-to, weak fairness: a lasso", terms(levels, strong=False)),
+        ("at-most, only the last exit has a cost: bounded", terms(levels, strong=True, costs=(0, 0, 7))),
+        ("at-most, every exit has a cost: unbounded", terms(levels, strong=True, costs=(0, 1, 7))),
     )
 
 

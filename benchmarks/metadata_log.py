@@ -1,4 +1,4 @@
-"""Metadata logs of any size, made from walks of the model, encoded by Kafka's own classes, with planted violations.
+"""Metadata logs of any size with planted violations, from walks of the model, encoded by Kafka's own classes.
 
 A walk of `replication` gives the controller's changes to a partition and its brokers. Each walk has its own brokers and
 a topic of many partitions, all of which change together, like the partitions of a broker that is fenced. The seed
@@ -36,7 +36,7 @@ BUDGETS = {
 MORE = {"crashes": 2, "clean_stops": 2, "elections": 4, "loss": 0}
 STEPS = 220
 CHANGES = 9
-"""The maximum number of changes of a partition by one walk: a million partitions have ten million records."""
+"""The maximum number of changes to a partition in one walk: a million partitions have ten million records."""
 BATCH = 8_000
 """The maximum number of records in a batch; the controller's own limit is 10,000."""
 APART = 5_000
@@ -48,7 +48,7 @@ OUTSIDE = 99_999
 
 @dataclass(frozen=True)
 class Happening:
-    """A step of the controller: the change of the partition, and records of brokers before and after it."""
+    """A step of the controller: the change to the partition, and the records about brokers before and after it."""
 
     before: tuple[tuple[str, int], ...] = ()
     change: dict[str, Any] | None = None
@@ -57,7 +57,7 @@ class Happening:
 
 @dataclass
 class Template:
-    """A walk as records. `last` is the partition after the walk."""
+    """A walk as records. `last` is the state of the partition after the walk."""
 
     happenings: list[Happening] = field(default_factory=list)
     last: dict[str, Any] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class Written:
 
 
 def templates(count: int, seed: int) -> list[Template]:
-    """Return walks as records, without those in which little happens."""
+    """Return walks as records, except walks in which little happens."""
     version = next(item for item in MACHINE.versions if item.name == "kafka-4.1")
     plain = Interpreter(MACHINE, MACHINE.constants(**{**version.values, **BUDGETS, **MORE}))
     initial = plain.initial_states()[0]
@@ -180,7 +180,7 @@ class Group:
         self.topic, self.name = uuid(number + 1_000), f"g{number}"
         self.first = 10 + 3 * number
         self.skipped: dict[int, int] = {}
-        """The omitted changes: the number of the step, by partition."""
+        """For each partition, the number of the step whose change is omitted."""
 
     def brokers(self, numbers: list[int]) -> list[int]:
         return [self.first + number for number in numbers]
@@ -254,7 +254,7 @@ def created(topic: str, partition: int, brokers: list[int]) -> dict[str, Any]:
 
 
 def write(folder: Path, *, records: int, seed: int, plant: int = 10, groups: int = 200, hot: int = 0) -> Written:
-    """Write a log of about this many records, `plant` violations of each kind, and one partition of `hot` changes."""
+    """Write a log of about this many records, with `plant` violations per kind and a partition with `hot` changes."""
     made = templates(groups, seed)
     changes = sum(sum(item.change is not None for item in template.happenings) + 1 for template in made)
     partitions = max(plant, (records - hot) // changes)
@@ -314,7 +314,7 @@ def _all(to: Writer, groups: list[Group], written: Written, chance: random.Rando
 
 
 def _clear_and_delete(to: Writer, quiet: Group, written: Written, plant: int) -> None:
-    """Write topics whose ELR a change of min ISR clears, and which are then deleted: HYP-13."""
+    """Write topics whose ELR is cleared by a change of min ISR and which are then deleted (HYP-13)."""
     for number in range(plant):
         topic, name = uuid(900 + number), f"cleared{number}"
         to.time += APART
@@ -359,7 +359,7 @@ def _turn_off(to: Writer, number: int, written: Written, plant: int) -> None:
 
 
 def _skip(groups: list[Group], written: Written, chance: random.Random, plant: int) -> None:
-    """Omit partitions when a broker in their ISR is fenced and nothing else happens to them later."""
+    """Omit changes of partitions when a broker in their ISR is fenced, if these partitions do not change later."""
     fitting = []
     for group in groups:
         steps = [step for step, item in enumerate(group.template.happenings) if item.change is not None]
@@ -430,7 +430,7 @@ PLANTED: dict[str, Callable[[Writer, Group, int], str]] = {
     "created-twice": _again,
     "changed-after-deletion": _deleted,
 }
-"""The violations planted by one record; an eleventh kind omits a partition when a broker is fenced."""
+"""Violations that are planted by a single record. An eleventh kind omits a partition when a broker is fenced."""
 
 
 def names() -> Iterator[str]:

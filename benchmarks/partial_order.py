@@ -3,9 +3,9 @@
 For a small run of each protocol, the plain semantics builds the complete graph, which is then searched with persistent
 sets. Persistent sets are found on the graph: a set is persistent in a state if every step outside it commutes with each
 of its steps, in every state that the outside steps can reach. An analysis of the model's text cannot know more, so it
-cannot reduce more, except by choosing among sets. `deadlocks` preserves only the states without a successor;
-`properties` also expands all steps if one of the set changes the truth of a property, or if all lead to known states.
-docs/decisions/0008-partial-order.md has the result.
+cannot reduce more, except by choosing among sets. `deadlocks` preserves only the states without a successor.
+`properties` also expands all steps if a step of the set changes whether a property holds, or if all steps of the set
+lead to known states. docs/decisions/0008-partial-order.md gives the results.
 """
 
 import argparse
@@ -22,14 +22,14 @@ from fencepost.model.language.actions import Kind
 from fencepost.model.language.interpreter import Interpreter
 
 FEWEST, MOST = 300, 6_000
-"""The range of states for measured runs: the largest run of each protocol in the range, or the smallest above it."""
+"""The range of states of measured runs: the largest run of each protocol within it, or else the smallest above it."""
 
 SMALLER = {"controller-failover": {"shrinks": 0}}
 Label = Hashable
 
 
 class Graph(NamedTuple):
-    """All states by number, the successors of each by label, and the labels of steps that change a property's truth."""
+    """All states by number, their successors by label, and the labels of steps that change whether a property holds."""
 
     initial: list[int]
     after: list[dict[Label, int]]
@@ -41,7 +41,7 @@ def graph_of(run: Run) -> Graph:
     plain = Interpreter(found.machine, found.machine.set_constants({**values_of(run), **SMALLER.get(run.protocol, {})}))
     names = {key: number for number, key in enumerate(plain.initial_states())}
     initial, keys, after = list(names.values()), list(names), []
-    for key in keys:  # grows
+    for key in keys:  # grows during the loop
         row: dict[Label, int] = {}
         for item in plain.transitions(key):
             if item.after not in names:
@@ -68,7 +68,7 @@ def commute(after: list[dict[Label, int]], state: int, one: Label, other: Label)
 
 
 def dependent(after: list[dict[Label, int]], state: int, chosen: set[Label]) -> Label | None:
-    """Return the first step of a path from a state that avoids a set and ends in a step that depends on it."""
+    """Return the first step of a path that avoids a set's steps and ends in a step that depends on one of them."""
     waiting: list[tuple[int, Label | None]] = [(state, None)]
     seen = {state}
     for at, first in waiting:  # grows
@@ -98,7 +98,7 @@ def persistent_sets(after: list[dict[Label, int]], state: int) -> Iterator[set[L
 
 def reduced(graph: Graph, *, properties: bool) -> int:
     seen, waiting = set(graph.initial), list(graph.initial)
-    for state in waiting:  # grows
+    for state in waiting:  # grows during the loop during the loop
         row = graph.after[state]
         best = set(row)
         for chosen in persistent_sets(graph.after, state):
@@ -125,7 +125,7 @@ def main() -> None:
     for name in parser.parse_args().names:
         found = run_of(name)
         if found is None:
-            print(f"{name} has no run with pinned states")
+            print(f"{name} has no run with a pinned number of states")
             continue
         began = time.perf_counter()
         graph = graph_of(found)

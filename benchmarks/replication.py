@@ -3,8 +3,8 @@
 `python -m benchmarks.replication [--large]`.
 
 The earlier commit (`benchmarks/earlier.py`) is installed into a separate folder. Runs are interleaved, so that other
-load on the machine affects all of them alike. Compilation is excluded. Of several runs the fastest counts, because it
-was disturbed the least. `--large` adds a search of 61 million states, for which the earlier commit is measured on its
+load on the machine affects all of them alike. Compilation is excluded. Of several runs, the fastest counts, because it
+was disturbed the least. `--large` adds a search of 61 million states, of which the earlier commit searches only the
 first states. Writes invariants/figures/speed.json, which docs/developing/speed.md reads.
 """
 
@@ -71,8 +71,8 @@ def machines() -> dict[str, tuple[str, dict[str, int]]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, help="number of runs of each, of which the fastest counts")
-    parser.add_argument("--large", action="store_true", help="search 61 million states too, with two workers (minutes)")
+    parser.add_argument("--rounds", type=int, default=3, help="number of runs of each search; the fastest counts")
+    parser.add_argument("--large", action="store_true", help="also search 61 million states with two workers")
     given = parser.parse_args()
     now, before = Searcher(sys.executable), Searcher(installed())
     figures = dict(load("speed"))
@@ -112,7 +112,7 @@ def compared(now: Searcher, before: Searcher, rounds: int) -> dict[str, Answer]:
             take(f"{machine}, {COMMIT}, one worker", before.ask(machine, workers=1))
             take(f"{machine}, two workers", now.ask(machine, workers=2))
             take(f"{machine}, compact, one worker", now.ask(machine, workers=1, compact=True))
-        for _ in range(3):  # it takes a fifth of a second
+        for _ in range(3):  # each run takes a fifth of a second
             in_c = yardsticks.c_search(*SIZE.values())
             if in_c is not None:
                 take(f"{SMALL}, hand-written C", of_c(in_c))
@@ -120,12 +120,12 @@ def compared(now: Searcher, before: Searcher, rounds: int) -> dict[str, Answer]:
     for machine in (SMALL, THREE):
         rows = [row for name, row in found.items() if name.startswith(machine)]
         if any(row[key] != rows[0][key] for row in rows for key in ("distinct", "generated", "depth")):
-            raise SystemExit(f"{machine}: the searches differ in what they find")
+            raise SystemExit(f"{machine}: the searches have different results")
     return found
 
 
 def large() -> dict[str, Answer]:
-    """Measure the large run: its first states in both versions, then all of it, in separate processes for memory."""
+    """Measure the large run: its first states in both versions, then all of it, in separate processes."""
     found = {}
     for version, python in (("", sys.executable), (f", {COMMIT}", installed())):
         searcher = Searcher(python)

@@ -1,4 +1,4 @@
-"""A process that searches machines on request, in this or an earlier version of the project.
+"""A process that searches machines on request, with this or an earlier version of the project.
 
 The process is started by its path, reads questions as lines of JSON, and answers each question with a line. Times
 exclude compilation.
@@ -20,15 +20,13 @@ KIBIBYTE = 1024
 
 
 def main() -> None:
-    os.environ["FENCEPOST_TIER"] = (
-        "exact"  # the code of a long search, from the first round on, like an earlier version
-    )
+    os.environ["FENCEPOST_TIER"] = "exact"  # start with the code of a long search, as the earlier version does
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), flush=True)
 
 
 def answer(question: dict[str, Any]) -> dict[str, Any]:
-    """Search once; the question has `protocol`, `constants`, and the options of a search.
+    """Search once. The question contains `protocol`, `constants`, and the options of the search.
 
     With `folder`, the model comes from the package `before` in that folder.
     """

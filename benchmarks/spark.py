@@ -65,7 +65,7 @@ class Cost:
         yield found
         found.seconds = time.perf_counter() - began
         tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
-        context._jsc.sc().listenerBus().waitUntilEmpty()  # the store is updated after the job of a stage has ended
+        context._jsc.sc().listenerBus().waitUntilEmpty()  # Spark's status is updated only after the job has ended
         for job in tracker.getJobIdsForGroup(group):
             info = tracker.getJobInfo(job)
             for stage in info.stageIds if info else ():
@@ -93,7 +93,7 @@ LARGE = "replication kafka-4.1 3 brokers and two records"
 MIDDLE = "replication kafka-4.1 3 brokers and two records, repaired, fenced first"
 SMALL = "kip320 3/2/2/1"
 SMALL_LEVEL = 5_000
-"""The number of states of a level below which its time counts as the fixed cost of a level."""
+"""Number of states below which the time of a level counts as the fixed cost of a level."""
 WALKS = {"brokers": 5, "crashes": 1}
 PARTITIONS = (4, 64)
 MEMORY = ("spark.driver.memory", "4g")
@@ -108,7 +108,7 @@ def main() -> None:
     parser.add_argument("--middle", default=MIDDLE, help="the catalogue run for `executors`")
     given = parser.parse_args()
     if set(given.parts) - set(parts):
-        parser.error(f"{given.parts} are not all parts: {', '.join(parts)}")
+        parser.error(f"{given.parts} contains an unknown part: write some of {', '.join(parts)}")
     measured = dict(load("spark"))
     for part in given.parts:
         measured[part] = parts[part](given)
@@ -192,8 +192,8 @@ def _print_levels(there: dict[str, Any]) -> None:
 
 
 def _levels(given: argparse.Namespace) -> dict[str, Any]:
-    """Measure the fixed cost of a level on a small machine that Spark searches from the first states, with few and many
-    partitions.
+    """Measure the fixed cost of a level, with few and with many partitions, on a small machine that Spark searches from
+    the start.
     """
     del given
     searches, found = Searches(SMALL), {}

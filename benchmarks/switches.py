@@ -1,9 +1,9 @@
 """The cost of replication's switches when they are off: `python -m benchmarks.switches`.
 
-The current engine searches the current model, and the model of the commit before operators moved replicas, in turns, as
-kafka-4.1 with three brokers. Both must have the same states. `--moving` searches with moving replicas instead, the
-largest case; `--warm` measures `fencepost check` from start to end after its machine has been compiled. Writes
-invariants/figures/switches.json, which docs/kafka/replication.md shows.
+The current engine searches two models alternately, as kafka-4.1 with three brokers: the current model, and the model of
+the last commit in which operators could not move replicas. Both must have the same states. `--moving` instead searches
+with moving replicas, the largest case. `--warm` measures a whole `fencepost check` after its machine has been compiled.
+Writes invariants/figures/switches.json, which docs/kafka/replication.md shows.
 """
 
 import argparse
@@ -25,10 +25,10 @@ from benchmarks.earlier import FOLDER, ROOT
 from benchmarks.replication import CONSOLE, THREE, Answer, Searcher
 
 BEFORE = "dbd7a51"
-"""The last commit without reassignments, changes of min ISR, turning ELR off, and early starts."""
+"""The last commit whose model has no reassignments, changes of min ISR, early starts, or a step that turns ELR off."""
 MOVING = "replication kafka-4.4 3 brokers, replicas move, repaired"
 LARGER = {"max_records": 2}
-"""Additional constants for moving replicas: the largest search whose states fit into 16 GiB."""
+"""Additional constants for moving replicas, chosen so that the states just fit into 16 GiB."""
 KEPT = {"exact": "whole states", "compact": "fingerprints"}
 
 
@@ -62,7 +62,7 @@ def off(rounds: int) -> None:
     before.end()
     rows = [row(commit, answers) for commit, answers in taken.items()]
     if any(rows[0][key] != rows[1][key] for key in ("distinct", "generated", "depth")):
-        raise SystemExit(f"{THREE}: the searches differ in what they find: {rows}")
+        raise SystemExit(f"{THREE}: the searches have different results: {rows}")
     CONSOLE.print(*rows, rows[0]["rate"] / rows[1]["rate"], sep="\n")
     save("switches", {**load("switches"), "what": THREE, "off": rows})
 
@@ -98,7 +98,7 @@ def children() -> float:
 
 
 def warm(rounds: int) -> None:
-    """Measure the time that an operator waits for an answer: the least of several runs, as the machine is shared."""
+    """Measure the time until an operator has an answer: the minimum of several runs, because the machine is shared."""
     command = ["fencepost", "check", "replication", "--version", "kafka-4.4"]
     seconds, processor = [], []
     for _ in range(rounds + 1):
@@ -122,9 +122,9 @@ def warm(rounds: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7, help="number of runs of each, of which the median counts")
-    parser.add_argument("--moving", choices=KEPT, help="search with moving replicas and two records, in this mode")
-    parser.add_argument("--warm", action="store_true", help="measure the time of a check")
+    parser.add_argument("--rounds", type=int, default=7, help="number of runs of each search; the median counts")
+    parser.add_argument("--moving", choices=KEPT, help="search with moving replicas, stored in this way")
+    parser.add_argument("--warm", action="store_true", help="measure the time of a whole check")
     parser.add_argument("--seconds", type=float, default=600, help="the time limit")
     given = parser.parse_args()
     if given.moving:

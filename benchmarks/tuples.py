@@ -1,7 +1,7 @@
-"""Breadth-first search of Kip320 in plain Python, as one would write it in an afternoon: tuples and a set.
+"""Breadth-first search of Kip320 in plain Python with tuples and a set, as one would write it in an afternoon.
 
-A state is (replicas, records written, decisions, quorum): a replica is (log, high watermark, leader epoch, leader,
-ISR), a log a tuple of (record, epoch), decisions a tuple of (leader, ISR) by epoch, the quorum (epoch, leader, ISR).
+A state is (replicas, records written, decisions, quorum). A replica is (log, high watermark, leader epoch, leader,
+ISR), a log is a tuple of (record, epoch), decisions are (leader, ISR) by epoch, and the quorum is (epoch, leader, ISR).
 """
 
 from collections.abc import Iterator
@@ -42,12 +42,12 @@ def search(replicas: int, log_size: int, max_records: int, max_leader_epoch: int
 
 
 def weak_isr(state: State) -> bool:
-    """Every presumed leader shares the entries below its high watermark with the ISR that it knows."""
+    """Every presumed leader has the same entries below its high watermark as every member of the ISR that it knows."""
     return all(_shares(state[0], r, r[4]) for n, r in enumerate(state[0]) if r[3] == n and r[1])
 
 
 def strong_isr(state: State) -> bool:
-    """Every presumed leader shares the entries below its high watermark with the quorum's ISR."""
+    """Every presumed leader has the same entries below its high watermark as every member of the quorum's ISR."""
     return all(_shares(state[0], r, state[3][2]) for n, r in enumerate(state[0]) if r[3] == n and r[1])
 
 

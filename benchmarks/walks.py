@@ -1,7 +1,8 @@
-"""Random walks, Hypothesis and shrinking: `python -m benchmarks.walks`. Exits with status 1 if a goal is missed.
+"""Random walks, Hypothesis and shrinking, measured by `python -m benchmarks.walks`, which exits with 1 if a goal is
+missed.
 
-Hypothesis searches for three known bugs with the catalogue's sizes, and random walks search with five brokers or
-replicas. Their findings are shrunk, and compared with the shortest trace of a breadth-first search. Then steps per
+Hypothesis searches for three known bugs with the catalogue's sizes, and random walks search for them with five brokers
+or replicas. Their findings are shrunk, and compared with the shortest trace of a breadth-first search. Then steps per
 second are measured: for the walker, Hypothesis with schedules, and Hypothesis with plain rules. A guard refuses most
 calls of rules, so calls and steps are both printed; the goal applies to steps. Compilation is excluded.
 """
@@ -32,7 +33,7 @@ from fencepost.model.language.constants import Constants
 
 SECONDS, FASTER = 60.0, 20.0
 REPAIRED = {"equal_partition_epoch_overwrites": 0, "reset_followers_on_reelection": 1, "fenced_before_registration": 1}
-"""The fixes of HYP-1 to HYP-3, so that each bug is the only one."""
+"""The fixes for HYP-1 to HYP-3, so that the model contains only one bug at a time."""
 
 
 @dataclass(frozen=True)

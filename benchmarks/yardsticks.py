@@ -1,7 +1,7 @@
-"""A hand-written C search of Kip320, compiled and run, and its memory bound.
+"""Compilation and execution of a hand-written C search of Kip320, and of its memory accesses alone.
 
-If there is no C compiler, or a state under these constants does not fit into 128 bits, the functions return None and
-`reason` gives the reason.
+If there is no C compiler, or if a state does not fit into 128 bits under these constants, the functions return None,
+and `reason` contains the reason.
 """
 
 import json
@@ -28,11 +28,11 @@ def c_search(replicas: int, log_size: int, max_records: int, max_leader_epoch: i
 
 
 def c_latency_bound(replicas: int, log_size: int, max_records: int, max_leader_epoch: int) -> Measured | None:
-    """Time only the table accesses of that search: `accesses`, of which `inserts`.
+    """Measure only the table accesses of that search: `accesses` in total, of which `inserts` are insertions.
 
-    They access random rows in a table of the search's final size, `table_bytes`. In `seconds` each access waits for the
-    previous one; in `overlapped_seconds` their cache misses overlap, as they can in a search that prefetches. Returns
-    None without a program; see `reason`.
+    Random rows of a table with the search's final size, `table_bytes`, are accessed. For `seconds`, each access waits
+    for the previous one; for `overlapped_seconds`, cache misses overlap, as in a search that prefetches. Returns None
+    without a program; see `reason`.
     """
     return _run((replicas, log_size, max_records, max_leader_epoch), "latency")
 

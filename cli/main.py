@@ -22,7 +22,7 @@ from fencepost.cli.status import Exit
 from fencepost.explorers.running.interrupts import Signals
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
-"""Signals that end a command like Ctrl-C, so that what was found is kept and no process stays."""
+"""Signals that end a command like Ctrl-C: results so far are kept, and no process is left running."""
 LISTED = {
     "Check": {"check": ("check:check", "Check every property of protocols by exhaustive search."),
         "catalogue": ("catalogue:catalogue", "Run the catalogue and compare its results with the expected ones."),
@@ -54,7 +54,7 @@ _PLACES = {name: place for group in LISTED.values() for name, (place, _) in grou
 
 
 class _GoneError(Exception):
-    """Error raised if the reader has closed the output, because click would exit with the status of a violation."""
+    """Error raised if the reader has closed the output; click would exit with the status of a violation instead."""
 
 
 @contextmanager
@@ -76,13 +76,13 @@ class Commands(click.Group):
         extra["standalone_mode"] = False
         status = Exit.AS_EXPECTED
         if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(errors="replace")  # a character that the terminal lacks must not end the command
+            sys.stdout.reconfigure(errors="replace")  # a character that the terminal lacks must not cause an error
         try:
             with Signals(lambda _: False, ENDING):
                 status = Exit(super().main(args, prog_name or "fencepost", **extra) or 0)
             _flush()
         except _GoneError:
-            _close()  # the reader has gone before there was an answer
+            _close()  # the output was closed before there was an answer
             status = Exit.UNDETERMINED
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (the last resort: no traceback for users)
             status = _end(error, self)

@@ -36,7 +36,7 @@ def kept(trace: Trace, path: Path) -> list[str]:
 
 
 def hanging(plain: Interpreter, prop: Property, path: Path) -> str:
-    """Return a clause on the bounds of the run without which the loop would not be fair, or an empty string."""
+    """Return a clause about the bounds of the run without which the loop would not be fair, or an empty string."""
     if prop.eventual is None or path.loop is None:
         return ""
     found = _Kept(plain.machine, plain, prop, path)

@@ -169,7 +169,7 @@ def try_schedules(walker: Walker, chosen: Profile = DEVELOPMENT) -> Tried:
 
     began = time.perf_counter()
 
-    # no database: it would also store the examples closest to a target, which costs more than anything else
+    # no database: storing the examples closest to a target would cost more than everything else
     @settings(chosen, ("generate", "target"))
     @given(driver.strategy(chosen.schedules))
     def schedules(several: bytes) -> None:

@@ -84,7 +84,7 @@ INDENT = 5
 MANY = 8
 PROGRESS = ("end", "log_end_offset", "high_watermark", "leader_epoch", "leader", "isr")
 FOLDING = (
-    '"folded" marks what the model\'s `normalize` changed after a step, which merges states without an observable '
+    '"folded" marks changes that the model\'s `normalize` made after a step, which merges states without an observable '
     "difference."
 )
 

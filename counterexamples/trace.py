@@ -211,7 +211,7 @@ def trace_of_path(
     judged = found.select((prop,))[0] if prop else None
     worst = judged is not None and judged.kind is Kind.AT_MOST and item is not None and item.verdict == "holds"
     said = (
-        f"the worst way of {prop}" if worst else f"{prop} is {verdict_of(judged)}" if prop else "no action is enabled"
+        f"the worst case of {prop}" if worst else f"{prop} is {verdict_of(judged)}" if prop else "no action is enabled"
     )
     made = Trace(
         _one_line(title) or f"{found.name}: {said}",

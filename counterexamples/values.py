@@ -96,7 +96,7 @@ def _number(domain: Domain, text: str) -> int | None:
     if text in words:
         return words[text]
     if text == "none" and isinstance(domain, Range):
-        return NONE  # ranges below -1 once accepted it too, so such traces still replay
+        return NONE  # also for ranges that start below -1, so that old traces still replay
     if isinstance(domain, Flag | Member) or not NUMBER.fullmatch(text) or (text == str(NONE) and words):
         return None
     return int(text)

@@ -127,7 +127,7 @@ class Partitions:
         return self.search.partitions[state % self.search.owners], state // self.search.owners
 
     def keys(self, states: Sequence[int]) -> list[Key]:
-        if self.search.options.compact:  # only fingerprints are kept: the plain semantics walks to each
+        if self.search.options.compact:  # only fingerprints are stored: the plain semantics follows paths
             try:
                 return [self.search.plain.canonical(self.way_to(state).states[-1]) for state in states]
             except MismatchError as error:
@@ -274,14 +274,14 @@ class _Checker:
             )
 
     def _rename(self, state: Any, key: Key, steps: list[Transition]) -> None:
-        """Check that exchanging two interchangeable values changes neither steps nor what properties say."""
+        """Check that exchanging two interchangeable values changes neither steps nor the values of properties."""
         symmetry = self.plain.symmetry
         if symmetry is None:
             return
         for n in range(symmetry.count - 1):
             other = symmetry.renamed(key, (*range(n), n + 1, n, *range(n + 2, symmetry.count)))
             alike = self._seen(other, self._steps(other, Counter())) == self._seen(key, steps)
-            self._require(alike, state, f"exchanging the interchangeable values {n} and {n + 1} changes what it does")
+            self._require(alike, state, f"exchanging the interchangeable values {n} and {n + 1} has an effect")
 
     def _seen(self, key: Key, steps: list[Transition]) -> list[Any]:
         judged = [item for item in self.search.properties if not item.kind.over_behaviours]

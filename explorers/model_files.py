@@ -177,7 +177,7 @@ class _Neighbours(MetaPathFinder):
         return decode_source(self.texts[path])
 
     def files(self) -> Files:
-        for place in (self.folder, *self.folder.parents)[: len(self.inside)]:  # the packages that the model is in
+        for place in (self.folder, *self.folder.parents)[: len(self.inside)]:  # the packages that contain the model
             init = place / "__init__.py"
             self.texts.setdefault(str(init), init.read_bytes())
         root = os.path.commonpath([self.root, *(Path(path).parent for path in self.texts)])

@@ -1,5 +1,5 @@
-"""The reference search: breadth-first on the plain semantics, short enough to review completely. Tests compare the
-counts, depths, verdicts and coverage of the fast engines with this search's results.
+"""The reference search: breadth-first, under the plain semantics, and short enough to review completely. Tests compare
+the counts, depths, verdicts and coverage of the fast engines with this search's results.
 """
 
 import time
@@ -66,7 +66,7 @@ class PlainSearch(Stoppable):
                 error = with_way(self.plain, left, self.path(self.at, None), raised)
             self.decided = self.sure
             if not self.violated():
-                raise error from error.__cause__  # which has the line of the model
+                raise error from error.__cause__  # the cause contains the line of the model
             return replace(
                 self.result(verdict.LEFT, time.perf_counter() - began), problems=(verdict.model_error(error),)
             )
@@ -214,7 +214,7 @@ def search(
     options: verdict.Options | None = None,
     summed: verdict.Summed | None = None,
 ) -> verdict.Result:
-    """Explore every reachable state on the plain semantics and judge properties. `explorers.search` has `summed`."""
+    """Explore every reachable state and judge properties. `summed` is explained at `explorers.search`."""
     verdict.refuse_symmetric_behaviours(properties, options or verdict.Options())
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
     if of_states != properties:

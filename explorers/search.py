@@ -49,7 +49,7 @@ def search(
 
         require_question(machine, constants, properties, options)
     if kernels is None and watch is not None:
-        usual = () if options.symmetry else usual  # which may distinguish things
+        usual = () if options.symmetry else usual  # the others may distinguish things
         asked = (*usual, *(item for item in of_states if item not in usual))
         source = generate(machine, constants, asked, normalize=options.normalize, symmetry=options.symmetry)
         kernels = compile_watched(machine.name, constants, source, watch, begins=True)
@@ -74,7 +74,7 @@ def search(
             raise
     if result.complete and not judged.complete and not judged.problems:
         judged = made.keep(judged)
-    return _cross_checked(made, result, judged)  # last, as it is outside of the search's budgets
+    return _cross_checked(made, result, judged)  # last, because the search's budgets do not apply
 
 
 def digested(made: Search, result: Result, summed: Summed | None) -> Result:

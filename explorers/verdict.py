@@ -379,7 +379,7 @@ class Options:
     spill: str | None = None
     """Folder for parents and unfinished levels, or None to keep parents and levels in memory."""
     cross_check: int | None = 0
-    """Number of stored states to expand again on the plain semantics; None uses a tenth of the search's time."""
+    """Number of stored states to expand again under the plain semantics; None uses a tenth of the search's time."""
 
     def __post_init__(self) -> None:
         for name in ("workers", "max_depth", "max_states", "budget", "memory", "cross_check"):

@@ -215,7 +215,7 @@ class Growing:
     def raised(self, name: str, seconds: float) -> str:
         """Raise a bound within a time limit. If a signal ended the search, return the reason."""
         if not next(item.reached for item in self.newest.bounds if item.constant == name):
-            return ""  # raising another bound meanwhile has settled it
+            return ""  # raising another bound has settled this one in the meantime
         value, constants = self.next_value(name)
         if constants is None:
             return ""
@@ -225,7 +225,7 @@ class Growing:
             self.given_up[name] = found
             return found if ended_by_signal(found) else ""
         self.newest = found
-        self.refused.clear()  # a refused value may be accepted beside a larger bound
+        self.refused.clear()  # a rejected value may be accepted once another bound is larger
         for item in found.properties:
             if item.name not in self.changes:
                 self.up_to[item.name] = self.bounds()

@@ -54,7 +54,7 @@ def meaning_for(data: Json) -> dict[str, str]:
 
 
 def not_run(data: Json) -> str:
-    """Return a sentence on the number of rows that were not run, or "" if all were run."""
+    """Return a sentence that says how many rows were not run, or "" if all were run."""
     left = len(data["not_run"])
     return f"Not run: {left:,} of {counted(left + len(data['rows']), 'row')}." if left else ""
 

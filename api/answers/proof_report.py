@@ -137,7 +137,7 @@ def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
     kept = " (from the cache)" if proof.cached else ""
     yield "time", f"{show_seconds(proof.seconds)}, {show_seconds(proof.solver_seconds)} of CPU time in z3{kept}"
     if proof.forgotten:
-        yield "loops", f"{', '.join(proof.forgotten)} are unbounded, so what they write may have any value"
+        yield "loops", f"{', '.join(proof.forgotten)} are unbounded, so the values that they write are arbitrary"
     for action, whats in proof.cuts.items():
         where = f"{action}: " if action else ""
         yield "cut", f"{where}{'; '.join(whats)}: such steps end with an error, and runs that contain one are left out"

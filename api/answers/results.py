@@ -54,7 +54,7 @@ MANY = 1_000
 
 def warnings_of(question: Question, result: Result, *, normalize: bool) -> tuple[ModelWarning, ...]:
     found = question.protocol
-    ours = PROTOCOLS.get(found.machine.name) is found  # a test shows that these have no warnings of their text
+    ours = PROTOCOLS.get(found.machine.name) is found  # a test checks that the text of these causes no warnings
     program = cache(lambda: translate(found.machine, found.every_property))
     return (*(() if ours else of_text(found, program())), *_of_answer(question, result, program, normalize=normalize))
 
@@ -162,7 +162,7 @@ def _witness(prop: Property, others: str) -> ModelWarning:
 
 @dataclass(frozen=True)
 class Answer(Printed):
-    """An answer that contains its JSON form."""
+    """An answer that stores its JSON form."""
 
     data: Json = field(repr=False, compare=False)
     problems: tuple[Problem, ...] = field(default=(), kw_only=True)

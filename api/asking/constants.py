@@ -106,7 +106,7 @@ def meant(machine: Machine, name: str) -> str:
 
 
 def _by_meaning(machine: Machine, name: str, said: str) -> str:
-    """Return a sentence on the constants whose description shares words with a name, or an empty string."""
+    """Return a sentence listing the constants whose descriptions share words with a name, or an empty string."""
     words = {word[:5] for word in re.split(r"[^a-z0-9]+", name.lower()) if len(word) > 3}
     scores = {
         found: sum(word in f"{found} {constant.meaning}".lower() for word in words)
@@ -148,7 +148,7 @@ def axes_of(machine: Machine, grid: Iterable[str]) -> dict[str, list[int]]:
             raise UsageError(f"`grid=` {text!r}: write NAME=VALUE,VALUE,..., such as brokers=2,3.")
         if name in axes:
             raise UsageError(f"`grid=` has {name} twice: write all its values in one entry, such as {name}={values}.")
-        axes[name] = chain.from_iterable(map(_range, values.split(",")))  # reading stops at the first that is too large
+        axes[name] = chain.from_iterable(map(_range, values.split(",")))  # stops at the first value that is too large
     return axes_from(machine, axes)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Question:
-    """The question whether a protocol with given constants satisfies given properties."""
+    """The question of whether a protocol with given constants satisfies given properties."""
 
     protocol: Protocol
     constants: Constants

@@ -68,7 +68,7 @@ class MatrixRow:
 
 @dataclass(frozen=True, repr=False)
 class AblateResult(Answer):
-    """A matrix of necessity, with a row for each guard and setting and a cell for each checked property."""
+    """A matrix of needed guards, with a row for each guard and setting and a cell for each checked property."""
 
     protocol: str
     constants: Mapping[str, Any]
@@ -206,7 +206,7 @@ def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, 
 
 def _kept(question: Question, source: Source, options: Options, checkpoint: str | Path | None, *, resume: bool) -> Kept:
     """Return the folder of finished rows; raise UsageError if there are no rows to resume from. The default limit on
-    states does not identify the rows, because it follows from the unmodified machine.
+    states is not part of the rows' identity, because the unmodified machine determines it.
     """
     limits = (options.budget, options.max_states, options.normalize, LEAST_STATES, TIMES)
     asked_for = [item.name for item in question.properties]

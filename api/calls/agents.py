@@ -36,12 +36,12 @@ MOST_STATES = 2_000_000
 """Maximum number of states of each model in a comparison, which needs complete state spaces."""
 MOST_STEPS = 60
 """Maximum number of steps shown per history."""
-INSTRUCTIONS = """Fencepost checks Kafka's replication protocol. `advise` says which operations lose a topic's
-records, and whether an operator may perform an `operation` now. `explain` explains a finding, guarantee, bug,
-question (HYP-17, G-S2, KAFKA-15221) or property. `check` searches a protocol (replication, kip320, quorum, ...) at
-small constants. `why_not` says why a step is not enabled. `compare` finds the first difference of two models.
-`audit` says whether records were lost, given copies of a cluster's files. `evidence` states the basis of an answer.
-Nothing is called safe unless the search was complete."""
+INSTRUCTIONS = """Fencepost checks Kafka's replication protocol. `advise` says which operations lose a topic's records,
+and whether an operator may perform an `operation` now. `explain` explains a finding, guarantee, bug, question (HYP-17,
+G-S2, KAFKA-15221) or property. `check` searches a protocol (replication, kip320, quorum, ...) at small constants.
+`why_not` says why a step is not enabled. `compare` finds the first difference between two models. `audit` says whether
+records were lost, given copies of a cluster's files. `evidence` states the basis of an answer. Nothing is called safe
+unless the search was complete."""
 
 
 def check(

@@ -231,7 +231,7 @@ def _folder(output: Path | None, *, resume: bool) -> Path:
         ) from error
     if not empty and not resume:
         raise UsageError(
-            f"{output} is not empty: write `resume=True` to continue the audit in the folder, or choose another folder."
+            f"{output} is not empty: write `resume=True` to continue the audit in it, or choose another folder."
         )
     return output.absolute()
 

@@ -88,7 +88,7 @@ class Runs:
                 raise
         del loaded
         if self.left is not None:
-            self.left -= time.perf_counter() - began  # the seconds of a result include those before it was resumed
+            self.left -= time.perf_counter() - began  # a result's seconds include those before the search was resumed
         if verdict.cause_of(result.why_stopped) is verdict.Cause.BUDGET:
             result = replace(result, why_stopped=self._whole_budget())
         if self.usual_memory:
@@ -237,7 +237,7 @@ def catalogue(
             why = f"{run.name} ended in an error"
             problems.append(verdict.Problem(verdict.ProblemKind.UNANSWERED, str(error), error))
             break
-        except KeyboardInterrupt:  # while compiling: an interrupted search has a result
+        except KeyboardInterrupt:  # only a compilation is interrupted here: an interrupted search has a result
             why = f"SIGINT was received while {doing}"
             break
         done.append(data)

@@ -150,7 +150,7 @@ def answer(
 def larger(
     engine: str, options: Options, watch: Watch, cluster: Cluster | None, question: Question, seconds: float
 ) -> Result:
-    """Return the search function for growing bounds: with a time limit, without checkpoint, past violations."""
+    """Return the search function for growing bounds. It has a time limit, and continues past violations."""
     budget = seconds if options.budget is None else min(seconds, options.budget)
     return explore(question, engine, further(options, budget), watch, cluster)
 
@@ -162,7 +162,7 @@ def choose_engine(name: str) -> None:
 
 
 def explore(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None = None) -> Result:
-    """Search with the engine and show progress. Ctrl-C gives a partial result, empty if the search has not started."""
+    """Search with the engine and show progress. Ctrl-C gives a partial result (empty before the search starts)."""
     began = time.perf_counter()
     try:
         return with_ways(question, options, _searched(question, engine, options, watch, cluster))
@@ -195,7 +195,7 @@ def _searched(question: Question, engine: str, options: Options, watch: Watch, c
     if engine == "plain":
         from fencepost.explorers.plain import search as search_plainly
 
-        read(found.machine, found.every_property)  # as other engines do, before anything is printed
+        read(found.machine, found.every_property)  # before anything is printed, as with the other engines
         with watch.busy(f"{name}: searching with the plain engine"):
             return search_plainly(found.machine, constants, question.properties, options, wanted)
     if engine == "spark":
@@ -213,7 +213,7 @@ def _searched(question: Question, engine: str, options: Options, watch: Watch, c
 
 
 def with_ways(question: Question, options: Options, result: Result) -> Result:
-    """Return the result with problems that say where in the model an error occurred and which steps lead to it."""
+    """Return the result, whose problems now say where in the model an error occurred and which steps lead to it."""
 
     def placed_problem(item: Problem) -> Problem:
         if not isinstance(item.error, DomainError):

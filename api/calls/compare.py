@@ -68,7 +68,7 @@ class OnlyOneSide:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The comparison of two models by some fields: whether they differ, and what only one model shows."""
+    """The comparison of two models by some fields: whether they differ, and the behaviour that only one model has."""
 
     title: str
     looked_at: tuple[str, ...]
@@ -131,7 +131,7 @@ class CompareResult(Answer):
 
     @property
     def same(self) -> bool | None:
-        """Whether the models are the same in every requested way; None if unknown."""
+        """Whether the models agree in every requested comparison; None if unknown."""
         return {"same": True, "differs": False, "undetermined": None}[self.verdict]
 
     def __repr__(self) -> str:

@@ -204,7 +204,7 @@ class _Request:
                 raise UsageError(f"`costs=` names {name}, which are not counted: {add}, or leave this cost out.")
 
     def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> tuple[Json, tuple[Problem, ...]]:
-        """Return the faults that every point tolerates. No search starts after an interrupted or unsaved one."""
+        """Return the faults that each point tolerates. An interrupted or unsaved search is the last one."""
         points: list[Json] = []
         not_run: list[str] = []
         errors: list[FencepostError] = []

@@ -228,6 +228,6 @@ MACHINE = Machine(
     C,
     initial,
     (client_asks, server_grants, client_takes, client_releases, server_frees, client_crashes),
-    cast=Cast(parties={"server": None, "client": Client}, fields={"holder": "server"}),  # who takes part, for diagrams
+    cast=Cast(parties={"server": None, "client": Client}, fields={"holder": "server"}),  # shown in diagrams
 )
 PROPERTIES = (one_holds, the_server_knows, nobody_takes_it_over, everybody_waits, who_waits_gets_it, few_ask_meanwhile)

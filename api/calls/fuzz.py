@@ -74,7 +74,7 @@ def fuzz(
     cluster: Cluster | None = None,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> FuzzResult:
-    """Run random histories on a controller and brokers made of Kafka's classes, and check them after every step.
+    """Run random histories on a controller and brokers built from Kafka's classes, and check them after every step.
 
     No model chooses the steps, which are drawn at random. Histories are numbered from `seed`, and contain so few faults
     that every loss is a bug. Each violation is shortened, and replayed with the fix of each known finding to identify
@@ -127,7 +127,7 @@ class _Pieces:
     """All histories of a release and a profile, numbered from a seed, as Parquet files with PIECE rows each."""
 
     def __init__(self, release: Release, profile: str, seed: int, folder: Path | None) -> None:
-        driver = release.classes.name.rpartition("-")[2]  # another driver draws other histories
+        driver = release.classes.name.rpartition("-")[2]  # a different driver draws different histories
         self.kafka, self.folder, self.name = release.version, folder, f"{release.version}-{profile}-{driver}"
         self.next = seed
         self.earlier = self.steps = 0

@@ -1,5 +1,5 @@
-"""States made by hand from named fields, in which a user takes actions, and sees which guards block them and which
-properties hold.
+"""States built by hand from named fields. A user takes actions from them, and sees which guards block an action and
+which properties hold.
 
 lock = f.in_hand("lock.py", clients=2) | s = lock.state(holder=0, session={0: {"phase": Phase.HOLDING}}) | lock.take(s,
 "client-releases", client=0) # or, as `lock.steps(s)` writes it: "client-releases client=0"
@@ -180,7 +180,7 @@ def in_hand(
     version: str = "",
     **more: Any,
 ) -> InHand:
-    """Return a protocol to be tried by hand, given by name, by file, or as a machine with its properties."""
+    """Return a protocol to try by hand, given by name, by file, or as a machine with its properties."""
     question = ask(what, properties, constants=constants, version=version, more=more)
     machine = question.protocol.machine
     return InHand(machine, question.protocol.properties, Interpreter(machine, question.constants))

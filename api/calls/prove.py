@@ -288,7 +288,7 @@ def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str
 
 
 def look_for_errors(machine: Machine, constants: Constants) -> None:
-    """Take the first steps under the plain semantics; raise DomainError for an error, of which proofs say nothing."""
+    """Take the first steps under the plain semantics; raise DomainError for an error (proofs ignore errors)."""
     plain = Interpreter(machine, constants)
     few = [item for item in (machine.initial, *machine.actions) if values_together(plain, item) <= MOST_VALUES]
     if machine.initial not in few:

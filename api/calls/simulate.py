@@ -37,7 +37,7 @@ class SimulateResult(Printed, Sample):
 
     question: Question = field(kw_only=True, repr=False)
     shown: Sampled | None = field(kw_only=True, default=None, repr=False)
-    """The most serious violation. Losses of records precede other violations, and short traces precede long ones."""
+    """The most severe violation or, of several equally severe ones, the one with the shortest trace."""
     trace: Counterexample | None = field(kw_only=True, default=None, repr=False)
     """The path of the most serious violation, shortened if requested."""
     shrunk: ShrinkResult | None = field(kw_only=True, default=None, repr=False)

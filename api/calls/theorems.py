@@ -128,7 +128,7 @@ def settings_of(item: Theorem, timeout: float, workers: int) -> Settings:
 def _prove(
     item: Theorem, machine: Machine, constants: Constants, settings: Settings, watch: Watch, *, cache: bool
 ) -> Proof:
-    watch = watch if watch.live else Watch()  # a note per proof and twin would be too much
+    watch = watch if watch.live else Watch()  # one note for each proof and each twin would be too many
     made = proof_of(machine, constants, item.properties, settings, watch, f"proving {item.name}", cache=cache)
     if made.why_stopped:
         raise Stopped(made.why_stopped)

@@ -51,7 +51,7 @@ MAY = {
 """Whether an operation may be performed, by its outcome."""
 ONLY = "no, it deletes the only replica"
 EVENTS = ("fail-a-disk", "lose-power", "slow-metadata")
-"""Events in a cluster that no operator triggers."""
+"""Events in a cluster that operators do not trigger."""
 DIFFERS = {
     "replicas": "RF {replicas}", "min_isr": "min ISR {min_isr}", "release": "{release}", "elr": "{elr}",
     "brokers": "{brokers} brokers", "acks": "acks=all", "unclean_election": "if clean",
@@ -199,7 +199,7 @@ def _observed(item: Json) -> list[str]:
 
 
 def proofs_of(item: Json) -> list[str]:
-    """Return sentences on what to do after an operation that did harm, and on how to reproduce or measure the harm."""
+    """Return sentences on how to respond to an operation that did harm, and on how to reproduce or measure the harm."""
     lines = [f"If it happened: {item['after']}"] if item["after"] else []
     lines += [f"To reproduce it: {item['show']}."] if item["show"] else []
     return lines + ([f"To measure it: {item['measure']}."] if item["measure"] else [])
@@ -242,7 +242,7 @@ def _seen(item: Json) -> str:
 
 
 def broken_by(item: Json) -> str:
-    """Return a clause on the shortest history: its length and its faults."""
+    """Return a clause about the shortest history: its length and its faults."""
     faults = in_kafka({**item["faults"], **item.get("free", {})})
     return f"The shortest history has {counted(item['length'] - 1, 'step')}, including {faults}"
 
@@ -254,7 +254,7 @@ def in_sentences(steps: Iterable[str]) -> list[str]:
 
 
 def released_of(data: Json) -> str:
-    """Return a sentence on the losses of a release without fixes when disks survive crashes."""
+    """Return a sentence about the losses of a release without fixes when disks survive crashes."""
     found, release = data["released"], release_of(data)
     begin = f"{release} with its findings, if a crash preserves the disk"
     if found is None:

@@ -256,7 +256,7 @@ def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, J
 
 
 def _rank(point: Json) -> int:
-    """Return the fewest crashes that lose a record in a cell, the next number if none do, or 0 if undecided."""
+    """Return the fewest crashes that lose a record, one more than all that were tried if none do, or 0 if undecided."""
     if point["undetermined"]:
         return 0
     return int(sum(point["most"].values()) + 1 if point["least"] is None else point["least"])
@@ -340,12 +340,12 @@ def _without_findings(settings: Settings, data: Json, constants: Mapping[str, An
     contained = [name for name in others if name not in never]
     found = "every finding below that the model can fix is fixed"
     if never:
-        found += f", the trigger of {listed(never)}, which the model cannot fix, never occurs"
+        found += f", the trigger of {listed(never)} never occurs (the model has no fix)"
     return found + (f", {listed(contained)} can happen, as in this release" if contained else "")
 
 
 def _missed(omission: float) -> str:
-    """Return a clause on the probability that a search missed a state, or "" if states were stored in full."""
+    """Return a clause about the probability that a search missed a state, or "" if states were stored in full."""
     if not omission:
         return ""
     digits = len(str(int(1 / omission))) - 1

@@ -289,6 +289,6 @@ def name_of(shown: Mapping[str, Value]) -> str:
 
 
 def left_out(omission: float) -> str:
-    """Return a clause on the probability that a state was missed, or "" if states were stored in full."""
+    """Return a clause about the probability that a state was missed, or "" if states were stored in full."""
     missed = f"a state was missed with a probability of at most {omission:.1g}"
     return f", stored as fingerprints: {missed}" if omission else ""

@@ -55,7 +55,7 @@ def case_data(case: Case) -> dict[str, Any]:
         **({} if case.worst is None else {"worst": case.worst}),
         "length": case.length,
         **pick(run, "distinct depth profile"),
-        "bounds_reached": bounds,  # what holds, holds up to them; unknown if None
+        "bounds_reached": bounds,  # verdicts of `holds` are valid up to these bounds; unknown if None
         "trace": trace_of_case(case) or None,
     }
 
@@ -143,7 +143,7 @@ def standing_of(entry: Entry) -> Standing:
         for item in of_kind("hypothesis")
         if any((case.run.protocol, case.prop) in asked for case in _broken(item)) or _breaks_on_kafka(item, entry)
     )
-    # a property that holds may also belong to a claim about other settings: then a release must have the finding
+    # a property that holds may also decide a claim about other settings; then a release must have the finding
     found = tuple(item for item in map(finding_of, breaking) if is_broken or item.repair)
     now = [item for item in found if not item.is_past]
     if status(entry) not in ("holds", "broken"):
@@ -160,7 +160,7 @@ def _broken(entry: Entry) -> list[Case]:
 
 
 def seen_on_kafka(entry: Entry) -> str:
-    """Return a sentence on a finding observed on Kafka itself, or "" for other entries."""
+    """Return a sentence about a finding observed on Kafka itself, or "" for other entries."""
     known = evidence().get(entry.id)
     if known is None or not known.releases:
         return ""
@@ -201,8 +201,8 @@ def finding_of(entry: Entry) -> Finding:
 
 
 def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
-    """Return what is known about a hypothesis observed on Kafka itself. On later releases, the hypothesis's scenario
-    may do harm because of another hypothesis.
+    """Return the known facts about a hypothesis observed on Kafka itself. On later releases, its scenario may do harm
+    because of another hypothesis.
     """
     clusters, classes = (
         tuple(name for name in _seen(place, entry) if name.rpartition(".")[0] in known.releases) for place in SEEN

@@ -35,7 +35,7 @@ Found = tuple[dict[str, Any], dict[str, Any]]
 
 @cache
 def bases() -> dict[str, list[str]]:
-    """Return runs of each protocol that exercise it whole. Their constants are used when guards are removed."""
+    """Return the runs that exercise each protocol as a whole. Their constants are used when guards are removed."""
     return tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 

@@ -118,14 +118,14 @@ def released(version: str, min_isr: int) -> dict[str, Any] | None:
 
 
 def lost_with(row: Mapping[str, Any]) -> str:
-    """Return a clause on the fewest faults that lose a record, or on the tried faults if none does."""
+    """Return a clause about the fewest faults that lose a record, or about the tried faults if none does."""
     if row["front"]:
         return "lost with " + "; or ".join(words_of(item["faults"]) for item in row["front"])
     return f"kept with up to {words_of(row['most'])}" if not row["unknown"] else "not decided"
 
 
 def outcome(point: Json) -> str:
-    """Return a clause on the effect of crashes on an acknowledged record in a cell."""
+    """Return a clause about the effect of crashes on an acknowledged record in a cell."""
     claim = Tolerates.of(point)
     if claim is None:
         return "not decided: a search ended early" if point["undetermined"] else "can be lost without any crash"

@@ -160,7 +160,7 @@ def _row(operation: Operation, asked: Settings) -> Json:
     outcome = exact[0]["outcome"] if exact else "not-measured"
     if "spare=" in operation.constants and asked.brokers is not None and asked.brokers <= asked.replicas:
         exact, others, outcome = [], [], "impossible"
-    covered = {item.finding for item in protocol(PROTOCOL).machine.repairs}  # others need more than a search allows
+    covered = {item.finding for item in protocol(PROTOCOL).machine.repairs}  # others need more than searches do
     apart = [name for item in others for name in item["findings"] if outcome == "safe" and name not in covered]
     if apart:
         outcome = "not-measured"
@@ -206,7 +206,7 @@ def _row(operation: Operation, asked: Settings) -> Json:
 
 
 def _without_bystanders(item: Json) -> Json:
-    """Return an observation of harm for any number of brokers, because further brokers restore no record."""
+    """Return an observation of harm for any number of brokers: additional brokers do not restore records."""
     few = item["outcome"] in HARMFUL and item["brokers"] == item["replicas"]
     return {**item, "differs": [name for name in item["differs"] if name != "brokers"]} if few else item
 

@@ -167,7 +167,7 @@ def allows(question: Question, result: Result, names: Iterable[str], *, normaliz
 
 
 def _is_of_change(question: Question, result: Result, name: str, *, normalize: bool) -> bool:
-    """Return whether the base of a variant excludes the shortest path of a property."""
+    """Return whether the base of a variant rules out the shortest path of a property."""
     base = question.protocol.machine.base
     path = next(item.path for item in result.properties if item.name == name)
     prop = next(prop for prop in question.properties if prop.name == name)
@@ -210,7 +210,7 @@ def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path
 
 
 def _with_crashes(question: Question) -> Iterator[str]:
-    """Yield a sentence on the effect of crashes for this number of brokers, in a model with every fix."""
+    """Yield a sentence about the effect of crashes for this number of brokers, in a model with every fix."""
     values = question.constants.values
     rows = [
         row

@@ -98,8 +98,8 @@ CHANGES: dict[str, str] = {
 }
 """Changes to the protocol, each with its subject.
 
-Two changes are missing because they have no effect: `isBrokerFenced` of isReplicaIsrEligible, as
-KRaftMetadataCache.getAliveBrokerEpoch leaves fenced brokers out too, and `isInflight` of getOutOfSyncReplicas, as
+Two changes are omitted because they have no effect: `isBrokerFenced` in isReplicaIsrEligible, because
+KRaftMetadataCache.getAliveBrokerEpoch omits fenced brokers too, and `isInflight` in getOutOfSyncReplicas, because
 maybeShrinkIsr requires a CommittedPartitionState.
 """
 SECONDS = 600
@@ -120,7 +120,7 @@ REFACTORINGS: dict[str, str] = {
     "a method that is moved": f"extract {_PARTITION} isFollowerInSync",
     "conditions negated twice": f"twice {_PARTITION} isReplicaIsrEligible",
 }
-"""Edits without effect."""
+"""Refactorings, which must not be reported as differences."""
 
 
 class Editor(NamedTuple):
@@ -158,9 +158,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--kafka", default="4.1.2", metavar="VERSION")
     options.add_argument("--only", action="append", metavar="NAME", help="only this change or refactoring (repeatable)")
-    options.add_argument("--count", type=int, default=100, help="at most this many more rows")
-    options.add_argument("--budget", type=float, metavar="SECONDS", help="leave slower rows for a later run")
-    options.add_argument("--edit", metavar="WORDS", help="write the build with this edit, or the change of this name")
+    options.add_argument("--count", type=int, default=100, help="measure at most this many rows")
+    options.add_argument("--budget", type=float, metavar="SECONDS", help="leave rows that take longer for a later run")
+    options.add_argument("--edit", metavar="WORDS", help="write a build with this edit, or with a named change")
     options.add_argument("--jars", type=Path, metavar="DIR", help="the folder to which --edit writes")
     options.add_argument("--releases", action="store_true", help="compare successive releases")
     given = options.parse_args()
@@ -187,7 +187,7 @@ def main() -> None:
 
 
 def _rare_first(histories: list[History]) -> list[int]:
-    """Return an order of histories in which each command of the driver occurs early, rare commands first."""
+    """Return an order of histories in which every command of the driver occurs early, with rare commands first."""
     chances = random.Random(1)  # noqa: S311 (no secret)
     words = [{line.partition(" ")[0] for line in item.lines} for item in histories]
     often = Counter(word for found in words for word in found)
@@ -199,7 +199,7 @@ def _rare_first(histories: list[History]) -> list[int]:
 
 
 def _compare_releases() -> None:
-    """Compare successive releases by the histories of a line, and store the kinds of differences.
+    """Compare successive releases by the histories of one release line, and store the kinds of differences.
 
     A row ends with the last history, with `KINDS` kinds of differences, or after `SECONDS`.
     """

@@ -1,4 +1,4 @@
-"""Seconds, rate and memory of the catalogue's runs of replication.
+"""Measurement of the time, rate and memory of the catalogue's runs of replication.
 
 `python -m benchmarks.figures.catalogue [--profile full [--only]]`.
 
@@ -27,7 +27,7 @@ def _note_clock(clock: list[float], _: object) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--profile", type=Profile, default=Profile.CI, help="the profile whose runs are measured: quick, ci, full"
+        "--profile", type=Profile, default=Profile.CI, help="measure the runs of this profile: quick, ci or full"
     )
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--only", action="store_true", help="leave out the runs of smaller profiles")
@@ -58,7 +58,7 @@ def main() -> None:
             "workers": result.workers,
             "store_bytes": result.store_bytes,
         }
-        if peak_memory() > peak:  # of the whole process: it applies to the run only if it rises
+        if peak_memory() > peak:  # the process's peak is the run's peak only if it rises
             peak = measured[run.name]["peak_memory_bytes"] = peak_memory()
         console.print(
             f"{run.name:75} {result.distinct:>12,} {result.depth:>4} {result.seconds:>8.1f} s", highlight=False

@@ -1,10 +1,10 @@
-"""Measurement of real clients against the scripted cluster: many histories each, twice; the stories of
+"""Measurement of real clients on the scripted cluster: many histories for each client, played twice; the stories of
 `docs/kafka/clients.md`; and mutants of our own client.
 
 python -m benchmarks.figures.clients [walks|producers|releases CLIENT ...] [stories|mutants [NAME ...]]
 python -m benchmarks.figures.clients brokers [RELEASE ...]
 
-Rows go to invariants/figures/clients.json; clients with earlier measurements are measured again.
+Rows are written to invariants/figures/clients.json; clients with earlier measurements are measured again.
 """
 
 import asyncio
@@ -123,7 +123,7 @@ def producers(asked: str, number: int = 300) -> None:
 
 
 def releases(name: str) -> None:
-    """Play the stories without idempotence, and some walks, once with each of a client's last releases."""
+    """Play the stories without idempotence, and some walks, once with each of a client's latest releases."""
     found = [story.history for story in STORIES if not story.history.has("client_is_idempotent")]
     histories = [*found, *Source(settings(), SEED).walks(100, DEPTH)]
     last = releases_between(f"{name}==0.0", f"{name}=={NEWEST[name]}")[1:][-LATEST:]

@@ -1,9 +1,9 @@
-"""Findings on whole clusters, each played several times.
+"""Measurement of findings on whole clusters, with several runs of each.
 
 `python -m benchmarks.figures.clusters [--runs N] [--finding NAME ...] [--kafka VERSION ...]`.
 
-Each run has its own cluster and takes about a minute. Writes invariants/figures/clusters.json, with a row per run,
-which docs/kafka/clusters.md reads. Recorded runs are skipped, so the command may be interrupted and restarted;
+Each run has its own cluster and takes about a minute. Writes invariants/figures/clusters.json, with a row for each run;
+docs/kafka/clusters.md shows these rows. Recorded runs are skipped, so the command may be interrupted and restarted;
 undetermined runs are recorded and played again.
 """
 
@@ -19,23 +19,23 @@ from rich.console import Console
 RELEASES = ("4.1.2", "4.4.0")
 MODES = ("played", "control", "repaired")
 REPAIRS = sorted({f"repaired-{cause.repair}" for scenario in SCENARIOS for cause in scenario.causes})
-"""Modes with a single fix, for findings with several."""
+"""Modes with a single fix, for findings that have several fixes."""
 CONSOLE = Console(width=120, highlight=False)
 
 
 def main() -> None:
     names = [scenario.name for scenario in SCENARIOS]
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=5, help="number of runs of each, including recorded ones")
-    parser.add_argument("--finding", action="append", choices=names, help="the findings; by default all")
+    parser.add_argument("--runs", type=int, default=5, help="number of runs of each finding, including recorded runs")
+    parser.add_argument("--finding", action="append", choices=names, help="finding to play (default: all)")
     parser.add_argument(
-        "--kafka", action="append", metavar="VERSION", help=f"the releases; by default {' and '.join(RELEASES)}"
+        "--kafka", action="append", metavar="VERSION", help=f"release to use (default: {' and '.join(RELEASES)})"
     )
     parser.add_argument(
         "--mode",
         action="append",
         choices=[*MODES, *REPAIRS],
-        help="played unmodified, as its control, with its fixes, or with one of them",
+        help="play the finding unmodified, as its control, with its fixes, or with one of them",
     )
     parser.add_argument("--port", type=int, default=PORT)
     given = parser.parse_args()

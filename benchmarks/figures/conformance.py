@@ -1,4 +1,4 @@
-"""Runs on Kafka's classes for the page on conformance.
+"""Measurement of conformance by runs on Kafka's classes, for the page on conformance.
 
 `python -m benchmarks.figures.conformance PART [--kafka VERSION ...]`.
 
@@ -30,7 +30,7 @@ from fencepost.kafka.driver.releases import RELEASES, Release, release
 
 LONG = ("4.1.2", "4.4.0")
 PATCHED = ("3.9.0",)
-"""Patch releases with a bug that the last patch of their line has fixed; they are covered too."""
+"""Patch releases with a bug that the latest patch of their line has fixed. They are covered too."""
 STEPS = 1_000_000
 BATCH = 4_000
 SIZES = {
@@ -47,7 +47,7 @@ MOVES = {
     (3, 300): "movable=3 spare=1 reassignments=2 cancels=1 max_records=2 metadata_lag=7 clean_stops=1 lags=1",
     (4, 100): "movable=4 spare=2 reassignments=3 cancels=2 metadata_lag=8 shrinks=0",
 }
-"""The constants of the walks by brokers and walks; all have min ISR 2, a crash and a fence."""
+"""The constants of the walks, by number of brokers and title; all have min ISR 2, a crash and a fence."""
 COVERS = {
     "a crash, a fence, a shrink": "",
     "min ISR raised and lowered, a shrink": "raises=1 lowers=1 crashes=0 fences=0",
@@ -75,15 +75,15 @@ def main() -> None:
     options.add_argument("part", choices=("covers", "walks", "moves", "changes", "quorum", "seen"))
     options.add_argument("--kafka", action="append", metavar="VERSION", help="only this release (repeatable)")
     options.add_argument("--protocol", choices=BINDINGS, help="seen: only this variant")
-    options.add_argument("--steps", type=int, default=STEPS, help="number of compared steps for each release")
+    options.add_argument("--steps", type=int, default=STEPS, help="compare this many steps on each release")
     options.add_argument(
         "--workers", type=int, default=1, help="processes that run Kafka's classes; with --idle, the command's"
     )
     options.add_argument("--keep", type=Path, metavar="DIR", help="save the result of each batch here")
     options.add_argument(
-        "--idle", action="store_true", help="nothing else runs on this machine, so record the speed of covers"
+        "--idle", action="store_true", help="record the speed of covers, because nothing else runs on this machine"
     )
-    options.add_argument("--batches", type=int, default=1_000, help="run at most this many more batches")
+    options.add_argument("--batches", type=int, default=1_000, help="run at most this many batches")
     given = options.parse_args()
     if given.part == "walks":
         _walks(given)
@@ -259,7 +259,7 @@ def _write(part: str, version: str, rows: list[dict[str, str]]) -> None:
 
 
 def with_driven(part: str, release: str, mark: str, graphs: list[dict[str, int]]) -> dict[str, Any]:
-    """Return the figures with the driven constants of a part of a release that its version does not set."""
+    """Return the figures, with a release's constants that were executed in a part and that its version does not set."""
     figures = load(MEASURED)
     rows = [row for row in figures.get("driven", ()) if (row["part"], row["release"]) != (part, release)]
     rows.append({"part": part, "release": release, "mark": mark, "constants": graphs})
@@ -267,7 +267,7 @@ def with_driven(part: str, release: str, mark: str, graphs: list[dict[str, int]]
 
 
 def _write_driven(part: str, version: str, graphs: list[dict[str, int]]) -> None:
-    """Write which machine was driven, and with which constants; nothing was shown for others."""
+    """Record which machine was executed, and with which constants, because the figures apply only to these."""
     save(MEASURED, with_driven(part, version, machine_mark(REPLICATION.machine), graphs))
 
 

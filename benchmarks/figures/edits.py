@@ -1,10 +1,10 @@
-"""Measure the maximum that cached results could save after an edit of a model, and store it as a figure.
+"""Measure the maximum time that cached results could save after an edit of a model, and store it as a figure.
 
-`python -m benchmarks.figures.edits`: an edit is a set of functions of the replication model and its properties that a
-commit of this repository changed, or that is drawn by a seed. The effect of an action is reusable if neither the action
-nor a function that it calls was edited, nor `normalize`, which follows every step. Its share of the time to expand
-states is measured under the plain semantics along random walks. A search that reads all reusable results from disk at
-no cost would take the remaining time, so no search can save more.
+`python -m benchmarks.figures.edits`: an edit is a set of functions of the replication model and its properties, which a
+commit of this repository changed or a seed selects. The effect of an action is reusable if neither the action nor a
+function that it calls was edited, nor `normalize`, which follows every step. Its share of the time to expand states is
+measured under the plain semantics along random walks. A search that reads all reusable results from disk at no cost
+would take the remaining time, so no search can save more.
 """
 
 import ast

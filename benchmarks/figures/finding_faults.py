@@ -1,6 +1,6 @@
 """Measure the fewest faults with which each finding loses a record: `python -m benchmarks.figures.finding_faults`.
 
-HYP-12 is omitted, because it violates only liveness, whatever the number of faults. Writes
+HYP-12 is omitted, because it violates only liveness properties, for any number of faults. Writes
 invariants/figures/finding-faults.json.
 """
 
@@ -15,7 +15,7 @@ from fencepost.site.stale import PROTOCOL, QUESTIONS, constants_in, faults_mark
 
 
 def _shown(point: dict[str, Any]) -> dict[str, Any]:
-    """Return what the table shows of a setting."""
+    """Return the part of a setting that the table shows."""
     front = [{name: value for name, value in item.items() if name != "steps"} for item in point["front"]]
     shown = {name: point[name] for name in ("setting", "kinds", "most", "least", "undetermined", "states")}
     return {**shown, "constants": {"brokers": point["constants"]["brokers"]}, "front": front}

@@ -1,7 +1,7 @@
-"""Run random histories in two processes, the second one backwards, and store how many are the same, as a figure.
+"""Run random histories in two processes, reversed in the second one, and store how many results are equal, as a figure.
 
-`python -m benchmarks.figures.histories 4.4.0:1000 4.1.2:200` takes minutes. `--rows FOLDER` also counts the histories
-in the Parquet files that `fencepost fuzz --output FOLDER` wrote, by release, and what they violated.
+`python -m benchmarks.figures.histories 4.4.0:1000 4.1.2:200` takes minutes. `--rows FOLDER` also counts, by release,
+the histories in the Parquet files that `fencepost fuzz --output FOLDER` wrote, and their violations.
 """
 
 import argparse
@@ -18,7 +18,7 @@ FIGURE = "histories"
 
 
 def ends(kafka: str, seeds: Iterable[int]) -> dict[int, tuple[str, tuple[str, ...]]]:
-    """Return for each seed the digest of its states, and what it violates."""
+    """Return, for each seed, the digest of its states and its violation."""
     found = {}
     with Fuzzer(fuzz_release(kafka, None)) as fuzzer:
         for seed in seeds:
@@ -28,7 +28,7 @@ def ends(kafka: str, seeds: Iterable[int]) -> dict[int, tuple[str, tuple[str, ..
 
 
 def counted(folder: Path) -> list[dict[str, Any]]:
-    """Return a row for each release: its histories, their steps, and how often each finding was the cause."""
+    """Return a row for each release, with its histories, their steps, and how often each finding was the cause."""
     from pyarrow import dataset
 
     rows = (

@@ -1,6 +1,6 @@
 """Measurement of the matrices and the fault tables, which takes hours, so `tox -e figures` runs at night.
 
-`python -m benchmarks.figures.matrices` measures the stale ones; `fencepost site` builds the pages.
+`python -m benchmarks.figures.matrices` measures the stale matrices and tables; `fencepost site` builds the pages.
 """
 
 import json
@@ -36,7 +36,7 @@ from fencepost.site.stale import (
 )
 
 NEW_VIOLATION = "a property is violated"
-"""The usual reason why a search ended, which is omitted because the violation implies it."""
+"""The usual reason why a search ended, which is omitted because a violation implies it."""
 
 
 def measure(name: str, folder: str | None, workers: int) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def measure(name: str, folder: str | None, workers: int) -> dict[str, Any]:
 
 
 def slim(bases: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Keep only the shortest history of all bases for each row."""
+    """Keep, for each row, only the shortest history over all bases."""
     shortest: dict[str, int] = {}
     for base in bases:
         for row in base["rows"]:
@@ -152,14 +152,14 @@ def measure_faults(replicas: str, keep: str | None, workers: int) -> None:
 
 @click.command()
 @click.argument("names", metavar="[PROTOCOL]...", nargs=-1)
-@click.option("--keep", metavar="DIR", help="Save finished rows and grid points there, and reuse those already there.")
+@click.option("--keep", metavar="DIR", help="Save finished rows and grid points here, and reuse saved ones.")
 @click.option(
     "--faults", type=click.Choice(list(SIZES)), multiple=True, help="Measure the fault table for this many replicas."
 )
 @click.option("--proofs", metavar="FILE", help="Store the output of `fencepost prove --no-cache --workers 1 --json`.")
-@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of rows at a time.")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Rows to search in parallel.")
 def main(names: tuple[str, ...], keep: str | None, faults: tuple[str, ...], proofs: str | None, workers: int) -> None:
-    """Measure the matrices of each PROTOCOL and the named fault tables; without arguments, everything stale."""
+    """Measure the matrices of each PROTOCOL and the named fault tables, or whatever is stale if none is named."""
     if proofs:
         save("proofs", json.loads(Path(proofs).read_text()))
     elif not names and not faults:

@@ -21,7 +21,7 @@ from fencepost.site.stale import operations_mark
 
 SECONDS, MOST_STATES = 500.0, 150_000_000
 CAUSE_SECONDS = 30.0
-"""The time limit in seconds of a search for sufficient findings, which a few seconds usually find."""
+"""Time limit, in seconds, of a search for sufficient findings, which usually takes a few seconds."""
 SIZES = (
     *((3, 2, True), (3, 2, False), (2, 2, True), (2, 1, True)),
     *((2, 2, False), (2, 1, False), (3, 1, True), (3, 3, True)),
@@ -30,7 +30,7 @@ SIZES = (
 
 
 def grouped(operation: Operation, replicas: int, min_isr: int, *, elr: bool) -> Iterator[list[str]]:
-    """Yield groups of releases that agree in everything that an operation depends on."""
+    """Yield groups of releases that agree on everything that an operation depends on."""
     groups: dict[str, list[str]] = {}
     if operation.constants and (elr or not operation.elr):
         for version in protocol(PROTOCOL).machine.versions:
@@ -43,7 +43,7 @@ def grouped(operation: Operation, replicas: int, min_isr: int, *, elr: bool) -> 
 def measured(values: dict[str, int], operation: Operation, prop: str = LOSS) -> dict[str, Any]:
     """Return the fewest faults that violate the property, each with the findings that cause it.
 
-    If the operation does not occur in such a history, the findings that violate the property without it are fixed.
+    If the operation does not occur in such a history, the findings that violate the property by themselves are fixed.
     """
     first, repaired = broken_in(values, prop), set[str]()
     found = first
@@ -68,7 +68,7 @@ def broken_in(values: dict[str, int], prop: str) -> dict[str, Any]:
 
 
 def causes(values: dict[str, int], history: dict[str, Any], prop: str) -> list[str]:
-    """Return the findings each of which violates the property with these faults while all others are fixed.
+    """Return each finding that violates the property with these faults while all other findings are fixed.
 
     The list is empty if the property is violated with all findings fixed. Another history may show the violation if
     this one is rejected.

@@ -1,4 +1,4 @@
-"""Draw random histories of old releases until one shows a bug that a later release has fixed, and store it as a figure.
+"""Find bugs that later releases have fixed, by random histories of old releases, and store the results as a figure.
 
 `python -m benchmarks.figures.recall` takes some minutes.
 """
@@ -12,7 +12,9 @@ from fencepost.kafka.fuzz.histories import Alarm, Fuzzer, fuzz_release
 
 
 class Defect(NamedTuple):
-    """A bug in Kafka: the last release with it, the first without, its effect, and the words of its violation."""
+    """A bug in Kafka: the last release that has it, the first that does not, its effect, and words from its
+    violation.
+    """
 
     name: str
     release: str
@@ -33,7 +35,9 @@ DEFECTS = (
 
 
 def first(defect: Defect, histories: int) -> dict[str, Any]:
-    """Return the first history with a bug (its seed, and its shortened form); the fixed release shows neither."""
+    """Return the first history that shows a bug (its seed and shortened form) and does not show it on the fixed
+    release.
+    """
     old = fuzz_release(defect.release, None)
     with Fuzzer(old) as drawing, Fuzzer(old) as asked, Fuzzer(fuzz_release(defect.repaired, None)) as repaired:
         for found in drawing.histories(defect.profile, 1, histories):

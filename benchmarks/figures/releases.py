@@ -30,9 +30,9 @@ def measure(versions: list[str], names: str) -> list[dict[str, str]]:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument(
-        "--kafka", action="append", metavar="VERSION", help="only this release (repeatable); writes nothing"
+        "--kafka", action="append", metavar="VERSION", help="only this release; save nothing (repeatable)"
     )
-    options.add_argument("--names", default="", metavar="TEXT", help="only traces with this prefix; writes nothing")
+    options.add_argument("--names", default="", metavar="TEXT", help="only traces with this prefix; save nothing")
     given = options.parse_args()
     rows = measure(given.kafka or list(RELEASES), given.names)
     if not given.kafka and not given.names:

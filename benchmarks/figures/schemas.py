@@ -16,7 +16,7 @@ from fencepost.kafka.schemas.data_claims import measure_claims
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument(
-        "--kafka", action="append", metavar="VERSION", help="only this release (repeatable); writes nothing"
+        "--kafka", action="append", metavar="VERSION", help="only this release; save nothing (repeatable)"
     )
     given = options.parse_args()
     rows = measure_claims(given.kafka or list(RELEASES))

@@ -1,4 +1,4 @@
-"""Plant mistakes in Kafka's classes, one at a time, and store how many random histories find each as a figure.
+"""Plant mistakes in Kafka's classes, one at a time, and store how many random histories it takes to find each.
 
 `python -m benchmarks.figures.sight --histories 300` takes about ten minutes.
 """

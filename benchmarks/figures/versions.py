@@ -2,8 +2,8 @@
 
 `python -m benchmarks.figures.versions`.
 
-Each finding is searched with the sizes and budgets of its smallest violating run and the rules of the version; all
-other findings are fixed, so that it causes any violation. It takes some minutes. Writes
+Each finding is searched for with the sizes and budgets of its smallest violating run and the rules of the version. All
+other findings are fixed, so that this finding is the cause of any violation. This takes some minutes. Writes
 invariants/figures/versions.json, which docs/kafka/findings.md shows. `--losses` measures only the losses of each
 release if crashes preserve the disk, which docs/kafka/losing-data.md shows.
 """
@@ -60,7 +60,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "B17": ("wait_needs_eligibility",),
     "B20": ("high_watermark_needs_min_isr",),
 }
-"""Constants of a finding other than the one that its entry names."""
+"""Constants of findings that differ from those in their entries."""
 ABOUT_ELR = ("B20", "B21", "B22", "HYP-10", "HYP-11", "HYP-12", "HYP-14", "HYP-16", "HYP-17")
 RUNS = {
     "HYP-11": "replication kafka-4.4 2 brokers, HYP-11, nothing asked for",
@@ -70,11 +70,11 @@ RUNS = {
     "HYP-15": "replication 2 brokers, HYP-15",
     "HYP-18": "replication 2 brokers, HYP-18, in the end",
 }
-"""Runs to start from if the smallest shows too much or too little."""
+"""Runs to start from if the smallest run shows too much or too little."""
 BESIDES: dict[str, dict[str, int]] = {"B19": {"min_isr": 2}}
 """Additional constants: with min ISR 1, only the last replica may ever have had a record."""
 EPOCHS = 6
-"""The minimum number of leader epochs: some versions start more of them than others."""
+"""The minimum number of leader epochs, because some versions start more epochs than others."""
 ELR = "kafka-4.0 with ELR"
 COLUMNS: dict[str, dict[str, int]] = {}
 for _version in VERSIONS:
@@ -93,7 +93,7 @@ def smallest(entry: str) -> Case | None:
 
 
 def constants(entry: str, case: Case, column: str) -> dict[str, int]:
-    """Return the constants for searching an entry; operators' settings are the same in every version."""
+    """Return the constants for searching for an entry; operators' settings are the same in every version."""
     values = {name: int(value) for name, value in MACHINE.set_constants(values_of(case.run)).values.items()}
     own = {*re.findall(r"(\w+)=", entries()[entry].switch), *OWN.get(entry, ())}
     repaired = {name: value for name, value in REPAIRS.items() if name not in own}
@@ -152,11 +152,9 @@ def losses() -> list[dict[str, Any]]:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--only", action="append", metavar="ENTRY", help="only this entry; save nothing (repeatable)")
     options.add_argument(
-        "--only", action="append", metavar="ENTRY", help="only this entry (repeatable); writes nothing"
-    )
-    options.add_argument(
-        "--losses", action="store_true", help="only what each release loses if crashes preserve the disk"
+        "--losses", action="store_true", help="measure only the losses of each release if crashes preserve the disk"
     )
     given = options.parse_args()
     if given.losses:

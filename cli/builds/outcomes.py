@@ -80,7 +80,7 @@ def outcomes(report: CheckedRun) -> Iterator[Outcome]:
 
 
 def _judged(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the properties, of which those that only larger bounds violate count as violated."""
+    """Return the properties. Properties that are violated only with larger bounds count as violated."""
     grown = {item["name"]: item.get("changes") or {} for item in data.get("growth", {}).get("properties", ())}
     cells = {name: found["cell"] for name, found in grown.items() if found.get("verdict") == "violated"}
     return [

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row that sets this constant to this value.")
 @options.workers_option("Number of rows to search in parallel")
 @option("--budget", type=options.TIME, help="Stop the search of each row after this much time, e.g. 30s.")
-@option("--max-states", type=options.Count(1), help="Stop the search of each row above N states.")
+@option("--max-states", type=options.Count(1), help="Stop the search of each row after N states.")
 @option("--memory", type=options.SIZE, help="Memory limit for all rows together, e.g. 8G.")
 @options.normalize_option
 @option("--checkpoint", metavar="DIR", help="Save every finished row in this folder.")
@@ -124,7 +124,7 @@ def exit_of_matrix(data: Json) -> Exit:
 
 
 LONG = 120
-"""Maximum number of characters of a condition."""
+"""Maximum number of characters in a condition."""
 NUMBERS = "number of states in the shortest trace to a violation; ? if the search ended without a decision"
 _STYLES = {
     "needed": "bold green",
@@ -151,7 +151,7 @@ def headline(data: Json) -> str:
 
 
 def _whole(data: Json) -> list[str]:
-    """Return clauses on properties that the unmodified protocol violates or leaves undetermined."""
+    """Return clauses about properties that are violated by, or undetermined for, the unmodified protocol."""
     eventual = eventual_of(data)
     found = [
         f"`{item['name']}` is violated by the unmodified protocol: {counted(item['length'], 'state')}"
@@ -249,7 +249,7 @@ def _found(row: Json) -> list[Any]:
 
 
 def _beyond(row: Json) -> list[Any]:
-    """Return a note on steps that left a domain, after which the search did not continue."""
+    """Return a note about steps that left a domain, after which the search did not continue."""
     if not row["departure"]:
         return []
     return [

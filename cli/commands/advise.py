@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STYLES = {"lost": "bold red", "leaderless": "red", "out": "red", "behind": "red", "returned": "red", "safe": "green"}
 SEEN, GROUPS, NAMES = 1, 11, 3
-"""Maximum numbers, without `-v`, of observations per operation, of groups of topics, and of topics named in a group."""
+"""Without `-v`, the maximum numbers of observations per operation, topic groups, and topics named per group."""
 ON_OFF = Choice(["on", "off"])
 
 

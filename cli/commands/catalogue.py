@@ -57,7 +57,7 @@ def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, verbose: int,
             try:
                 if table is not None and verbose:
                     table.row(run, data)
-            except BrokenPipeError:  # the reader has gone: start no further run
+            except BrokenPipeError:  # the output was closed, so no further run starts
                 close_stdout()
                 return False
             return True

@@ -43,7 +43,7 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
     type=options.TIME,
     help="After the search, spend this much time, e.g. 10m, on raising reached bounds one at a time.",
 )
-@option("--symmetry", is_flag=True, help="Search only one of the states that differ only in interchangeable values.")
+@option("--symmetry", is_flag=True, help="Of states that differ only in interchangeable values, search only one.")
 @options.spill_option
 @options.cross_check_option
 @option("--deadlock", is_flag=True, help="Show a shortest trace to a state without successors.")

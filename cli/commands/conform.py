@@ -57,7 +57,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 @option("--depth", type=options.Count(1), help="Maximum number of steps in a walk. [default: 40, or 30 with --client]")
 @option("--seed", type=int, default=1, show_default=True, metavar="N", help="The seed of the random walks.")
 @option("--ablate", is_flag=True, help="Test whether the comparison detects each removed check and each changed rule.")
-@option("--refusals", type=options.Count(1), help="Try N steps on Kafka that are forbidden in the model.")
+@option("--refusals", type=options.Count(1), help="On Kafka, try N steps that the model forbids.")
 @option("--changes", is_flag=True, help="Compare only the partition changes that Kafka's PartitionChangeBuilder makes.")
 @option("--lines", is_flag=True, help="Record which lines of Kafka's classes are executed (JaCoCo, through Maven).")
 @option("--budget", type=options.TIME, metavar="TIME", help="Stop after this much time, e.g. 10m.")
@@ -75,8 +75,8 @@ def conform(protocol: str, **given: Any) -> Exit:
     for epoch end offsets, and requests with other epochs; then it removes the topic. If the cluster is not on this
     machine, you must confirm first.
 
-    A controller and brokers of Kafka's classes, or nodes of its raft client, run in one Java process, without network
-    or threads. By default, the executed walks together take every transition of a small state graph.
+    A controller and brokers built from Kafka's classes, or nodes built from its Raft client, run in one Java process,
+    without network or threads. By default, the executed walks together take every transition of a small state graph.
 
     Exit status: 0 if Kafka agrees with the model, 1 if they differ, 2 for bad input (or without Java, Maven or the
     release), 3 if the time limit was reached first. With --client: 0 if the client keeps every rule, 1 if it breaks a

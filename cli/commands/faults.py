@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     "--kind", "kinds", multiple=True, metavar="NAME", help="Count faults of this kind. [default: all possible kinds]"
 )
 @option("--cost", "costs", multiple=True, metavar="KIND=N", help="Cost of one fault of this kind.  [default: 1]")
-@option("--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; several grids are combined.")
+@option("--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; repeated grids are combined.")
 @option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search engine: {', '.join(ENGINES)}.")
 @options.workers_option()
 @option("--budget", type=options.TIME, help="Stop each search after this time.")
-@option("--max-states", type=options.Count(1), help="Stop each search above N states.")
+@option("--max-states", type=options.Count(1), help="Stop each search after N states.")
 @option("--memory", type=options.SIZE, help="Stop a search before its states need more memory than this, e.g. 8G.")
 @options.compact_option
 @options.normalize_option
@@ -103,7 +103,7 @@ def print_faults(
     verbose: bool = True,
     quiet: bool = False,
 ) -> None:
-    """Print the faults that each setting tolerates and that violate the property, by default of built-in properties."""
+    """Print, for each setting, the faults that it tolerates and the fewest faults that violate the property."""
     data = made.to_dict()
     if properties is None:
         properties = PROTOCOLS[data["protocol"]].properties if data["protocol"] in PROTOCOLS else ()

@@ -38,7 +38,7 @@ SHOWN = 13
 @option("--conf", multiple=True, metavar="NAME=VALUE", help="A Spark setting, such as spark.executor.memory=4g.")
 @output_options
 def fuzz(**given: Any) -> Exit:
-    """Run random histories on a controller and brokers made of Apache Kafka's classes, and check them after every step.
+    """Run random histories on a controller and brokers built from Apache Kafka's classes, and check each step.
 
     No model guides the histories. One Java process runs the classes, without network or threads: clients write,
     followers fetch, requests are delayed, directories fail, brokers crash and restart from their files, and operators

@@ -11,7 +11,7 @@ def mcp() -> Exit:
     Add `fencepost mcp` as a server to the settings of your client. Answers are short and cite their evidence; each
     search ends after a few seconds. The command needs `pip install "fencepost[mcp]"`.
 
-    \b Exit status: 0 if the client closed the streams, 2 if the mcp library is not installed.
+    Exit status: 0 if the client closed the streams, 2 if the mcp library is not installed.
     """
     from fencepost.api.calls.agents import mcp as serve
 

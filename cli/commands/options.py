@@ -77,7 +77,7 @@ GROUPS = {
     ),
 }
 MANY = 12
-"""Minimum number of options that `--help` shows in groups."""
+"""Minimum number of options for which `--help` shows groups."""
 
 
 class Grouped(click.Command):
@@ -197,7 +197,7 @@ properties_option = click.option(
     "--property", "properties", multiple=True, metavar="NAME", help="Check only this property."
 )
 normalize_option = click.option(
-    "--normalize/--no-normalize", default=True, help="Merge states whose difference is unobservable.  [default: on]"
+    "--normalize/--no-normalize", default=True, help="Merge states without an observable difference.  [default: on]"
 )
 compact_option = click.option(
     "--compact",
@@ -304,7 +304,7 @@ class Target:
         return cls(**{name: given.pop(name) for name in ("protocol", "settings", "version", "with_", "without")})
 
     def question(self, properties: Sequence[str] = (), *, walks: bool = False) -> Question:
-        """Return the question. With `walks`, which are finite, properties of behaviours are omitted unless named."""
+        """Return the question. With `walks`, properties of behaviours are omitted (walks are finite) unless named."""
         subject = find_subject(self.protocol)
         values = parse_constants(subject.protocol.machine, self.settings, self.with_, self.without)
         return ask(subject, constants=values, version=self.version or "", only=properties, walks=walks)

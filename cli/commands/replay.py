@@ -110,7 +110,7 @@ def _rendered(made: ReplayResult, form: str, model: str | None, written: Path | 
         Display(quiet=False) as display,
         display.busy("searching for settings that prevent it") if form == "html" else nullcontext(),
     ):
-        if form == "pytest" and model:  # as a test in that file would name it
+        if form == "pytest" and model:  # relative to the test's file
             model = os.path.relpath(model, written.parent if written else ".")
         return made.render(form, model or "")
 

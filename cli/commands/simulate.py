@@ -193,7 +193,7 @@ def _facts(sample: SimulateResult, *, verbose: bool) -> Iterator[tuple[str, Text
     if plan.weights:
         yield "weights", " ".join(f"{name}={weight}" for name, weight in plan.weights.items()) + ", all others 1"
     logs = f", logs of up to {counted(sample.deepest_log, 'record')}" if sample.deepest_log else ""
-    faults = f", up to {sample.most_faults} of the budgets spent" if sample.most_faults else ""
+    faults = f", up to {sample.most_faults} faults in a walk" if sample.most_faults else ""
     rate = show_rate(sample.steps, sample.seconds, "steps")
     time = f"{show_seconds(sample.seconds)} with {counted(sample.workers, 'worker')}" + (f": {rate}" if verbose else "")
     yield "reach", f"about {sample.distinct:,} states{faults}{logs}, {time}"

@@ -82,7 +82,7 @@ def print_audit(console: Console, data: dict[str, Any]) -> None:
     if not data["findings"]:
         print_lines(console, LIMITS)
     if data["sorts"] or data["unjudged"]:
-        print_lines(console, "", heading("What was found (times are UTC)"))
+        print_lines(console, "", heading("Findings (times are in UTC)"))
         rows = [("severity", "finding", "times", "partitions", "first", "last")]
         for item in data["sorts"]:
             counts = f"{item['count']:,}", f"{item['partitions']:,}"
@@ -318,8 +318,8 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
     if trace["broken"]:
         print_lines(
             console,
-            "The trace is one of possibly many histories:  the controller's steps are recorded, but the steps of "
-            "brokers and clients between them are assumed. In this one:",
+            "Other histories may be possible too: the controller's steps are recorded, but the steps of brokers and "
+            "clients between them are assumed. In this one:",
             indent=2,
         )
     for item in trace["broken"]:
@@ -387,7 +387,7 @@ def timeline(data: dict[str, Any]) -> str:
     names = list(dict.fromkeys(named(item) for item in data["findings"]))
     shown = set(names[:LINES])
     figure = go.Figure()
-    for severity in reversed(SEVERITIES):  # the worst come last, on top
+    for severity in reversed(SEVERITIES):  # the worst are drawn last, on top
         found = [item for item in data["findings"] if item["severity"] == severity and named(item) in shown]
         if not found:
             continue

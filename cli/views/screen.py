@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 FEW = 8
-"""Maximum number of constants that are all shown. If there are more, only changed constants are shown."""
+"""Maximum number of constants up to which all are shown. If there are more, only changed constants are shown."""
 ROWS = 4
 """Maximum number of violations with a row each. Further violations share a paragraph."""
 NAMES = 20
@@ -30,7 +30,7 @@ STEPS = 12
 
 
 def gravest(result: CheckResult) -> PropertyResult | None:
-    """Return the violation to show first. Losses of records precede other violations, and short traces long ones."""
+    """Return the most severe violation or, of several equally severe ones, the one with the shortest trace."""
     by_name = {prop.name: prop for prop in result.question.properties}
     return min(result.violated, key=lambda item: gravity(by_name[item.name]), default=None)
 
@@ -46,7 +46,7 @@ def headline(result: CheckResult) -> str:
 
 
 def violated_beyond(result: CheckResult) -> str:
-    """Return a sentence on properties that only raised bounds violate, or an empty string."""
+    """Return a sentence about properties that only raised bounds violate, or an empty string."""
     growth = result.growth
     if growth is None or not growth.violated:
         return ""

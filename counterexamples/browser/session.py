@@ -103,7 +103,7 @@ class Opened:
             or trace.removed
             or trace.constants != setting.constants
         ):
-            return  # a path that violates a property of behaviours need not be shortest to any state
+            return  # such a path is not necessarily a shortest path to any of its states
         plain = trace.interpreter()
         key = setting.initial()
         for left, step in zip(range(len(trace.steps), -1, -1), (*trace.steps, None), strict=True):
@@ -114,7 +114,7 @@ class Opened:
                 try:
                     key = plain.apply(key, step).after
                 except FencepostError:
-                    return  # it starts in another initial state
+                    return  # the trace starts in another initial state
 
 
 MOST = 30

@@ -88,7 +88,7 @@ def _action(setting: Setting, item: Action, key: Key, *, explained: bool) -> Vie
         if isinstance(found, Transition):
             can.append(setting.plain.show(step))
             continue
-        # immediately, because the state that a guard has read is reused for the next step
+        # must happen before the next step, which reuses the state that the guard has read
         number = number_of(setting, item, found)
         if number not in cannot:
             why = refusal(setting, step, found, explained=explained)
@@ -98,7 +98,7 @@ def _action(setting: Setting, item: Action, key: Key, *, explained: bool) -> Vie
 
 
 def _refused(setting: Setting, item: Action, why: Refusal) -> View:
-    # a bound cannot be removed, because the step would leave a domain; a larger constant allows the step
+    # without the bound, the step would leave a domain, so the bound cannot be removed; a larger constant allows it
     return why._asdict() | {"name": "" if why.bound else setting.guard_name(item, why.number)}
 
 

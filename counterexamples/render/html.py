@@ -134,7 +134,7 @@ class _Drawing:
         }
         title = f"{flight.name} {flight.text}: sent in step {flight.sent}, {where.get(flight.fate, flight.fate)}"
         kind = flight.fate.replace(" ", "-")
-        if abs(to - x) < 1:  # from a party to itself: drawn around its lane
+        if abs(to - x) < 1:  # an arrow from a party to itself goes around its lane
             bend = x + LANE * 0.4
             path = f"M{x + GAP:g} {y} C{bend:g} {y} {bend:g} {end_y} {x + GAP:g} {end_y}"
             return Arrow(kind, flight.sent, last, path, title, flight.name, bend, (y + end_y) / 2)

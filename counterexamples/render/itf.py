@@ -31,7 +31,7 @@ def render(made: Replay, _model: str = "") -> str:
     record = plain.machine.state
     constants = dict(_constants(trace))
     loop, last = made.path.loop, made.path.length - 1
-    kept = last if loop is not None and loop < last else last + 1  # the state that closes a loop is written once
+    kept = last if loop is not None and loop < last else last + 1  # the state that closes a loop is not repeated
     data: dict[str, Any] = {
         "#meta": _meta(made, plain),
         "params": list(constants),

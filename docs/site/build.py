@@ -61,7 +61,7 @@ def build_site(
     with tempfile.TemporaryDirectory() as folder:
         pages, explorer = Path(folder) / "pages", Path(folder) / "explore"
         tell(f"1 of {STAGES}: writing the explorer and its stories")
-        write(explorer, around_explorer())  # first, as a requirement may be missing
+        write(explorer, around_explorer())  # first, because it fails if a requirement is missing
         tell(f"2 of {STAGES}: generating pages of models, runs, guarantees and settings")
         gather(pages, docs)
         tell(f"3 of {STAGES}: MkDocs renders {sum(1 for _ in pages.rglob('*.md')):,} pages (the longest stage)")
@@ -70,7 +70,7 @@ def build_site(
     for line in stale():
         tell(line)
     tell(f"4 of {STAGES}: linking the pages")
-    (output / "404.html").unlink()  # it works only at the root of a server, and the site may be anywhere
+    (output / "404.html").unlink()  # it would work only at the root of a server
     join(output)
     write_traces(output, workers, lambda done: tell(f"5 of {STAGES}: {done} pages of traces"))
     found = [file for file in output.rglob("*") if file.is_file()]
@@ -136,7 +136,7 @@ def generate(pages: Path, output: Path, nav: list[Any]) -> None:
 
     logging.getLogger("mkdocs").setLevel(logging.ERROR)  # links are checked on the whole site
     file = pages.parent / "mkdocs.yml"
-    file.write_text("site_name: Fencepost\n", encoding="utf-8")  # functions and the like are passed below
+    file.write_text("site_name: Fencepost\n", encoding="utf-8")  # values such as functions are passed below
     build(
         load_config(
             str(file),

@@ -337,7 +337,7 @@ def _bug(entry: Entry) -> Iterator[list[str]]:
         return
     failing = {case.run.name for case in own if case.expect == "violated"}
     named = {case.run.name for case in own if case.run.title.endswith(entry.id)}
-    chosen = failing | named or {case.run.name for case in own}  # the latter for a report that was not a bug
+    chosen = failing | named or {case.run.name for case in own}  # all runs for a report that was not a bug
     for name in dict.fromkeys(case.run.name for case in own if case.run.name in chosen):
         shown = [case for case in own if case.run.name == name]
         run, twin = shown[0].run, _twin(shown[0], own) if failing | named else None

@@ -128,7 +128,7 @@ def client_stories() -> Table:
     groups: dict[str, list[Figures]] = {}
     for row in _played("stories"):
         groups.setdefault(row["story"], []).append(row)
-    return ["story", "what happens", "report", "rules", "broken", "kept all rules in as many plays"], (
+    return ["story", "what happens", "report", "rules", "broken", "kept all rules"], (
         [
             f"`{name}`",
             told[name].sentence,
@@ -152,7 +152,7 @@ def _rule(name: str) -> str:
 def client_duties() -> Table:
     from fencepost.kafka.clients.duties import RULES
 
-    columns = ["rule", "from", "sentence", "cost if it is broken"]
+    columns = ["rule", "from", "sentence", "harm if it is violated"]
     return columns, ([f"`{rule.name}`", rule.source, rule.sentence, rule.cost] for rule in RULES)
 
 
@@ -179,7 +179,7 @@ def client_deviations() -> Table:
         for row in sorted(_played(table), key=lambda row: -row.get("again", 0)):
             found = groups.setdefault((row["client"], row["rule"]), {"steady": [], "flaky": []})
             found[table].append(row)
-    return ["client", "rule", "every time", "sometimes", "replays that kept it had"], (
+    return ["client", "rule", "every time", "sometimes", "replays without the violation"], (
         [client, f"`{rule}`", *map(_some, found.values()), _why(found["flaky"])]
         for (client, rule), found in sorted(groups.items(), key=lambda item: item[0][0])
     )

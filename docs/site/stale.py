@@ -66,7 +66,7 @@ def stale_crashes() -> list[str]:
     return [name for name in SIZES if name in known and known[name].get("mark") != crashes_mark(name)]
 
 
-# -- the fewest faults that lose a record by a finding
+# -- the fewest faults with which a finding loses a record
 
 
 class Question(NamedTuple):

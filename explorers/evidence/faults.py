@@ -269,6 +269,6 @@ def _cost(faults: Faults, costs: Iterable[int]) -> int:
 
 
 def _covers(fewer: Faults, more: Faults, apart: Sequence[bool] = ()) -> bool:
-    """Return whether `more` includes `fewer`. Of a kind that is searched separately, both numbers must be equal."""
+    """Return whether `more` includes `fewer`. For a kind that is searched separately, both numbers must be equal."""
     kept = apart or [False] * len(fewer)
     return all(one == other if same else one <= other for one, other, same in zip(fewer, more, kept, strict=True))

@@ -95,7 +95,7 @@ class Space:
         known = self.rows.view(np.uint64).reshape(self.states, -1)
         found = order[np.minimum(place, self.states - 1)]
         missing = (known[found] != words).any(axis=1)
-        while missing.any():  # two states with one hash
+        while missing.any():  # two states have the same hash
             place[missing] += 1
             if (place >= self.states).any() or (hashes[place[missing]] != wanted[missing]).any():
                 raise MismatchError("a successor is not among the states that the search reached. Please report this.")

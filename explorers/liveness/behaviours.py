@@ -153,7 +153,7 @@ class Analysis:
             self.pause()
         return fair if bool((fair >= 0).any()) else None
 
-    # -- ways
+    # -- paths
 
     def stems(self, inside: Array) -> tuple[Array, Array]:
         """Return each state's distance from an initial state (-1 outside the region) and its path's last edge."""

@@ -1,4 +1,4 @@
-"""Decision of leads-to and at-most properties after a native search."""
+"""Verdicts on leads-to and at-most properties after a native search."""
 
 import time
 from dataclasses import replace
@@ -184,7 +184,7 @@ class Engine(Stoppable):
                 self.search.plain.cost(prop, key, transition)
         blame(self.search, self.check_failed(number, edge) if callable(prop.behaviour.costs) else 0)
 
-    # -- what is shown
+    # -- displayed paths
 
     def path(self, prop: Property, args: tuple[int, ...], answer: FairAnswer) -> Path:
         prefix = self.search.way_to(self.graph.in_search(answer.begin))

@@ -1,6 +1,6 @@
 """The graph of a finished search, and the compiled code that builds it: step numbers and predicates. One compiled
-module contains the machine's actions. It takes long to compile, but serves all properties. A second module contains the
-properties.
+module contains the machine's actions. It takes a long time to compile, but serves all properties. A second module
+contains the properties.
 """
 
 import math

@@ -227,7 +227,7 @@ class Reference:
                     waiting.append(edge.after)
         raise AssertionError("the most expensive path is infinite")
 
-    # -- ways from an initial state
+    # -- paths from an initial state
 
     @cached_property
     def prefixes(self) -> dict[Key, Way]:

@@ -77,7 +77,7 @@ def _domain_of(plain: Interpreter, action: Action, item: str) -> Domain | InFlig
         return domain
     assert isinstance(domain, InFlight)  # only messages have fields
     kind = dict(fields(plain.message_class(domain)))[field]
-    assert isinstance(kind, Scalar)  # by the check of the property
+    assert isinstance(kind, Scalar)  # guaranteed by the check of the property
     return kind.domain
 
 

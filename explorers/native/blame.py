@@ -40,7 +40,7 @@ def explain(
             if way is not None:
                 left = [item for item in search.properties if item.name not in known]
                 found = with_way(search.plain, left, way(number), error)
-                raise found from found.__cause__  # which has the line of the model
+                raise found from found.__cause__  # the cause contains the line of the model
             error.states, error.steps = (key,), ()
             raise
 

@@ -64,7 +64,7 @@ def save(search: Expansion) -> Path:
             "question": question(search),
             "slot": here,
             "position": position,
-            # of each owner the number of its states, and of the first row of each level that is kept
+            # for each owner, the number of states and the number of the first state of each level that is kept
             "bases": [[part.count, *part.levels] for part in search.partitions],
             "files": entries,
         }
@@ -110,7 +110,7 @@ def load(search: Expansion) -> None:
             part.restore(arrays, *base)
             if trees is not None:
                 search.pack(trees, owner)
-        except MismatchError:  # a state is there twice
+        except MismatchError:  # the checkpoint contains a state twice
             raise sealed.damaged(slot / f"{owner}-rows.bin") from None
         except TooManyStates as error:
             raise UsageError(f"{error}. Choose a folder with free space.") from error
@@ -118,7 +118,7 @@ def load(search: Expansion) -> None:
         search.use(trees)
 
 
-# -- what compiled code relies on: a digest finds damage, and does not prove who wrote a checkpoint
+# -- checks that compiled code relies on: a digest detects damage, but does not prove who wrote a checkpoint
 
 
 def _stays_inside(search: Expansion, position: dict[str, Any], bases: list[list[int]], entries: dict[str, Any]) -> bool:
@@ -253,7 +253,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
             f"there is no checkpoint in {folder}: run once with `checkpoint={str(folder)!r}` and a budget."
         ) from None
     content = sealed.read_sealed(text, path, FORMAT)
-    if content.get("slot") not in SLOTS:  # files in the folder that it names are removed
+    if content.get("slot") not in SLOTS:  # otherwise, files in another folder could be removed
         raise sealed.damaged(path)
     return content
 

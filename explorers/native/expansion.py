@@ -294,7 +294,7 @@ class Expansion:
             self._add_nodes(self.trees, len(pieces))
         try:
             self._share(lambda worker: self._insert(worker, len(pieces)), states)
-        except TooManyStates:  # who goes on takes this round again
+        except TooManyStates:  # whoever continues the search repeats this round
             now = self.settle()
             for name in ("fired", "refused", "deadlock", "deadlocks"):
                 setattr(now, name, getattr(before, name))

@@ -112,7 +112,7 @@ def steps_of(words: int) -> Array:
         if last - first == 1:
             found.append((half, first, -1))
         else:
-            middle = first + (last - first + 1 - half) // 2  # of three words the two at an end are a pair
+            middle = first + (last - first + 1 - half) // 2  # of three words, the two at one end form a pair
             one = make(half, first, middle)
             found.append((half, one, make(half, middle, last)))
         return len(found) - 1

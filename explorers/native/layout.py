@@ -380,7 +380,7 @@ def _described(field: FieldType, rooms: Mapping[str, int], lows: Mapping[str, in
     if isinstance(field, Nested):
         return (np.dtype(_describe(field.record, rooms, lows), align=True),)
     if isinstance(field, ArrayOf):
-        length = max(1, extent(field.length, rooms, lows)[1])  # an index that is wrong goes on with the first element
+        length = max(1, extent(field.length, rooms, lows)[1])  # an invalid index reads element 0
         (element,) = _described(field.element, rooms, lows)
         return (np.dtype((element, (length,))),)
     room = room_of(field.room, rooms, lows)

@@ -49,7 +49,7 @@ REACH = 64
 MISSING = 0xFFFFFFFFFFFFFFFF
 """Key of a row that contains an unknown node."""
 TOPS = 0xFFFFFFFFFFFFFFFE
-"""Key of a row of which only root nodes are unknown."""
+"""Key of a row in which only root nodes are unknown."""
 FINGERPRINT_BITS = 59
 """Number of bits of a fingerprint, excluding the bits that determine the owner."""
 
@@ -168,7 +168,7 @@ def sought(table, bits, size, slots, width):
     entry = field(table, at, width)
     while entry != np.uint64(0):
         ahead = (entry - bits) & kept
-        if ahead <= kept >> np.uint64(1):  # the key itself, or one that is greater
+        if ahead <= kept >> np.uint64(1):  # the key itself, or a greater key
             break
         at += width
         slot += 1
@@ -248,7 +248,7 @@ def put_keys(words, keys, parents, size, part, queue):
             n = queue[RING + at]
             key = placed(keys[n], lefts, rights, first_lefts, first_rights)
             slot = sought(table, key, bits, slots, width)
-            if not is_at(table, key, slot, width):  # it may have come in the meantime
+            if not is_at(table, key, slot, width):  # an equal key may have been inserted in the meantime
                 if known >= limit or not enter(part, key, slot, known):
                     part[KNOWN] = known
                     part[LIMIT] = known
@@ -275,7 +275,7 @@ def widen(old: I64s, new: I64s) -> I64:
     new_slots, new_size, new_width = new[SLOTS], new[SIZE], new[WIDTH]
     wide, names = u64s(new[TABLE], 0), u64s(new[NUMBERS], 0)
     free = np.int64(0)
-    # (slot + 1) * 2**32 / slots, by which `whole` opens an entry: a division for each slot would take longest
+    # (slot + 1) * 2**32 / slots, which `whole` needs, is computed incrementally, because divisions are slow
     all_slots, whole_part, rest = np.uint64(slots), np.uint64(0), np.uint64(0)
     each = (np.uint64(1) << np.uint64(32)) // all_slots
     each_rest = (np.uint64(1) << np.uint64(32)) - each * all_slots

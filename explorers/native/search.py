@@ -53,7 +53,7 @@ class Search(Stoppable, Expansion):
             from fencepost.explorers.native.checkpoint import load
 
             load(self)
-        began = time.perf_counter()  # what was kept is read and verified by then: a budget is for searching
+        began = time.perf_counter()  # loading and verifying a checkpoint does not count towards the budget
         earlier = self.position.seconds
         why = ""
         with self.pool, Signals(self.ask):
@@ -143,11 +143,11 @@ class Search(Stoppable, Expansion):
         return self._violated()
 
     def limit(self, seconds: float, distinct: int) -> str:
-        is_limited = self.options.memory is not None  # to add up the memory takes as long as to expand a small round
+        is_limited = self.options.memory is not None  # adding up the memory takes as long as expanding a small round
         memory = self.store_bytes - self.spilled_bytes + self.slack if is_limited else 0
         return self.stop_asked or self.options.limit(seconds, distinct, memory)
 
-    # -- what was found
+    # -- findings
 
     @property
     def compiled(self) -> tuple[verdict.Compiled, ...]:

@@ -97,7 +97,7 @@ class Buffers:
     def __init__(self, row: np.dtype[Any], batches: int, room: int) -> None:
         try:
             kinds: list[Any] = [row, np.uint64, np.uint32, np.uint32]
-            self.rows, self.hashes, self.parents, self.order = (  # small pages: of each batch little is written
+            self.rows, self.hashes, self.parents, self.order = (  # small pages, because little of each batch is written
                 reserved(batches * room, kind, huge=False).reshape(batches, room) for kind in kinds
             )
         except (MemoryError, OSError) as error:
@@ -300,7 +300,7 @@ class Partition:
 
     def _grown(self, array: np.ndarray[Any, Any], wanted: int, used: int) -> np.ndarray[Any, Any]:
         """Return a larger copy of an array, in a file if the search spills and states are keys."""
-        size = max(1, wanted, (SPILL_GROWTH if self.spill else ROW_GROWTH) * len(array))  # no file is empty
+        size = max(1, wanted, (SPILL_GROWTH if self.spill else ROW_GROWTH) * len(array))  # files cannot be empty
         larger: np.ndarray[Any, Any]
         if self.spill and (self.keys or array is self.parents):
             try:

@@ -107,7 +107,7 @@ class Tiers:
         source = self.kernels.source
         if source.general is not None:
             return None
-        seconds = time.process_time() - self._began  # of processors: those that others use say nothing
+        seconds = time.process_time() - self._began  # CPU time, which other processes do not distort
         cost = START + self.kernels.to_optimize
         if sum(levels[:-1]) - self._earlier < ENOUGH and seconds < cost:
             return None

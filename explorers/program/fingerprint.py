@@ -99,7 +99,7 @@ def _reads(function: FunctionType) -> Iterator[tuple[str, Any]]:
     yield from ((f"default {number}", value) for number, value in enumerate(function.__defaults__ or ()))
     yield from (function.__kwdefaults__ or {}).items()
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with suppress(ValueError):  # it may have no value yet
+        with suppress(ValueError):  # the variable may have no value yet
             yield name, cell.cell_contents
     codes = [function.__code__]
     for code in codes:

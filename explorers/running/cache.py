@@ -107,7 +107,7 @@ def _resolve(path: Path) -> Path:
             continue
         below = at / name
         if not os.path.lexists(below):
-            below.mkdir(0o700, exist_ok=True)  # another process may make it first; its owner is checked next
+            below.mkdir(0o700, exist_ok=True)  # another process may create it first; its owner is checked next
         if below.is_symlink():
             links += 1
             _require_own_link(below, links)

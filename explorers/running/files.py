@@ -154,4 +154,4 @@ def lock_folder(folder: Path, *, shared: bool = False, patience: float | None = 
                 return None
             time.sleep(_RETRY)
         else:
-            return made if folder.is_dir() else None  # it may have been removed meanwhile
+            return made if folder.is_dir() else None  # it may have been removed in the meantime

@@ -142,7 +142,7 @@ class Explore:
     def _levels(self, exchange: Exchange, work: Work, manifest: Manifest, native: Search) -> str:
         store, began = Store(work.store), time.perf_counter() - manifest.seconds
         earlier = manifest.seconds if self.options.resume else 0.0
-        advanced = not self.options.resume  # as on one machine: repeated runs with a small budget finish
+        advanced = not self.options.resume  # so repeated runs with a small budget finish
         while manifest.levels[-1]:
             why = self._limit(manifest, native, time.perf_counter() - began - earlier if advanced else 0.0)
             if why:

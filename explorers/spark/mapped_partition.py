@@ -66,7 +66,7 @@ class MappedPartition:
         self.level = level
         self.mark(dirty=True)
         if state["dirty"] or state["level"] != level:
-            self._rebuild(self.tables.shape[1])  # an attempt that ended early, or is repeated, left entries
+            self._rebuild(self.tables.shape[1])  # an earlier attempt left entries
         return True
 
     def create(self) -> None:

@@ -35,7 +35,7 @@ FORMAT = 4
 MANIFEST = "sweep.json"
 ROWS = "walks.parquet"
 BLOCK_STEPS = 50_000
-"""Total steps of a block's walks. The walker is called once per block."""
+"""Total number of steps in a block's walks. The walker is called once per block."""
 FIRST_ROUND, ROUND_SECONDS = 4, 20.0
 """Blocks per processor in the first round, and seconds per later round. Walks are saved after each round."""
 
@@ -98,7 +98,7 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
         if resume:
             _refuse_other(folder, earlier, asked, models)
             models = {**earlier["models"], **models}
-        elif names != [MANIFEST]:  # a sweep that could not start left no walks
+        elif names != [MANIFEST]:  # a sweep that could not start left only a manifest
             raise UsageError(
                 f"{folder} is not empty: write `resume=True` to add to the sweep in it, or name another folder."
             )

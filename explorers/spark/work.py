@@ -199,7 +199,7 @@ def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iter
     worker = Worker.alone(checks, len(work.origin.machine().actions), source.counters, batch)
     ends = np.zeros(2, np.int64)
     buffers = Buffers(outbox.layout.dtype, 1, batch * source.most_successors)
-    buffers.starts = np.zeros((1, len(outbox.boxes) + 1), np.int64)  # one array, as partitions store calls with it
+    buffers.starts = np.zeros((1, len(outbox.boxes) + 1), np.int64)  # one array, because partitions cache calls with it
     begin = 0
     for owner, (first, share) in enumerate(zip(block.firsts, block.shares, strict=True)):
         rows = np.ascontiguousarray(block.rows[begin : begin + share])

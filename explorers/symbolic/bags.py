@@ -1,7 +1,7 @@
-"""Bags on the symbolic engine: messages in canonical order, which a loop visits from the last to the first.
+"""Bags in the symbolic engine: messages in canonical order, which a loop visits from the last to the first.
 
-In a state, messages fill the first slots in ascending order, as on the plain semantics. A walk through a function does
-not move messages: removing a message leaves a hole, and an added message gets a new slot at the end. A name always
+In a state, messages fill the first slots in ascending order, as under the plain semantics. A walk through a function
+does not move messages: removing a message leaves a hole, and an added message gets a new slot at the end. A name always
 refers to the same message. After a walk, `settle` restores the order and the size of bags.
 
 Messages that contain an unbounded array or set cannot be compared, so code that could depend on the order of such
@@ -84,8 +84,8 @@ def removed(bag: Bag, message: Refs, where: Flag) -> Flag:
         if place is None:
             others.append((on, item))
             continue
-        here = on  # a named message was there when it got the name
-        if bag.removed[place] is not False:  # and may have been removed since
+        here = on  # a named message was in the bag when it got its name
+        if bag.removed[place] is not False:  # it may have been removed since then
             here = terms.both(on, bag.present[place])
             others.append((terms.both(on, terms.negate(bag.present[place])), item))
         missing = terms.both(missing, terms.negate(here))

@@ -68,7 +68,7 @@ def element(run: Walking, frame: Frame, owner: Refs, index: Value) -> Refs:
     )
     found = [(terms.both(on, at), item) for on, array in owner.options for at, item in array.options(index)]
     found = [(on, item) for on, item in found if on is not False]
-    if not found:  # then the check above has failed
+    if not found:  # the check above always fails
         if not owner.first.items:
             raise UnknownOperation("an element of an empty array")
         found = [(False, owner.first.items[0])]

@@ -74,7 +74,7 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
         wider = {name: _wider(shapes.get(name, shape), shape, name in shapes) for name, shape in found.items()}
         written = {identity: place for identity, (place, _) in journal.old.items()}
         if written.keys() <= places.keys() and wider.items() <= shapes.items():
-            break  # this round has the checks of all rounds
+            break  # this round's checks cover every iteration
         del run.facts[facts:], run.checks[checks:]
         run.branches = branches
         places |= written
@@ -83,7 +83,7 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
 
 
 def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Value, Value]) -> None:
-    """Walk through the body for an arbitrary iteration; raise ModelError for what unbounded loops must not do."""
+    """Walk through the body for an arbitrary iteration; raise ModelError if an unbounded loop must not do this."""
     start, stop = ends
     outer = frame.breaks, frame.continues, len(frame.results), run.messages
     item = Num(terms.integer(run.fresh_name()), terms.bounds(terms.number(start))[0], None)
@@ -147,7 +147,7 @@ def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Sh
 
 
 def _wider(old: Shape, new: Shape, again: bool) -> Shape:  # noqa: FBT001
-    """Return a shape that covers `old` and `new`. Bounds that moved before are dropped, so that the iteration ends."""
+    """Return a shape that covers `old` and `new`. Bounds that moved earlier are dropped, so the iteration ends."""
     if old == new or not again:
         return new
     if isinstance(old, tuple) and isinstance(new, tuple):

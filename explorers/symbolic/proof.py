@@ -61,7 +61,7 @@ class Proof:
     broken: tuple[MoveAnswer, ...] = ()
     """Steps that break a property, smallest counterexample first."""
     cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each action, the bounds that it may exceed, which is an error, in a step from a state with the invariant."""
+    """For each action, the bounds that it may exceed (an error) in a step from a state that satisfies the invariant."""
     forgotten: tuple[str, ...] = ()
     pair: Pair | None = None
     history: History | None = None
@@ -129,7 +129,7 @@ def _finding(item: Property, why: str = "", verdict: Verdict = Verdict.UNDETERMI
 
 
 def _inductive(system: System, settings: Settings, tell: Callable[[int, int], None] | None) -> Proof:
-    """Find the largest inductive subset by dropping predicates that a step breaks, lastly for all constants."""
+    """Find the largest inductive subset by dropping predicates that a step breaks, finally for all constants."""
     properties = left = system.properties
     dropped: dict[str, Finding] = {}
     broken: list[MoveAnswer] = []
@@ -229,7 +229,7 @@ def _consecution(
         if small is system or first.broken:
             return replace(first, small=small is not system)
         then = consecution(system, system.moves[number], settings.timeout, explain=settings.explain)
-        cuts = tuple(dict.fromkeys([*first.cuts, *then.cuts]))  # lifting cuts no step
+        cuts = tuple(dict.fromkeys([*first.cuts, *then.cuts]))  # lifted constants do not cut off any step
         return replace(then, cuts=cuts, queries=first.queries + then.queries, seconds=first.seconds + then.seconds)
 
     over(range(len(system.moves)), ask, settings.workers, tell, said)
@@ -294,7 +294,7 @@ def _ask_everywhere(system: System, settings: Settings, tell: Callable[[tuple[st
 
 
 def _runs(system: System, depth: int, timeout: float) -> Reached:
-    """Return the findings from runs of `depth` steps. Each run that z3 finds is replayed on the plain semantics.
+    """Return the findings from runs of `depth` steps. Each run that z3 finds is replayed under the plain semantics.
 
     Raises DomainError if a run ends with an error, in a step or in a property. If another run violates a property, both
     runs are reported. Lifted constants also lift bounds, so runs with the given constants are examined first, and their
@@ -302,7 +302,7 @@ def _runs(system: System, depth: int, timeout: float) -> Reached:
     """
     first = Reached(-1)
     if system.lifting.names:
-        system.require_known()  # refuse before asking z3
+        system.require_known()  # rejects the model before z3 is asked
         first = _runs(system.unlifted(), depth, timeout)
         if first.why_stopped:
             return replace(first, depth=-1)

@@ -1,4 +1,4 @@
-"""Replays of z3's findings on the plain semantics, step by step. Errors that occur are raised."""
+"""Replays of z3's findings under the plain semantics, step by step. Errors that occur are raised."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def replay(machine: Machine, history: History, properties: tuple[Property, ...])
         require_tried_arguments(plain, Step(machine.action(name), args))
     require_tried_arguments(plain, Step(machine.initial, history.first))
     try:
-        initially = plain.begin(history.first) == history.start  # raises an error of the start
+        initially = plain.begin(history.first) == history.start  # raises any error in the initial state
     except DisabledError:
         initially = False
     if not initially:

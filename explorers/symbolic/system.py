@@ -1,4 +1,4 @@
-"""A machine on the symbolic engine, with initial states, steps and properties as terms."""
+"""A machine in the symbolic engine, with initial states, steps and properties as terms."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

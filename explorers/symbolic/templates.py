@@ -29,7 +29,7 @@ class Field(NamedTuple):
     domain: Any
 
     def compares_with(self, other: "Field") -> bool:
-        """Return whether the same constant bounds both fields, so that both fields count the same thing."""
+        """Return whether the same constant bounds both fields, which means that both fields count the same thing."""
         return bool(linear(self.domain.high).terms.keys() & linear(other.domain.high).terms.keys())
 
 

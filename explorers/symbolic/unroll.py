@@ -177,7 +177,7 @@ class Chain:
         return History(constants, first, key_under(self.states[0], value_of, number_of), tuple(steps))
 
     def cuts(self, error: bool = True) -> tuple[list[str], History | None]:  # noqa: FBT001, FBT002
-        """Return how a step from the last state may leave the bounds, with a run on the plain semantics, if any."""
+        """Return how a step from the last state may leave the bounds, with a run under the plain semantics, if any."""
         found: list[str] = []
         for happened in self.ways():
             if happened.cut is False:

@@ -164,7 +164,7 @@ class Walk(Walking):
             before = frame.slots.get(node.slot.number)
             frame.slots[node.slot.number] = held_by(item)
             self.block(frame, node.body)
-            if before is not None:  # it keeps its value if this round is not reached
+            if before is not None:  # the variable keeps its value if this iteration is not reached
                 frame.slots[node.slot.number] = merge(enter, frame.slots[node.slot.number], before)
             if frame.live is not enter:
                 live = terms.either(terms.both(live, terms.negate(condition)), frame.live, *frame.continues)

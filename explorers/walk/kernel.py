@@ -140,7 +140,7 @@ def walk(
             if count == 0:
                 ends[at] = STUCK
                 break
-            # each step has two draws of the walk's sequence
+            # each step uses two numbers of the walk's random sequence
             here_key = key + np.uint64(GOLDEN) * np.uint64(2 * step + 1)
             action = 0
             if scheduled:

@@ -160,7 +160,7 @@ class _Sampling(Stoppable):
                         future.result()
         seconds = time.perf_counter() - self.began
         if self.failed and (self.violated_in is None or self.first_failed <= self.violated_in):
-            error = self.failed[self.first_failed]  # the first walk's, for any number of workers
+            error = self.failed[self.first_failed]  # the first failed walk's error, whatever the number of workers
             if not isinstance(error, DomainError) or not (self.total().count[self.bad] > 0).any():
                 raise error
             return replace(self.result(workers, seconds), why_stopped=LEFT, problems=(model_error(error),))

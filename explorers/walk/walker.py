@@ -63,7 +63,7 @@ class Walks:
     kept: np.ndarray[Any, Any]
     """If requested, the hashes (uint64) of each walk's states that are multiples of KEPT, padded with zeros."""
     code: int = 0
-    """Code of the failed check that ended the last of the walks, or 0. See `Walker.error`."""
+    """Code of the failed check that ended the last walk, or 0. See `Walker.error`."""
 
     def upto(self, count: int, code: int) -> "Walks":
         """Return the first `count` walks, with the sketch of all walks and the code of the last walk's error."""

@@ -120,8 +120,8 @@ ALL = (
     Sort("snapshot-differs", VIOLATION, "critical", "G-S5",
          "A snapshot agrees with the records before it.",
          "A snapshot contradicts earlier records about this partition.",
-         "Brokers that load this snapshot get a different state than brokers that replay the log. Compare them with "
-         "`kafka-metadata-shell.sh`."),
+         "Brokers that load this snapshot end up in a different state from brokers that replay the log. Compare them "
+         "with `kafka-metadata-shell.sh`."),
     Sort("created-twice", VIOLATION, "high", "G-S13",
          "A partition is created only once.",
          "A partition that already existed was created again.",
@@ -243,9 +243,9 @@ ALL = (
     Sort("records-lost", EXPOSURE, "critical", "G-S1",
          "The leader's log contains every acknowledged record.",
          "The leader's log lacks acknowledged records.",
-         "The listed copies contain the records. Do not start a broker on a listed disk, because it would truncate "
-         "the records. Read the records from the copy (`kafka-dump-log.sh --print-data-log --files SEGMENT`), and "
-         "resend.", True),
+         "The listed copies contain the records. Do not start a broker on a listed disk, because it would truncate the "
+         "records. Read the records from the copy (`kafka-dump-log.sh --print-data-log --files SEGMENT`), and resend "
+         "them.", True),
     Sort("records-may-be-lost", EXPOSURE, "high", "G-S1",
          "The leader's log contains every record that may have been acknowledged.",
          "The leader's log lacks records that may have been acknowledged.",

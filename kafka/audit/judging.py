@@ -291,7 +291,7 @@ def _election(core: Core, after: Core, rules: Rules) -> str:
         return "isr"
     if leader in core.elr:
         return "elr"
-    ended = leader in core.adding and not after.adding  # the reassignment ended by an ISR that included added replicas
+    ended = leader in core.adding and not after.adding  # added replicas in the ISR completed the reassignment
     return "isr" if leader in after.isr and (ended or len(after.isr) > 1) else "none-of-them"
 
 

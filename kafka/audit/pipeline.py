@@ -193,7 +193,7 @@ def _write_histories(log: MetadataLog, sql: SparkSession | None) -> None:
     columns = "file offset time epoch type topic_id partition fields"
 
     def followed(given: Iterable[pa.RecordBatch], around: ClusterContext) -> Iterator[pa.RecordBatch]:
-        gc.disable()  # looking for cycles among thousands of live rows, which have none, takes a fifth of the time
+        gc.disable()  # looking for reference cycles takes a fifth of the time; there are none
         try:
             yield from _tables(follow(around, within, _rows(given)))
         finally:

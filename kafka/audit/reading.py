@@ -142,7 +142,7 @@ def _take_dump(reading: Reading, item: File) -> None:
     path, before = Path(item.path), reading.added
     after = max((last for _, last in item.runs), default=-1)
     item.notes, item.runs = [], []
-    item.position = path.stat().st_size  # it may grow meanwhile
+    item.position = path.stat().st_size  # the file may grow in the meantime
     _take(reading, _Lines(lines(path, item.number, item.runs, item.notes, after)))
     item.records += reading.added - before
 

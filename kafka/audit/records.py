@@ -192,7 +192,7 @@ class Partition:
             yield _found("copies-differ", offset, time, who, text)
         for number, copy in enumerate(self.copies):
             if copy.mark:
-                continue  # a log under deletion loses its segments one by one
+                continue  # a log that is being deleted loses its segments one by one
             who = (copy.broker,) if copy.broker >= 0 else ()
             if copy.stopped and copy.high_watermark > self.ends[number]:
                 text = f"{name[number]} ends at {self.ends[number]:,}, below its high watermark {copy.high_watermark:,}"

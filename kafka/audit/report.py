@@ -250,7 +250,7 @@ def warnings_of(
 
 STEP = "offset time leader leader_epoch replicas isr elr adding removing min_isr election why"
 BEFORE, AFTER = 8, 20
-"""Numbers of changes shown up to and after the worst finding. The latest change is always shown."""
+"""Number of changes shown up to the worst finding, and number shown after it. The latest change is always shown."""
 LOSING = ("removed-replica-elected", "late-min-isr-elected", "stale-elr-elected", "unclean-election")
 """Kinds of elections after which only the previous leader may have some records."""
 Told = dict[str, Any]

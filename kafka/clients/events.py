@@ -6,7 +6,7 @@ from typing import Any, Literal
 SLACK = 0.05
 """Seconds that a client may take to pass information between its threads."""
 NOBODY = -1
-"""Stands for an absent leader, epoch or offset."""
+"""The value of an absent leader, epoch or offset."""
 
 Kind = Literal[
     "request", "answer", "hint", "metadata", "preferred", "committing", "lost", "written", "delivered", "acked",

@@ -102,7 +102,7 @@ OF_PRODUCER = {
 APPLICATION = {
     "client_commits": "the application commits its position with the leader epoch of the previous record",
     "client_commits_without_epoch": "the application commits its position without a leader epoch",
-    "client_restarts": "the consumer stops, and another one of its group starts at the committed offset",
+    "client_restarts": "the consumer stops, and another consumer of its group starts at the committed offset",
     "client_resets": "from the start, the consumer's reset policy is `latest`",
     "client_starts_over": "the application drops the topic and uses it again immediately",
     "client_lease_ends": "from the start, metadata and leases of preferred replicas last 0.6 s; 1.2 s pass",
@@ -312,7 +312,7 @@ def by_name(name: str) -> History | None:
         return None
     first, number = int(found[2]), int(found[3])
     if number >= MOST_WALKS:
-        why = "all earlier walks are drawn to find it"
+        why = "finding a walk requires drawing all earlier walks"
         raise UsageError(f"walk {name!r} has too large a number: write one below {MOST_WALKS:,}, because {why}.")
     if found[1] == "cover" and first >= len(COVERED):
         return None
@@ -369,7 +369,7 @@ def load(path: Path) -> History:
 
 
 def require_possible(history: History, written: tuple[object, object] = (FORMAT, PROTOCOL)) -> None:
-    """Raise ValueError for another format or protocol, for no moves, and for arguments that a move cannot have."""
+    """Raise ValueError if the format, the protocol or a move's arguments are wrong, or if there are no moves."""
     plain = Interpreter(named_protocol(PROTOCOL).machine, history.constants)
     params = {item.name: item.params for item in plain.machine.actions}
     places = set(range(max(int(history.constants.brokers), int(history.constants.partitions))))
@@ -380,7 +380,7 @@ def require_possible(history: History, written: tuple[object, object] = (FORMAT,
         if move.name in params:
             is_possible = move.args in plain.values_of(params[move.name])  # type: ignore[arg-type]  # no messages
         if not (is_possible or (move.name in WITHOUT_ARGUMENTS and not move.args)):
-            raise ValueError(f"`{move}` is no move of this cluster")
+            raise ValueError(f"`{move}` is not a move of this cluster")
     if history.rule and history.rule not in NAMES:
         raise ValueError(f"there is no rule {history.rule!r}")
     if not history.moves or written != (FORMAT, PROTOCOL):

@@ -301,7 +301,7 @@ class Player:
             await self._apply(move)
         elif move.name == "client_has_more":
             self._more(*move.args)
-            if self.play.is_idempotent:  # each batch is sent by itself
+            if self.play.is_idempotent:  # each batch is sent separately
                 await self._let_through()
         elif move.name in ("client_sends_request", "client_refreshes", "client_refreshes_one_topic"):
             is_data = move.name == "client_sends_request"
@@ -369,7 +369,7 @@ class Player:
     async def _change(self, move: Move) -> None:
         try:
             lost = self.world.apply(move)
-        except (DisabledError, DomainError):  # a broker that learned less than in the model has no leader to follow
+        except (DisabledError, DomainError):  # a broker that knows less than in the model may have no leader to follow
             return
         self.note(Event("moved", self.now(), value=str(move)))
         self._note_lost(lost)
@@ -397,7 +397,7 @@ class Player:
         self.note(Event("settled", self.now()))
         self.settled = 1
         if self.play.role == "consumer":
-            self.outstanding.clear()  # a consumer that has read the last record can read none of the earlier ones
+            self.outstanding.clear()  # a consumer that has read the last record does not read earlier ones
         self._more()
         self.outstanding = {value: place for value, place in self.outstanding.items() if place not in self.reported}
         if not self.outstanding:

@@ -446,7 +446,7 @@ class ClientReport:
                 yield f"{count_histories(times)} {verb}: {why}"
         yield from map(str, self.changes)
         if self.both:
-            yield f"violated by both ends of the range, so not searched for: {', '.join(self.both)}"
+            yield f"violated by both ends of the range, so no change was searched for: {', '.join(self.both)}"
         if outcome.failures:
             rows = [outcome.row(rule) for rule in NAMES if outcome.broken[rule]]
             found = (f"{row['rule']} in {row['broken']:,} of {row['histories']:,}{_surely(row)}" for row in rows)
@@ -502,7 +502,7 @@ def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[
     """Play the histories with each client in turn. If one of several clients cannot be run, the others still play. For
     a range NAME==A..B, the first and last release are played; if they differ, releases in between are played too.
     """
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it names each connection that a client has closed
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it would log every connection that a client closes
     ranges = [ends_of(asked) for asked in dict.fromkeys(clients)]
     others = [asked for asked in clients if parse_client(asked)[0].split("/")[0] not in (*PRODUCERS, OWN)]
     if request.protocol == IDEMPOTENT and others:
@@ -518,7 +518,7 @@ def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[
     try:
         for ends in reports:
             installed: dict[str, Installed] = {}
-            for report in ends:  # before the first one plays, so that a range with a wrong end plays nothing
+            for report in ends:  # before any client plays, so that nothing is played if an end is wrong
                 with _left_out(report, tell, is_only=is_only):
                     installed[report.asked] = install_client(report.asked)
             for report in ends:
@@ -611,7 +611,7 @@ def _bisected(first: ClientOutcome, last: ClientOutcome, tell: Callable[[str], N
 def _kept(
     client: Installed, outcome: ClientOutcome, folder: Path, tell: Callable[[str], None]
 ) -> Iterator[tuple[str, Path]]:
-    """Write one failure of each rule, and then write them again, shortened: an interruption loses no failure."""
+    """Write one failure of each rule, then write each again in shortened form, so that an interruption loses none."""
     best = {rule: max(found, key=lambda item: (item.is_steady, item.again)) for rule, found in outcome.failures.items()}
     for rule, found in best.items():
         yield rule, _write(client, found, folder)

@@ -43,11 +43,11 @@ class Beliefs:
         heard = Belief(event.topic, event.leader, event.epoch, event.at, event)
         is_of_other_topic = now is not None and event.kind == "hint" and event.topic != now.topic
         if is_of_other_topic and event.leader != NOBODY:
-            self.optional.append(heard)  # a hint does not name its topic, which a client may find out or not
+            self.optional.append(heard)  # a hint does not name its topic, and the client may not find it out
         elif event.error:
             self.ignored.append(event)
         elif now is not None and event.leader == event.epoch == NOBODY and event.topic != now.topic:
-            self.trail.append(heard)  # a client may also miss that the topic is another one, and keep the old leader
+            self.trail.append(heard)  # a client may also not notice the new topic, and keep the old leader
             self.optional.append(now)
         elif now is not None and event.leader == NOBODY != event.epoch == now.epoch:
             self.optional.append(heard)  # the partition has an error in a known epoch
@@ -241,7 +241,7 @@ def _errors(judge: Judge, partition: int) -> None:
         _asks(judge, answer, later, bool(news))
         retry = later[0]
         if not set(retry.value.split()) & _last_values(judge, answer):
-            continue  # another batch, in its first attempt
+            continue  # the first attempt of another batch
         if answer.api == "produce" and judge.play.backoff and not any(item.at <= retry.at for item in news):
             judge.count("retry-waits-for-the-backoff")
             if retry.at - answer.at < judge.play.backoff / 2:
@@ -283,7 +283,7 @@ def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all lo
     since, refusal, last, asked = 0.0, None, NOBODY, NOBODY
     slack, lease, ends = judge.play.slack, judge.play.lease or NEVER, NEVER
     moved: set[int] = set()
-    latest = NEVER  # the lease may begin with the first fetch that follows it
+    latest = NEVER  # the latest end of the lease, which may begin with the first fetch
     for event in judge.events:
         if event.kind == "request" and event.api == "fetch":
             last = event.offset
@@ -307,7 +307,7 @@ def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all lo
                     why = f"fetch goes to broker {event.broker}, but {s.consumer.preferred} is the preferred replica"
                     judge.breaks("preferred-replica-is-used", event, why)
         elif event.kind == "preferred" and event.leader in moved:
-            s.consumer.preferred = NOBODY  # the client may know only its former address
+            s.consumer.preferred = NOBODY  # the client may know only the broker's former address
         elif event.kind == "preferred":
             ends, latest = event.at + lease, NEVER
             if event.leader != s.consumer.preferred or judge.play.lease:

@@ -116,7 +116,7 @@ class OwnClient:
                 link.write(wire.request(api, version, self.number, values))
                 size = int.from_bytes(await reader.readexactly(4), "big")
                 return wire.read_answer(await reader.readexactly(size), api, version)
-        except BaseException:  # the answer to an abandoned request stays in the connection
+        except BaseException:  # the answer to an abandoned request would be read later
             self.links.pop((at, of), None)
             link.close()
             raise

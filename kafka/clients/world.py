@@ -236,7 +236,7 @@ class World:
             return View(told.topic, told.leader, told.epoch, 2 * told.epoch + 2)
         if why == "missing":
             return View(told.topic, NOBODY, told.epoch, 2 * told.epoch + 1, wire.LEADER_NOT_AVAILABLE)
-        return View(told.topic, NOBODY, told.epoch, NOBODY)  # Redpanda answers so: without an epoch there is no error
+        return View(told.topic, NOBODY, told.epoch, NOBODY)  # as in Redpanda: no epoch, and no error
 
     def outcome(self, broker: int, partition: int, epoch: int) -> int:
         """Return the error for a request with this wire epoch, as the model's `outcome_of` does for its own epochs."""
@@ -374,7 +374,7 @@ class World:
         named = [place for place in range(self.c.partitions) if not self.take("partition_is_left_out", place)]
         older = {place for place in named if self.take("metadata_is_older", place) and cache}
         if any(self.view(place, cache - 1).topic != self.view(place, cache).topic for place in older):
-            older = {*named}  # an answer has one topic id
+            older = {*named}  # an answer can have only one topic id
         for partition in named:
             view = self.view(partition, cache - (partition in older))
             if view.leader != NOBODY and (guess := self.take("leader_is_guessed", partition)):

@@ -371,6 +371,6 @@ class Client(AbstractContextManager["Client"]):
                 else:
                     self.acknowledged[told["key"]] = told["offset"]
                 self._change.notify_all()
-        self._process.wait(PATIENCE)  # its output ends before it does, but waiters must find it dead
+        self._process.wait(PATIENCE)  # its output ends first, but waiting threads must see that it has ended
         with self._change:
             self._change.notify_all()

@@ -55,7 +55,7 @@ class Report:
     """Whether the partition had no leader although a complete replica was available."""
     behind: list[int] = field(default_factory=list)
     returned: list[str] = field(default_factory=list)
-    """Records that were deleted and can be read."""
+    """Deleted records that can be read again."""
     why: str = ""
 
     @property

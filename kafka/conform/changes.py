@@ -240,7 +240,7 @@ class ChangeModel:
             one = bits.only(broker)
             if p.isr & one:  # the broker is fenced or shuts down
                 yield RequestedChange(ChangeKind.ISR, p.isr & ~one, now & ~one)
-            if (p.isr | p.elr) & one:  # it registers after a crash
+            if (p.isr | p.elr) & one:  # the broker registers after a crash
                 yield RequestedChange(ChangeKind.ISR, p.isr & ~one, now & ~one, one)
             if p.leader == NONE and image.fenced & one:
                 yield RequestedChange(ChangeKind.ISR, p.isr, now | one)

@@ -186,7 +186,7 @@ def _decides(kafka: Interpreter, values: dict[str, int], steps: list[Step], take
     try:
         constants = kafka.machine.set_constants(values)
     except UsageError:
-        return False  # not without others
+        return False  # the value cannot be changed alone
     plain = Interpreter(kafka.machine, constants, normalize=kafka.normalize is not None)
     return _first_apart(plain, _path(plain, steps), taken) is not None
 

@@ -153,7 +153,7 @@ class Driver:
         lines = self._errors.read()[-2000:].decode("utf-8", "replace").splitlines()
         said = "\n".join(
             line for line in lines if not line.startswith("SLF4J: ")
-        ).strip()  # logging is missing on purpose
+        ).strip()  # the logging library is omitted on purpose
         self._failed = True
         raise FailedError(
             f"the driver for Kafka {self.release.version} died at {asked!r} with status {status}"
@@ -220,7 +220,7 @@ class LineCoverage:
     def lines(self) -> list[ClassLines]:
         found = self.folder / "lines.xml"
         dumps = [str(path) for path in sorted(self.folder.glob("*.exec"))]
-        jars = sorted(self.release.jars.glob("kafka*.jar"))  # JaCoCo refuses to see a class twice
+        jars = sorted(self.release.jars.glob("kafka*.jar"))  # JaCoCo rejects duplicate classes
         classes = [option for jar in jars if "clients" not in jar.name for option in ("--classfiles", str(jar))]
         words = [tool("java"), "-jar", str(self._cli), "report", *dumps, *classes, "--xml", str(found)]
         done = run(words, REPORT_SECONDS, "JaCoCo")

@@ -102,7 +102,7 @@ def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of
         if done.returncode != 0:
             lines = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).splitlines()  # Maven always colours its output
             told = (line.removeprefix("[ERROR] ") for line in lines if line.startswith("[ERROR]"))
-            # after a blank line it refers to its manual
+            # after a blank line, Maven refers to its manual
             said = "\n".join(takewhile(str.strip, told))[:1500] or done.stderr[:1500]
             raise UsageError(
                 f"Maven did not download {what}:\n{said.strip()}\nRun this again with access to Maven Central, or "

@@ -85,7 +85,7 @@ class Cover:
                     away = away or (after if self._of[after] != self._of[start] else None)
             if away is not None and len(came) > NEAR:
                 return self._back(came, away)
-        raise AssertionError(start)  # an edge counted as untaken is reachable
+        raise AssertionError(start)  # every uncovered edge is reachable
 
     def _count_down(self, place: int) -> None:
         self._remaining[place] -= 1

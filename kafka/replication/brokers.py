@@ -188,7 +188,7 @@ class Brokers(Execution):
         for number in left:
             lost = any(
                 other not in left for other in self.seen.answered_copies(number)
-            )  # the other copy's answer counts
+            )  # the answer to the other copy counts
             self.ask(f"{'drop' if lost else 'answer'} {number}")
         return self.compare(steps, after)
 

@@ -123,7 +123,7 @@ def each_version_is_written(kafka: Classes) -> Observation:
 
 
 def gated_by_metadata_version(kafka: Classes) -> Observation:
-    versions = kafka.tell("fetch-versions")  # those that replicas use for each metadata version, oldest first
+    versions = kafka.tell("fetch-versions")  # by metadata version, oldest first
     first = next((name for name, version in versions.items() if version >= FIRST_STATE), "none")
     older = max((version for name, version in versions.items() if name < first), default=0)
     callers = kafka.callers("org.apache.kafka.server.common.MetadataVersion", "fetchRequestVersion")

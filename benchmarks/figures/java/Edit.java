@@ -20,13 +20,13 @@ import javassist.expr.FieldAccess;
 import javassist.expr.MethodCall;
 
 /**
- * Writes an edited class of Kafka. Arguments: a folder, the edit, the class, the method, and what the edit needs.
+ * Writes an edited class of Kafka. Arguments: a folder, the edit, the class, the method, and the edit's parameters.
  *
- * <p>Changes: `call NAME VALUE` replaces calls by an expression, `body VALUE` the whole method, `field NAME VALUE` reads of a
- * field, `turn N` turns the N-th comparison of the method, `add NAME N` adds N to what a call returns. Refactorings: `lines`
- * (other line numbers), `pool` (other constants first), `nop`, `local`, `private` (a method that nobody calls), `extract` (the
- * body moves to another method), `order` (methods the other way round), `debug` (no debugging information), `twice` (a
- * condition negated twice), `unused` (a field).
+ * <p>Changes: `call NAME VALUE` replaces calls with an expression, `body VALUE` replaces the whole method, `field NAME
+ * VALUE` replaces reads of a field, `turn N` inverts the N-th comparison of the method, and `add NAME N` adds N to the
+ * result of a call. Refactorings: `lines` (other line numbers), `pool` (other constants first), `nop`, `local`,
+ * `private` (an unused method), `extract` (the body moves to another method), `order` (methods in reverse order),
+ * `debug` (no debugging information), `twice` (a condition negated twice), `unused` (an unused field).
  */
 public final class Edit {
     private static CtClass edited;
@@ -151,7 +151,7 @@ public final class Edit {
         }
     }
 
-    /** Turns the N-th comparison: its branch is taken where it was not. */
+    /** Inverts the N-th comparison, so that its branch is taken if it was not taken before. */
     private static void turn(MethodInfo info, int number, AtomicInteger edits) throws Exception {
         int seen = 0;
         CodeIterator at = info.getCodeAttribute().iterator();

@@ -1,4 +1,4 @@
-// The page: what is open, where we are in its history, and what a click does.
+// The page: the open protocol, the position in its history, and the effects of clicks.
 import { Book } from "./book.js";
 import { Engine } from "./engine.js";
 import { compose, parse } from "./link.js";
@@ -26,7 +26,7 @@ async function go(hash) {
 
 async function open(link, turn) {
   const known = page.catalog.protocols.find(item => item.name === link.protocol);
-  if (!known) throw new Error(`There is no protocol ${link.protocol || "without a name"}: choose one of the list.`);
+  if (!known) throw new Error(`There is no protocol ${link.protocol || "without a name"}: choose one from the list.`);
   const isUsual = !link.version && !link.start && !link.removed.length && !Object.keys(link.constants).length;
   if (isUsual && !link.steps.length) {
     const data = await json(`first/${link.protocol}.json`);
@@ -66,7 +66,7 @@ function settle(protocol, link, found, told, at = null) {
   let node = root;
   for (const view of found.views.slice(1)) node = node.add(view, view.step);
   land(at === null ? node : node.way()[Math.min(at, node.way().length - 1)]);
-  if (found.stopped) complain(new Error(`The history stops before a step that is not possible: ${found.stopped.why}`));
+  if (found.stopped) complain(new Error(`The history stops before an impossible step: ${found.stopped.why}`));
   measure().catch(complain);
 }
 
@@ -88,7 +88,7 @@ function attach() {
   }).catch(error => { if (isHere()) complain(error); });
 }
 
-// How far it is to a violation, where archived traces under the same constants tell.
+// The distance to a violation, if archived traces with the same constants show it.
 async function measure() {
   const root = page.at.root();
   const names = page.catalog.traces.filter(item => item.mark === page.about.mark && item.protocol === page.protocol.name
@@ -105,7 +105,7 @@ async function measure() {
 async function openTrace({ trace, at }, turn) {
   wait();
   const kept = page.catalog.traces.find(item => item.name === trace);
-  if (!kept) throw new Error(`There is no trace ${trace} in the archive: choose one of the list.`);
+  if (!kept) throw new Error(`There is no trace ${trace} in the archive: choose one from the list.`);
   tell(kept, "");
   await openText(await (await fetch(`traces/${trace}.trace`)).text(), turn, at, trace);
 }
@@ -184,7 +184,7 @@ function land(node, quiet = false) {
   const last = node.step ? `step ${steps.length}: ${node.step}` : "the initial state";
   by("state-title").textContent = node.step ? `${steps.length} ${node.step}` : "Initial state";
   by("shown").innerHTML = render.state(view);
-  by("enabled").innerHTML = render.enabled(view, page.about, page.answered ? "" : "What comes next is computed when the engine is ready.");
+  by("enabled").innerHTML = render.enabled(view, page.about, page.answered ? "" : "The next steps will be shown when the engine is ready.");
   by("refused").innerHTML = render.refused(view, page.about, true);
   by("properties").innerHTML = render.properties(view, page.about);
   by("history").innerHTML = past(node);
@@ -224,7 +224,7 @@ function tell(told, end) {
   const box = by("told");
   box.hidden = false;
   box.innerHTML = `<h2>${render.text(told.title)}</h2>${told.why ? `<p>${render.text(told.why)}</p>` : ""}`
-    + `<p class="quiet">${end && told.trace === "" ? "This is its end: Undo goes back step by step, and Start to where it begins." : "Redo plays it step by step; any other step leaves it."}${told.loop !== null && told.loop !== undefined ? " Its last steps repeat forever." : ""}</p>`
+    + `<p class="quiet">${end && told.trace === "" ? "This is the end of the trace: Undo goes back one step, and Start goes back to the beginning." : "Redo continues the trace step by step; any other step leaves it."}${told.loop !== null && told.loop !== undefined ? " Its last steps repeat forever." : ""}</p>`
     + (end ? `<p><span class="verdict" id="finding">${render.text(end)}</span></p>` : "");
 }
 
@@ -235,7 +235,7 @@ function complain(error) {
 
 function wait() {
   by("error").hidden = by("told").hidden = true;
-  by("where").textContent = "The engine is at work.";
+  by("where").textContent = "The engine is working.";
 }
 
 async function again(changes, keeps = by("keep").checked) {
@@ -268,7 +268,7 @@ function notice(words) {
   by("notice").scrollIntoView({ block: "nearest" });
 }
 
-// The way back into the site, where the explorer is part of one.
+// Links back to the site, if the explorer is part of one.
 function waysBack({ name }) {
   const { site } = page.catalog;
   by("ways").hidden = !site;
@@ -320,7 +320,7 @@ by("version").onchange = ({ target }) => again({ version: target.value, constant
 by("trace").onchange = ({ target }) => { location.hash = target.value ? `#trace=${target.value}` : `#${page.protocol.name}`; };
 by("story").onchange = ({ target }) => { location.hash = target.value ? `#story=${target.value}` : `#${page.protocol.name}`; };
 by("copy").onclick = async () => {
-  try { await navigator.clipboard.writeText(location.href); by("where").textContent = "The link is copied."; }
+  try { await navigator.clipboard.writeText(location.href); by("where").textContent = "The link was copied."; }
   catch { complain(new Error("The browser did not allow copying the link: copy it from the address bar.")); }
 };
 by("save").onclick = async () => {

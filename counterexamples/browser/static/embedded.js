@@ -1,4 +1,4 @@
-// "Explore from here" in the page of one trace: the same state, steps and refusals, from states that the file holds.
+// "Explore from here" on the page of a trace: the same state, steps and refusals, from states in the file.
 function explore(data) {
   const book = new Book(data), by = id => document.getElementById(`explore-${id}`);
   const box = by("box");
@@ -11,7 +11,7 @@ function explore(data) {
     const { view } = node, bad = violated(view), steps = node.steps().length;
     by("title").textContent = node.step ? `${steps} ${node.step}` : "Initial state";
     by("shown").innerHTML = state(view);
-    by("enabled").innerHTML = enabled(view, book.about, `This file ends here: it holds the states within two steps of its history. <code>fencepost explore</code> goes on.`);
+    by("enabled").innerHTML = enabled(view, book.about, `This file ends here: it contains only the states within two steps of its history. <code>fencepost explore</code> shows all states.`);
     by("refused").innerHTML = refused(view, book.about, false);
     by("properties").innerHTML = properties(view, book.about);
     by("where").textContent = `${node.step ? `step ${steps}` : "the initial state"}${bad.length ? `. Violated: ${bad.join(", ")}` : ""}`;
@@ -34,6 +34,6 @@ function explore(data) {
   by("enabled").onclick = ({ target }) => {
     const step = target.closest("button.step")?.dataset.step, number = at.view.leads[step];
     if (number !== undefined) land(at.child(step) ?? at.add(book.view(number), step));
-    else if (step) by("where").textContent = "This file is full, and does not hold where this step leads.";
+    else if (step) by("where").textContent = "This file does not contain the state to which this step leads, because the file is full.";
   };
 }

@@ -1,4 +1,4 @@
-// The engine: the models themselves, in a worker, asked one question at a time.
+// The engine: the models themselves, in a worker that answers one request at a time.
 export class Engine {
   constructor(told) {
     this.waiting = new Map();

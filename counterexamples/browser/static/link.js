@@ -1,4 +1,4 @@
-// Permanent links: `#replication?version=kafka-4.1&brokers=3&steps=...`, as links.py has them.
+// Permanent links: `#replication?version=kafka-4.1&brokers=3&steps=...`, as in links.py.
 const OWN = ["version", "start", "removed", "steps"];
 
 export function parse(hash) {

@@ -1,4 +1,4 @@
-// What was done: a tree of states. Undo goes up, redo down the way that was taken last, and other ways stay as branches.
+// The history, as a tree of states. Undo goes up, redo goes down the path that was taken last, and other paths remain as branches.
 export class Node {
   constructor(view, parent = null, step = "") {
     Object.assign(this, { view, parent, step, children: [], last: null, id: view?.id ?? null, page: null });

@@ -1,4 +1,4 @@
-// The engine's side: Python by Pyodide, with the models' own sources. Everything comes from this folder.
+// The engine's side: Python in Pyodide, with the models' own sources. Everything is loaded from this folder.
 import { loadPyodide } from "./pyodide/pyodide.mjs";
 
 const here = new URL(".", import.meta.url).href;

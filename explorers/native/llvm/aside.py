@@ -44,7 +44,7 @@ def _asked(unit: Unit | Lowered, level: int) -> Object:
         _send(_process.stdin, (unit, level))
         found = _received(_process.stdout)
     except BaseException:
-        _end()  # half of an answer may be in the pipe
+        _end()  # the pipe may contain half an answer
         raise
     return _object(found)
 

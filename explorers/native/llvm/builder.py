@@ -291,7 +291,7 @@ class Builder:
         if left.type is Sort.NUMBER and left.low == left.high and left.low >= 0:
             return word(left.low), right, True
         assert right.type is Sort.NUMBER, "a word is combined with neither a word nor a number"
-        assert right.low == right.high, "a word is combined with a number that is no literal"
+        assert right.low == right.high, "a word is combined with a number that is not a literal"
         assert right.low >= 0, "a word is combined with a negative number"
         return left, word(right.low), True
 

@@ -60,7 +60,7 @@ def index(build: Builder, e: Value, place: Value, length: Value) -> Value:
     place = build.number(place)
     if place.low >= 0 and place.high < length.low:
         return place
-    wrong = Value(build.value(f"icmp uge i64 {place.text}, {length.text}"), Sort.FLAG)  # negative: large
+    wrong = Value(build.value(f"icmp uge i64 {place.text}, {length.text}"), Sort.FLAG)  # negative: very large
     note_if(build, e, wrong, INDEX)
     text = build.value(f"select i1 {wrong.text}, i64 0, i64 {place.text}")
     return Value(text, Sort.NUMBER, 0, max(0, length.high - 1))
@@ -85,6 +85,6 @@ def magnitude(build: Builder, e: Value, value: Value) -> Value:
     if value.low == LEAST:
         note_if(build, e, Value(build.value(f"icmp eq i64 {value.text}, {value.low}"), Sort.FLAG), SUM)
     text = build.value(f"call i64 @llvm.abs.i64(i64 {value.text}, i1 false)")
-    if value.low == LEAST:  # it has no absolute value: the one that continues lies between the ends below
+    if value.low == LEAST:  # LEAST has no absolute value in 64 bits: keep the result in the range below
         text = build.value(f"call i64 @llvm.umin.i64(i64 {text}, i64 {GREATEST})")
     return Value(text, Sort.NUMBER, 0, min(max(-value.low, value.high), GREATEST))

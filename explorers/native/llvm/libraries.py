@@ -129,7 +129,7 @@ def reserved(count: int, dtype: np.dtype[Any] | type[Any], *, huge: bool = True)
         return np.empty(count, dtype)
     memory = mmap.mmap(-1, size + HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if huge:
-        with contextlib.suppress(OSError):  # a kernel without huge pages
+        with contextlib.suppress(OSError):  # the kernel may not support huge pages
             memory.madvise(_ADVICE)
     skipped = -ctypes.addressof(ctypes.c_char.from_buffer(memory)) % HUGE
     return np.frombuffer(memory, dtype, count, skipped)
@@ -139,13 +139,13 @@ def spilled(count: int, dtype: np.dtype[Any] | type[Any], folder: Path) -> np.me
     """Return an array in an unnamed file, which is deleted with the array. Raise OSError if the disk is full."""
     size = count * np.dtype(dtype).itemsize
     with tempfile.TemporaryFile(dir=folder) as file:
-        # on Linux a full disk raises an error here instead of a signal at a later write
+        # On Linux, a full disk then causes an error here, not a signal during a later write.
         getattr(os, "posix_fallocate", lambda number, _, size: os.truncate(number, size))(file.fileno(), 0, size)
         return np.memmap(file, dtype, "r+", shape=(count,))
 
 
 def unload(array: np.ndarray[Any, Any]) -> None:
-    if isinstance(array, np.memmap):  # backed by a file: other arrays would lose their pages
+    if isinstance(array, np.memmap):  # other arrays have no file from which to reload their pages
         mapping = getattr(array, "_mmap")  # noqa: B009 (numpy has no other way to it)
         mapping.madvise(mmap.MADV_DONTNEED)
 
@@ -155,7 +155,7 @@ class Library:
         self.seconds, self.memory = made.seconds, made.memory
         machine = machine_of(native(), 0)
         empty = llvm.parse_assembly(f'target triple = "{machine.triple}"', llvm.create_context())
-        # In one piece: sections out of each other's reach, as in a process of some GB, would make LLVM abort.
+        # One block of memory for all sections: in a process of several GB, LLVM would abort if they were too far apart.
         engine = llvm.create_mcjit_compiler(empty, machine, use_lmm=True)
         engine.add_object_file(llvm.ObjectFileRef.from_data(made.code))
         engine.finalize_object()

@@ -454,5 +454,5 @@ def _bound(node: ast.FunctionDef) -> list[str]:
         if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
             found += [item.id]
         if isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name):
-            found += [item.target.id]  # which also reads it
+            found += [item.target.id]  # `walk` sees only a Store, but the name is also read
     return found

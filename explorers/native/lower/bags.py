@@ -1,4 +1,4 @@
-"""Bags in memory: a count, and slots, which are zero beyond the count. A state's messages are in canonical order."""
+"""Bags in memory: a count, and slots that are zero beyond the count. A state's messages are in canonical order."""
 
 from collections.abc import Callable, Sequence
 

@@ -205,7 +205,7 @@ class Trying(Choosing):
         failed, well = build.label(), build.label()
         build.branch(self.module.failed(build, self.e), failed, well)
         build.begin(failed)
-        if refusing is None:  # the action itself fails, and has reported it
+        if refusing is None:  # the action itself fails, and has recorded the error
             build.jump(following)
         else:
             wrong, own = build.label(), build.label()

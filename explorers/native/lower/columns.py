@@ -361,7 +361,7 @@ class Columns(Lanewise):
             raise Unsuited
         if isinstance(clause.source.type, BagRef):
             items = self.field(source, "items")
-            if self.count(source).high:  # with room for messages
+            if self.count(source).high:  # if the bag has room for messages
                 with self.messages(source, self.active) as (item, has_one, _):
                     round_(self.element(items, item.at), has_one)
             return

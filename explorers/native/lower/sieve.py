@@ -300,7 +300,7 @@ class Sieve:
         build.jump(top)
         build.begin(end)
 
-    # -- what is tried
+    # -- actions
 
     def mark(self) -> "_Mark":
         return _Mark(self.build.mark(), dict(self.columns.slots), dict(self.acting.code.slots), list(self.chosen))

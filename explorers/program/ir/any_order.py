@@ -38,7 +38,7 @@ class Rounds:
         self.own = {loop.slot}
         """Slots that contain an iteration's item, or part of that item."""
         self.mixed: set[str] = set()
-        """Fields that iterations use once by one index and once by another, such as `row[i][j]` and `row[j][i]`."""
+        """Fields of which iterations use both an element and its mirror image, such as `row[i][j]` and `row[j][i]`."""
         self.values: dict[Slot, list[Expression]] = {}
         self.sources: dict[Slot, list[Expression]] = {}
         """For local variables that refer to parts of the state, these parts, or the arrays of these parts."""

@@ -89,7 +89,7 @@ class Shown:
     def call(self, number: int, kinds: tuple[Kind, ...]) -> Kind:
         function = self.program.functions[number]
         if function.python is bits.size and kinds == (SET,):
-            return SAME  # it takes out member after member, the least first, and counts them
+            return SAME  # it removes the members one by one, least first, but only counts them
         if (number, kinds, self.disordered) not in self.known:
             looked = Look(self, function, kinds)
             try:
@@ -320,7 +320,7 @@ class Look:
                 and self.value(left.left) & SET
                 and self.value(left.right) & THING
             ):
-                return SAME  # whether it is a member
+                return SAME  # the result only says whether it is a member
             case BinaryOp.AND | BinaryOp.OR | BinaryOp.XOR:
                 one, other = self.value(left), self.value(right)
                 if one & other & (SAME | SET):
@@ -332,7 +332,7 @@ class Look:
                     return SET | (SAME & count)
                 return SAME | (BEYOND if COUNT in count else REFERENCE)
             case BinaryOp.SUBTRACT if isinstance(right, Literal) and right.value == 1 and BEYOND in self.value(left):
-                return SAME | SET  # all of them
+                return SAME | SET  # the set of all things
         for item in (left, right):
             self.same(item, "used in arithmetic")
         return SAME

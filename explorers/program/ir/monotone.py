@@ -264,7 +264,7 @@ class Sent:
                     return None
         return found
 
-    # true in any case
+    # conditions that always hold
 
     def is_idle(self, made: Function) -> bool:
         names = oversights.names_in(made)

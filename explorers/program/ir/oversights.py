@@ -263,7 +263,7 @@ def shrinking_in_record(record: type[Record]) -> Iterator[str]:
 
 def shrinking_in_domain(domain: Domain | InFlight) -> Iterator[str]:
     """Yield the constants that, if larger, may remove numbers from a domain or change its start."""
-    yield from linear(getattr(domain, "low", 0)).names  # the value of the zero state
+    yield from linear(getattr(domain, "low", 0)).names  # a domain without `low` starts at 0
     for name in ("high", "count"):
         yield from _falling(getattr(domain, name, 0))
 

@@ -495,7 +495,7 @@ class Ranges:
                 node, place=self.settled(node.place, is_read=False), value=self.settled(node.value), **values
             )
         made = rebuilt(node, self.settled, **values)
-        return replace(node) if made is node else made  # from here on, two places are two nodes
+        return replace(node) if made is node else made  # from here on, each place in the text has its own node
 
     def is_pure(self, node: nodes.Expression) -> bool:
         """Return whether a visited expression can be evaluated without failures and without changes."""

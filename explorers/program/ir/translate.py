@@ -177,7 +177,7 @@ class Walk:
         self.disorders: set[tuple[int, str]] = set()
         self.gives: set[tuple[int, str]] = set()
         every, before = [*inside(function.body)], -1
-        while before != (before := sum(map(len, self.slots.values()))):  # a later round of a loop may name a place
+        while before != (before := sum(map(len, self.slots.values()))):  # iterations may assign other places
             self.note(every)
 
     def effects(self) -> Effects:
@@ -187,7 +187,7 @@ class Walk:
         stored: set[nodes.Node] = set()
         for item in every:
             if isinstance(item, nodes.Store):
-                stored.add(item.place)  # it is written, not read
+                stored.add(item.place)  # the place is written, not read
             match item:
                 case nodes.Assign():
                     self.refer(item.slot, self.places(item.value))

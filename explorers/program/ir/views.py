@@ -47,7 +47,7 @@ def view_of(
             starts = [*inner[1:], *(item.value for item in node.keywords)]
             if not starts:
                 return View(view.count, lambda number: (number, view.item(number)))
-            start = again(starts[0])  # the count evaluates it too: it may fail even if there is no item
+            start = again(starts[0])  # evaluated with the count, because it may fail even without items
             least = make.extreme(
                 view.count, make.extreme(start, make.number(nodes.MOST), greatest=True), greatest=False
             )

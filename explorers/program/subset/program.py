@@ -26,7 +26,7 @@ Named = TypeVar("Named")
 Looked = TypeVar("Looked")
 MOST_DEEP = 150
 MOST_CALLS = 64
-"""Maximum number of functions of which each calls the next, because engines follow calls by recursion."""
+"""Maximum depth of nested calls, because engines follow calls recursively."""
 MOST_BOUNDS = 62
 """Maximum number of bounds in a machine, because compiled code stores sets of bounds as numbers."""
 
@@ -93,11 +93,11 @@ class Program:
         what, instead = "calls itself", "use a loop with a fixed bound"
         if python not in self._open:
             what = f"is called {MOST_CALLS} levels deep: an action or property, then helpers in helpers"
-            instead = "write some of the helpers as one"
+            instead = "combine some of the helpers into one"
         if python in self._open or len(self._open) == MOST_CALLS:
             scope.refuse(made.node, f"{made.name}() {what}", instead)
         if hasattr(python, "__wrapped__"):
-            instead = "write out what it does"
+            instead = "write out the decorated code"
             scope.refuse(
                 made.node,
                 f"{made.name}() is inside a decorator, but engines do not read the text of decorators",
@@ -317,7 +317,7 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
     text = textwrap.dedent("".join(lines))
     try:
         node: ast.stmt = module_of(text).body[0]
-    except SyntaxError:  # a lambda is inside another expression
+    except SyntaxError:  # e.g. a lambda inside another expression
         node = ast.Pass()
     if not isinstance(node, ast.FunctionDef):
         where, line = f"{path_shown(python.__code__.co_filename)}:{first}", lines[0].strip()
@@ -435,7 +435,7 @@ class Guards:
         positions = item.function.__code__.co_positions()
         line, _, column, _ = next(islice(positions, trace.tb_lasti // 2, None))
         for number, (start, last, _) in enumerate(self.found[item.name]):
-            # without columns (`-X no_debug_ranges`) the line must do
+            # without columns (`-X no_debug_ranges`), only the line is known
             if start == (line, column) or (column is None and start[0] <= trace.tb_lineno <= last):
                 return number
         return -1

@@ -180,7 +180,7 @@ class Statements:
             self.bind(target, self.expressions.value(value), value)
             return
         if not isinstance(target, ast.Attribute | ast.Subscript):
-            self.expressions.place(target)  # it refuses the target
+            self.expressions.place(target)  # raises the error
         record = written.record_of(self.expressions, value)
         if record is not None:
             assert isinstance(value, ast.Call)
@@ -286,7 +286,7 @@ class Statements:
             self.refuse(node, "`for ... else` is outside the modelling language", "use a flag")
         before, places = dict(self.scope.env), self.places
         jumped, self.jumped = self.jumped, []
-        while True:  # the effects of a round hold in the next; there may be zero rounds, and each may end early
+        while True:  # each iteration sees the effects of earlier ones; there may be none, and each may end early
             start = places.known()
             sources.iterate(self.expressions, node.target, node.iter)
             is_bag = isinstance(self.made.types.get(node.iter), BagRef)

@@ -299,7 +299,7 @@ class Aiokafka:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
         if self.client is not None:
-            if self.command["role"] == "producer":  # it would first send the rest
+            if self.command["role"] == "producer":  # `close` would first send the pending records
                 self.client._message_accumulator.close = _nothing
             try:
                 await asyncio.wait_for(self.client.stop(), 2)
@@ -378,4 +378,4 @@ if __name__ == "__main__":
     if asked == "aiokafka":
         threading.Thread(target=LOOP.run_forever, daemon=True).start()
     serve_commands(KINDS[asked])
-    os._exit(0)  # the reader has gone, and a client may wait for missing brokers for ever
+    os._exit(0)  # a client may wait forever for missing brokers

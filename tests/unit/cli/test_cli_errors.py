@@ -272,6 +272,7 @@ def test_help_has_groups_and_goes_by_its_name_too() -> None:
     helped = fencepost("help", "check").output
     assert helped == fencepost("check", "--help").output
     assert re.findall(r"^(\w+):$", helped, re.MULTILINE) == ["Model", "Search", "Spark", "Catalogue", "Output"]
+    assert "\b" not in fencepost("mcp", "--help").output, "no control characters"
 
 
 def test_a_program_is_not_replaced_by_what_a_command_writes(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_the_guard_that_kip_903_added_is_what_refuses_the_step() -> None:
         "alter_partition_version=3, as usual: AlterPartition refuses as ISR members: "
         "1 none, 2 fenced brokers (KIP-841), 3 also brokers with old epochs (KIP-903)"
     ) in text
-    assert "Step 7 cannot happen, for a guard refuses it" in text
+    assert "Step 7 cannot happen, because a guard refuses it" in text
     assert "require(is_eligible(s, c, m))" in text
 
 

@@ -374,7 +374,7 @@ def test_a_history_has_the_name_that_finds_it() -> None:
     assert None not in found
     assert set(found[0].moves) < set(found[2].moves), "the same walk, with errors"
     assert by_name("walk 951") is by_name("rolling-upgrade") is None
-    with pytest.raises(UsageError, match="write one below 100,000, because all earlier walks"):
+    with pytest.raises(UsageError, match="write one below 100,000, because finding a walk"):
         by_name("walk 951.100000")
 
 

@@ -1,4 +1,4 @@
-// Drives franz-go.
+// A driver for franz-go.
 package main
 
 import (
@@ -114,7 +114,7 @@ func (s *session) serve(c command) bool {
 			s.client.PurgeTopicsFromClient(c.Topic)
 			produce(s, c)
 		}()
-		for i := 0; i < 8; i++ { // others that it drops, which take their turn after the topic
+		for i := 0; i < 8; i++ { // other topics to drop, which are processed after the topic
 			time.Sleep(time.Millisecond)
 			go s.client.PurgeTopicsFromClient(fmt.Sprintf("other-%d", i))
 		}

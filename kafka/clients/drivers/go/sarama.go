@@ -1,4 +1,4 @@
-// Drives sarama.
+// A driver for sarama.
 package main
 
 import (
@@ -106,7 +106,7 @@ func (s *session) stop(id int) {
 		reader.AsyncClose()
 	}
 	if s.producer != nil {
-		s.producer.AsyncClose() // it goes on in the background, as records that are not written keep it open
+		s.producer.AsyncClose() // asynchronously, because unwritten records keep the producer open
 	}
 	tell(id, "stopped", nil)
 }

@@ -1,4 +1,4 @@
-// What the drivers in Go share: commands are lines of JSON on stdin, events are lines of JSON on stdout. Each `start` is a client of its own.
+// Code shared by the Go drivers: commands are lines of JSON on stdin, events are lines of JSON on stdout. Each `start` creates a client.
 package main
 
 import (
@@ -26,7 +26,7 @@ type command struct {
 }
 
 type client interface {
-	serve(c command) bool // false for what the client cannot do
+	serve(c command) bool // returns false if the client does not support the command
 	stop(id int)
 }
 
@@ -47,7 +47,7 @@ func broken(id int, why string) {
 	tell(id, "broken", map[string]any{"error": why})
 }
 
-// A client takes its commands in order, beside those of other clients.
+// A client processes its commands in order, in parallel with other clients.
 func follow(first command, commands chan command) {
 	s, err := start(first)
 	if err != nil {

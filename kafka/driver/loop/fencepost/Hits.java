@@ -3,7 +3,7 @@ package fencepost;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Which methods were executed: an agent gives each a number, and lets it say so. */
+/** Records of executed methods. An agent numbers the methods, and makes each method record its execution. */
 public final class Hits {
     private static final int MOST = 1 << 18;
     private static final boolean[] HIT = new boolean[MOST];
@@ -12,7 +12,7 @@ public final class Hits {
 
     private Hits() { }
 
-    /** The number of a method; -1 if there are too many. */
+    /** Returns the number of a method, or -1 if there are too many methods. */
     public static synchronized int number(String name) {
         if (NAMES.size() == MOST) {
             return -1;
@@ -25,7 +25,7 @@ public final class Hits {
         HIT[number] = true;
     }
 
-    /** The names of those that were executed, a line each. */
+    /** Returns the names of executed methods, one per line. */
     public static synchronized List<String> lines() {
         List<String> found = new ArrayList<>();
         for (int i = 0; i < NAMES.size(); i++) {
@@ -36,7 +36,7 @@ public final class Hits {
         return found;
     }
 
-    /** The names of methods that are new since the last time, and the numbers of those that were executed since then, as JSON. */
+    /** Returns, as JSON, the names of methods added since the last call, and the numbers of methods executed since then. */
     public static synchronized String json() {
         StringBuilder out = new StringBuilder("{\"names\":[");
         for (int i = told; i < NAMES.size(); i++) {

@@ -27,9 +27,9 @@ import org.apache.kafka.server.storage.log.FetchPartitionData;
 import kafka.log.UnifiedLog;  // until 4.0
 import org.apache.kafka.storage.internals.log.UnifiedLog;  // since 4.1
 
-/** A controller and brokers of Kafka's classes that no model leads: the steps that can be taken, and how each is. */
+/** A controller and brokers built from Kafka's classes and not guided by a model: the possible steps, and their execution. */
 final class Cluster {
-    /** Sizes, settings, and how many faults may lose data, all of one broker: with min ISR 2 every record survives them. */
+    /** Sizes, settings, and the number of faults that may lose data. All of them hit one broker, so with min ISR 2, no record is lost. */
     record Shape(int brokers, int disks, int partitions, int replicas, int minIsr, int elr, int faults) {
         static Shape of(String text) {
             int[] n = Arrays.stream(text.split(" ")).mapToInt(word -> Integer.parseInt(word.split("=")[1])).toArray();
@@ -66,7 +66,7 @@ final class Cluster {
         }
     }
 
-    /** A write with acks=all and its answer. */
+    /** A write with acks=all, and its answer. */
     static final class Write {
         final int value;
         final int partition;
@@ -78,7 +78,7 @@ final class Cluster {
             this.partition = partition;
         }
 
-        /** The first answer that acknowledges it counts; the producer waits for no other. */
+        /** The first acknowledgement counts, because the producer then stops waiting. */
         void take(ProduceResponse.PartitionResponse answer) {
             this.answer = acknowledged() ? this.answer : answer;
         }
@@ -88,7 +88,7 @@ final class Cluster {
         }
     }
 
-    /** A fetch on its way: its leader has not seen it yet. */
+    /** A fetch in flight, which its leader has not received yet. */
     private record Sent(Broker follower, Fetching.Request request) { }
 
     final Shape shape;
@@ -97,25 +97,25 @@ final class Cluster {
     final Broker[] up;
     final List<List<String>> dirs = new ArrayList<>();
     final List<Alteration> alterations = new ArrayList<>();
-    /** The ends of the metadata log that were published. */
+    /** The published ends of the metadata log. */
     final List<Integer> ends = new ArrayList<>();
     final List<Write> writes = new ArrayList<>();
     final List<TopicPartition> partitions = new ArrayList<>();
-    /** How far records were deleted, by partition. */
+    /** For each partition, the offset up to which records were deleted. */
     final long[] deleted;
-    /** The same, also of topics before. */
+    /** The same, including earlier topics. */
     final long[] everDeleted;
     Uuid topic;
-    /** Brokers whose logs a step may have changed, as bits. */
+    /** A bit mask of the brokers whose logs a step may have changed. */
     int touched;
-    /** Records may be lost since an operator has asked for an unclean election. */
+    /** Whether records may be lost because an operator has requested an unclean election. */
     boolean excused;
     int minIsr;
     /** Whether eligible leader replicas are on. */
     boolean hasElr;
-    /** Whether a directory was taken out or replaced, with the only log that may be elected. */
+    /** Whether a directory was removed or replaced, perhaps with the only log that may be elected. */
     boolean hasLostDisk;
-    /** High watermark, recovery point and start of each broker's logs when it last wrote its checkpoints, by directory and topic. */
+    /** For each broker, the high watermark, recovery point and start of its logs in its last checkpoints, by directory and topic. */
     private final List<Map<String, long[]>> written = new ArrayList<>();
     private final long[] former;
     private final List<Sent> fetches = new ArrayList<>();
@@ -193,7 +193,7 @@ final class Cluster {
         return ends.get(ends.size() - 1);
     }
 
-    /** Metadata can be published as it was committed. */
+    /** Records the end of the committed metadata, so that brokers can apply it; returns whether there is new metadata. */
     private boolean note() {
         boolean more = ends.isEmpty() || last() != controller.log.size();
         if (more) {
@@ -210,7 +210,7 @@ final class Cluster {
         return controller.registration(b) != null && !controller.registration(b).fenced();
     }
 
-    /** A broker that has lost records is down: it is worst if it starts in its session, and others are not elected before. */
+    /** Returns whether a broker that has lost records is down. A restart within its session, before an election, is the worst case. */
     boolean isDownWithLoss() {
         return faults > 0 && (up[hurt] == null || up[hurt].epoch < 0);
     }
@@ -219,7 +219,7 @@ final class Cluster {
         return unfenced(b) && controller.registration(b).inControlledShutdown();
     }
 
-    /** A broker that takes connections: it is registered, and has read so in the metadata. Null if it is none. */
+    /** Returns a broker that accepts connections because it has read its own registration in the metadata; otherwise null. */
     Broker connected(int b) {
         BrokerRegistration known = up[b] == null ? null : up[b].image().cluster().broker(b);
         return known == null || known.epoch() != up[b].epoch ? null : up[b];
@@ -234,9 +234,9 @@ final class Cluster {
         return found != null && found.isLeader();
     }
 
-    // ---- what can be done
+    // ---- possible steps
 
-    /** The steps of a verb that can be taken now. */
+    /** Returns the steps of a verb that are possible now. */
     List<Step> steps(String verb) {
         List<Step> found = new ArrayList<>();
         switch (verb) {
@@ -393,7 +393,7 @@ final class Cluster {
             || fetches.stream().anyMatch(f -> f.follower == up[follower] && f.request.leader == leader);
     }
 
-    /** The place of a request among those of its broker. */
+    /** Returns the position of a request among its broker's requests. */
     private int nth(Alteration wanted) {
         return (int) alterations.stream().filter(a -> a.sender.id == wanted.sender.id).takeWhile(a -> a != wanted).count();
     }
@@ -402,12 +402,12 @@ final class Cluster {
         return alterations.stream().filter(a -> a.sender.id == step.a).skip(step.b).findFirst().orElse(null);
     }
 
-    /** Whether a step can be taken: one of a script may not, where others were left out. */
+    /** Returns whether a step is possible. A step of a script may be impossible after earlier steps were omitted. */
     boolean can(Step step) {
         return steps(step.verb).contains(step);
     }
 
-    // ---- how it is done
+    // ---- execution
 
     void act(Step step) throws Exception {
         int b = step.a;
@@ -476,7 +476,7 @@ final class Cluster {
         return !List.of("balance", "fail-over", "elect", "elect-unclean", "cancel", "reassign", "min-isr", "elr-off", "recreate", "serve", "late-heartbeat").contains(verb);
     }
 
-    /** Return whether the controller did as it was asked; an answer that no operator understands is a defect. */
+    /** Returns whether the controller granted a request. An answer that an operator cannot understand is a bug. */
     private static boolean expect(String error) {
         if (error.equals("UNKNOWN_SERVER_ERROR")) {
             throw new Judge.Violation("the controller answers " + error);
@@ -514,11 +514,11 @@ final class Cluster {
         }
         refuse("an AlterPartition", a.sender.id, a.request.data().brokerEpoch(), Errors.forCode(a.response.errorCode()));
         if (a.isStray()) {
-            alterations.remove(a);  // the answer goes to a connection that is closed
+            alterations.remove(a);  // the answer's connection is closed
         }
     }
 
-    /** A request of an earlier process of a broker is refused, whatever it says. */
+    /** A request from an earlier process of a broker is always rejected. */
     private void refuse(String what, int b, long epoch, Errors answer) {
         expect(answer.name());
         BrokerRegistration known = controller.registration(b);
@@ -540,7 +540,7 @@ final class Cluster {
         alterations.remove(a);
         if (up[a.sender.id] == a.sender) {
             if (Broker.SETTINGS_FIRST) {
-                a.sender.configure(minIsr);  // the repair of HYP-11: an answer carries the min ISR by which it was judged
+                a.sender.configure(minIsr);  // the fix for HYP-11: an answer contains the min ISR that was used to judge the request
             }
             a.answer();
             a.sender.act();
@@ -589,7 +589,7 @@ final class Cluster {
         });
     }
 
-    /** The repair of FAILED-WHILE-MOVED: a move that its directory ends is taken back in the metadata as well. */
+    /** The fix for FAILED-WHILE-MOVED: if a failed directory ends a move, the metadata is reverted too. */
     private static final boolean REVERTS_MOVES = Boolean.getBoolean("fencepost.revert-moves");
     private static final String[] NAMED = {"high watermark", "recovery point", "log start"};
 
@@ -613,7 +613,7 @@ final class Cluster {
         register(up[b]);
     }
 
-    /** A heartbeat; with `stop` it asks for a controlled shutdown, as all that follow do. */
+    /** A heartbeat. With `stop`, this heartbeat and all later ones request a controlled shutdown. */
     private void heartbeat(int b, boolean stop) throws Exception {
         BrokerRegistration known = controller.registration(b);
         if (known == null || known.epoch() != up[b].epoch) {
@@ -641,7 +641,7 @@ final class Cluster {
         offsets(b).forEach((log, now) -> {
             long[] was = written.get(b).get(log);
             for (int i = 0; was != null && i < NAMED.length; i++) {
-                was[i] = Math.min(was[i], now[i]);  // a truncation writes them again
+                was[i] = Math.min(was[i], now[i]);  // a truncation rewrites them
             }
         });
         up[b].crash(partitions, lost);
@@ -667,7 +667,7 @@ final class Cluster {
         }
     }
 
-    /** AssignmentsManager sends what is next, with the broker epoch of the metadata that it knows. */
+    /** AssignmentsManager sends the next assignments, with the broker epoch from its metadata. */
     private void assign(int b) {
         Object[] next = up[b].assignments.remove(0);
         Uuid of = (Uuid) Reflect.call(next[0], "topicId");
@@ -679,10 +679,10 @@ final class Cluster {
             try {
                 ((Runnable) next[next.length - 1]).run();
             } catch (NullPointerException e) {
-                return;  // AssignmentsManager logs it: the replica moves no more
+                return;  // AssignmentsManager logs the error, and the replica no longer moves
             }
         } else if (answer == Errors.STALE_BROKER_EPOCH && up[b].image().cluster().broker(b).epoch() != up[b].epoch) {
-            up[b].assignments.add(0, next);  // it tries again
+            up[b].assignments.add(0, next);  // AssignmentsManager tries again
         }
     }
 
@@ -692,7 +692,7 @@ final class Cluster {
         send(b, write);
     }
 
-    /** A write as its producer sends it, again with the same sequence. */
+    /** A write as its producer sends it; a resent write has the same sequence number. */
     private void send(int b, Write write) {
         write.leader = up[b];
         TopicIdPartition named = new TopicIdPartition(up[b].image().topics().getTopic("t").id(), partitions.get(write.partition));
@@ -703,18 +703,18 @@ final class Cluster {
         }
     }
 
-    /** The last write to a partition, which its producer may send again; null if there is none. */
+    /** Returns the last write to a partition, which its producer may resend, or null if there is none. */
     private Write latest(int partition) {
         return writes.stream().filter(w -> w.partition == partition).reduce((before, last) -> last).orElse(null);
     }
 
-    /** Copies records of a replica that moves; one that has replaced the other has new checkpoints. */
+    /** Copies records of a moving replica. If the copy has replaced the original, its checkpoints are new. */
     private void copy(int b) {
         up[b].copy();
         written.get(b).keySet().retainAll(offsets(b).keySet());
     }
 
-    /** The leader sends the bytes of an answer late: what is in the same place of its files by now. */
+    /** The leader sends the bytes of an answer late, so it sends the current content of that position in its files. */
     private void reread(int b, int leader) throws Exception {
         Fetching.Answer answer = answers.get(b).get(leader);
         if (answer.isWhole()) {
@@ -737,7 +737,7 @@ final class Cluster {
         }
     }
 
-    /** Retention by size, of which nothing but the last segment is left: each replica deletes by itself. */
+    /** Retention by size, which keeps only the last segment. Each replica deletes segments on its own. */
     private void retain(int b, int partition) {
         UnifiedLog log = log(b, partition);
         Broker.retain(log);
@@ -756,7 +756,7 @@ final class Cluster {
         return request != null && fetches.add(new Sent(up[b], request));
     }
 
-    /** The leader handles a fetch; a follower that is gone by now takes no answer. */
+    /** The leader handles a fetch. A follower that no longer waits gets no answer. */
     private void serve(Sent sent) throws Exception {
         Broker leader = connected(sent.request.leader);
         if (leader == null) {
@@ -787,7 +787,7 @@ final class Cluster {
         return partitions.stream().map(leader::found).map(p -> p == null ? null : Reflect.call(p, "partitionState")).toList();
     }
 
-    /** A leader asks to add who runs, as far as its metadata says, and has fetched since it was registered. */
+    /** Checks that a leader adds only replicas of brokers that are active in its metadata and have fetched since they registered. */
     private void eligible(Broker leader, List<Object> before) {
         List<Object> now = pending(leader);
         for (int p = 0; p < now.size(); p++) {
@@ -809,7 +809,7 @@ final class Cluster {
         }
     }
 
-    /** ListOffsets, which a follower sends whose offset is out of the leader's range. */
+    /** ListOffsets, which a follower sends if its offset is out of the leader's range. */
     private AbstractResponse listOffsets(Broker leader, AbstractRequest asked) {
         ListOffsetsResponseData out = new ListOffsetsResponseData();
         for (ListOffsetsRequestData.ListOffsetsTopic topic : ((ListOffsetsRequest) asked).topics()) {
@@ -840,9 +840,9 @@ final class Cluster {
         }
     }
 
-    // ---- what is shown
+    // ---- output
 
-    /** The state in one line: for each partition leader/epoch, ISR and ELR, for each broker how it is and its logs. */
+    /** Returns the state as one line: leader/epoch, ISR and ELR of each partition, and the status and logs of each broker. */
     String show() {
         StringBuilder out = new StringBuilder();
         for (int p = 0; p < shape.partitions; p++) {

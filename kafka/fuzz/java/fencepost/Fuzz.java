@@ -22,12 +22,12 @@ import org.apache.kafka.common.utils.Exit;
 import org.apache.kafka.server.metrics.KafkaYammerMetrics;
 
 /**
- * Random histories of Kafka's classes. It reads lines and answers in JSON: `run PROFILE FIRST COUNT SECONDS` draws
- * histories, each by its seed alone; `replay SHAPE|STEP;STEP` takes the steps of a script, as far as they can be, and
- * `shorten SHAPE|STEP;STEP` leaves out those that a violation does not need.
+ * Random histories of Kafka's classes. Reads commands, one per line, and answers in JSON: `run PROFILE FIRST COUNT
+ * SECONDS` draws histories, each of which depends only on its seed; `replay SHAPE|STEP;STEP` takes the possible steps
+ * of a script; `shorten SHAPE|STEP;STEP` removes the steps that a violation does not need.
  */
 public final class Fuzz {
-    /** How often each verb is drawn, as a ratio; a seed makes more of some and leaves others out. */
+    /** The relative frequency of each verb. A seed raises some frequencies and omits some verbs. */
     private static final Map<String, Double> COMMON = new TreeMap<>(Map.ofEntries(
         Map.entry("produce", 8.0), Map.entry("fetch", 16.0), Map.entry("follow", 16.0), Map.entry("publish", 14.0), Map.entry("alter", 8.0),
         Map.entry("answer", 8.0), Map.entry("assign", 8.0), Map.entry("heartbeat", 8.0), Map.entry("fence", 2.0), Map.entry("stop", 1.5),
@@ -48,7 +48,7 @@ public final class Fuzz {
     private static final com.sun.management.OperatingSystemMXBean SYSTEM =
         (com.sun.management.OperatingSystemMXBean) java.lang.management.ManagementFactory.getOperatingSystemMXBean();
 
-    /** A history: its sizes, the steps that were taken, how it ends (null if well), and a digest of every state on its way. */
+    /** A history: its sizes, its steps, its violation (null if none), and a digest of all its states. */
     private static final class History {
         Cluster.Shape shape;
         final List<Cluster.Step> steps = new ArrayList<>();
@@ -56,7 +56,7 @@ public final class Fuzz {
         Throwable end;
         long digest;
 
-        /** Keep a step, and return the state that it leads to. */
+        /** Records a step, and returns the resulting state. */
         String note(Cluster c, Judge judge, Cluster.Step step, boolean shows) {
             steps.add(step);
             String state = judge.state();
@@ -75,7 +75,7 @@ public final class Fuzz {
     private final Path root;
     private final PrintStream out;
     private long steps;
-    /** How many steps each history has taken since the last report. */
+    /** The number of steps of each history since the last report. */
     private final List<Integer> taken = new ArrayList<>();
 
     private Fuzz(Path root, PrintStream out) {
@@ -94,7 +94,7 @@ public final class Fuzz {
         int elr = 0;  // until 3.9
         int elr = random.nextInt(isOfOperators ? 4 : 1) == 3 ? 0 : 1;  // since 4.0
         int minIsr = isOfOperators && random.nextInt(3) == 0 ? 1 : 2;
-        // without ELR the last replica that is standing leads whatever it has lost
+        // without ELR, the last replica in the ISR can lead even if it has lost records
         int faults = isOfOperators || elr == 0 ? 0 : 1 + random.nextInt(2);
         return new Cluster.Shape(brokers, disks, partitions, replicas, minIsr, elr, faults);
     }
@@ -138,7 +138,7 @@ public final class Fuzz {
         return history;
     }
 
-    /** Draw a step that can be taken and did not do nothing a moment ago. */
+    /** Draws a possible step, except steps that recently had no effect. */
     private static Cluster.Step next(Cluster c, Map<String, Double> weights, Set<Cluster.Step> idle, SplittableRandom random) {
         TreeMap<String, Double> left = new TreeMap<>(weights);
         while (!left.isEmpty()) {
@@ -209,7 +209,7 @@ public final class Fuzz {
         return history;
     }
 
-    /** The shortest history of the same end that leaving out steps, brokers, directories and partitions leads to. */
+    /** Returns the shortest history with the same violation that omitting steps, brokers, directories and partitions yields. */
     private History shortened(History found) throws Exception {
         History best = found;
         int replays = 0;
@@ -249,14 +249,14 @@ public final class Fuzz {
         return found;
     }
 
-    /** A message without its numbers, and for an exception where it was thrown: defects of one kind. */
+    /** Returns a message without numbers, for exceptions with the throwing method. Equal texts mean the same kind of bug. */
     private static String kind(Throwable e) {
         String where = e instanceof Judge.Violation ? "" : " at " + Arrays.stream(e.getStackTrace())
             .filter(f -> f.getClassName().contains("kafka") && !f.getClassName().contains("Fencepost")).findFirst().map(f -> f.getClassName() + "." + f.getMethodName()).orElse("");
         return (message(e) + where).replaceAll("(/[^ ,]+|[0-9a-f]{32}|[0-9])+", "#");
     }
 
-    /** What is violated; directories are named without the temporary folder. */
+    /** Returns the violation, with directories named without the temporary folder. */
     private static String message(Throwable e) {
         String said = e instanceof Judge.Violation ? e.getMessage() : "an exception: " + e;
         return said.replaceAll("/\\S*/(?=broker-\\d+/)", "");
@@ -337,7 +337,7 @@ public final class Fuzz {
         Exit.setExitProcedure(thrown);
         out.println("{\"kafka\":\"" + AppInfoParser.getVersion() + "\"}");
         out.flush();
-        // JMX would register and remove the metrics of each process
+        // otherwise, JMX would register and remove the metrics of each process
         KafkaYammerMetrics.defaultRegistry().removeListener((MetricsRegistryListener) Reflect.get(KafkaYammerMetrics.INSTANCE, "jmxReporter"));
         Fuzz fuzz = new Fuzz(Path.of(arguments[0]), out);
         ProcessHandle.current().parent().ifPresent(parent -> parent.onExit().thenRun(() -> Runtime.getRuntime().halt(1)));
@@ -349,7 +349,7 @@ public final class Fuzz {
             Broker.remove(fuzz.root);
         } catch (Throwable e) {
             e.printStackTrace();
-            Runtime.getRuntime().halt(1);  // Kafka's threads would keep it
+            Runtime.getRuntime().halt(1);  // Kafka's threads would keep the process alive
         }
         Runtime.getRuntime().halt(0);
     }

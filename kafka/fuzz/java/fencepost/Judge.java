@@ -18,16 +18,16 @@ import org.apache.kafka.metadata.PartitionRegistration;
 import kafka.log.UnifiedLog;  // until 4.0
 import org.apache.kafka.storage.internals.log.UnifiedLog;  // since 4.1
 
-/** Looks at a cluster after each step: what must hold at every moment, and what must at the end. */
+/** Judges a cluster after each step, by rules that must always hold, and at the end, by rules that must eventually hold. */
 final class Judge {
-    /** What must hold, and does not. */
+    /** Thrown if a rule is violated. */
     static final class Violation extends RuntimeException {
         Violation(String message) {
             super(message, null, false, false);
         }
     }
 
-    /** A log as it was read: record and leader epoch of each offset from `first` on. */
+    /** A log as it was read: the record and the leader epoch at each offset from `first` on. */
     private static final class Copy {
         long first;
         long start;
@@ -46,7 +46,7 @@ final class Judge {
             epochs[count++] = epoch;
         }
 
-        /** The record at an offset; 0 if there is none. */
+        /** Returns the record at an offset, or 0 if there is none. */
         int value(long offset) {
             return offset < Math.max(start, first) || offset >= first + count ? 0 : values[(int) (offset - first)];
         }
@@ -65,7 +65,7 @@ final class Judge {
     private final List<Map<Integer, Integer>> leaders = new ArrayList<>();
     /** The records below a leader's high watermark, which consumers can read. */
     private final List<TreeMap<Long, Integer>> readable = new ArrayList<>();
-    /** Of a leader what its high watermark was, in which process and epoch. */
+    /** For each leader, its last high watermark, with the process and the epoch. */
     private final Object[][][] heights;
     private final PartitionRegistration[] registrations;
     private Object topic;
@@ -89,7 +89,7 @@ final class Judge {
         }
     }
 
-    /** What holds between any two steps. Logs are read again where a step may have changed them. */
+    /** Checks the rules that hold between any two steps. Logs are read again only if a step may have changed them. */
     void look() throws Exception {
         if (c.topic != topic) {
             forget();
@@ -121,7 +121,7 @@ final class Judge {
         }
     }
 
-    /** The controller's own state: who leads is in the ISR and may lead, and ELR and ISR are replicas, and apart. */
+    /** Checks the controller's state: the leader is in the ISR and may lead, and the ELR and the ISR contain replicas and are disjoint. */
     private void controller(int p) {
         PartitionRegistration r = c.registration(p);
         String of = "partition " + p + " ";
@@ -133,7 +133,7 @@ final class Judge {
                 throw new Violation(of + "changes its leader, ISR or replicas without a new epoch");
             }
         }
-        // until 4.0 who registers again in its session is fenced, and still leads
+        // until 4.0, a broker that registers again within its session is fenced but still leads
         boolean fences = false;  // until 4.0
         boolean fences = true;  // since 4.1
         if (r.leader >= 0 && (fences && !c.unfenced(r.leader) || !contains(r.isr, r.leader))) {
@@ -241,7 +241,7 @@ final class Judge {
         }
     }
 
-    /** Who leads, or may be elected, has the records that were acknowledged, and those that could be read. */
+    /** Checks that leaders, and brokers that may be elected, have all records that were acknowledged or could be read. */
     private void ledger(int b, int p, Copy copy) {
         PartitionRegistration r = c.registration(p);
         boolean knows = c.connected(b) != null && c.up[b].image().topics().getPartition(c.topic, p) != null;
@@ -293,7 +293,7 @@ final class Judge {
 
     // ---- the end of a history
 
-    /** All that is under way arrives, sessions of processes that are down end; then brokers start; then disks are replaced: all is well each time. */
+    /** Delivers all messages and ends the sessions of stopped processes; then starts brokers; then replaces disks. Checks each time. */
     void settle() throws Exception {
         boolean isWhole = Arrays.stream(c.up).allMatch(b -> b != null && b.epoch >= 0);
         if (!isWhole && !c.isDownWithLoss()) {
@@ -324,7 +324,7 @@ final class Judge {
         }
     }
 
-    /** The operator takes what has failed out, or gives a broker with one disk a new one. */
+    /** The operator removes failed directories, or replaces the disk of a broker that has only one. */
     private void repair() throws Exception {
         for (int b = 0; b < c.shape.brokers(); b++) {
             if (!c.up[b].offline.isEmpty()) {
@@ -385,7 +385,7 @@ final class Judge {
             }
             boolean isStill = before.equals(state()) && c.alterations.isEmpty();
             still = isStill ? still + 1 : 0;
-            // a controlled shutdown waits for heartbeats of others, which change nothing that can be seen
+            // a controlled shutdown waits for other brokers' heartbeats, which have no visible effect
             if (isStill && (still > 2 || IntStream.range(0, c.shape.brokers()).noneMatch(c::isStopping))) {
                 return;
             }
@@ -393,7 +393,7 @@ final class Judge {
         throw new Violation("it does not come to rest");
     }
 
-    /** All that a step may change and that can be seen, in one line. */
+    /** Returns everything visible that a step may change, as one line. */
     String state() {
         StringBuilder out = new StringBuilder().append(c.ends.size()).append(c.alterations.size()).append(c.show());
         for (int b = 0; b < c.shape.brokers(); b++) {
@@ -445,7 +445,7 @@ final class Judge {
             throw new Violation(of + "is led by broker " + r.leader + ", which does not know it");
         }
         Copy leader = copies[r.leader][p];
-        // a replica that runs without its directory counts as caught up until its lag time is over
+        // a running replica without its directory counts as caught up until its lag time is over
         boolean isComplete = Arrays.stream(r.replicas).allMatch(b -> isOnline(b, r)) && r.isr.length >= c.minIsr;
         if (isComplete && leader.highWatermark != leader.end) {
             throw new Violation(of + "has the high watermark " + leader.highWatermark + ", and the ISR has its log up to " + leader.end);
@@ -484,7 +484,7 @@ final class Judge {
         return Arrays.stream(members).anyMatch(member -> member == wanted);
     }
 
-    /** Every write to a leader that still leads, and has min ISR, has an answer. */
+    /** Checks that every write to a leader that still leads and has min ISR has been answered. */
     private void answered() {
         for (int p = 0; p < c.shape.partitions(); p++) {
             PartitionRegistration r = c.registration(p);

@@ -14,17 +14,17 @@ import org.apache.kafka.common.requests.AlterPartitionResponse;
 import org.apache.kafka.common.requests.RequestHeader;
 import org.apache.kafka.server.common.MetadataVersion;
 
-/** An AlterPartition request between Kafka's DefaultAlterPartitionManager and the controller, later the answer to it. */
+/** An AlterPartition request from Kafka's DefaultAlterPartitionManager to the controller, and later its answer. */
 final class Alteration {
     final int number;
     final Broker sender;
     final AlterPartitionRequest request;
-    /** The min ISR that its sender acted on when it sent this. */
+    /** The min ISR that the sender used when it sent the request. */
     final int minIsr;
     private final Waiting waiting;
     AlterPartitionResponseData response;
 
-    /** Who waits for the answer to a request and to its copies: the first answer that arrives is the only one. */
+    /** The callback that waits for the answer to a request and its copies. Only the first answer is used. */
     private static final class Waiting {
         final Object callback;
         boolean over;
@@ -36,7 +36,7 @@ final class Alteration {
 
     private static int sent;
 
-    /** A new world counts from 1 again: the same history has the same numbers, whatever was done before it. */
+    /** Starts numbering from 1 again, so that a history has the same numbers whatever happened before it. */
     static void restart() {
         sent = 0;
     }
@@ -49,17 +49,17 @@ final class Alteration {
         this.waiting = waiting;
     }
 
-    /** The same request, on its way on another connection. */
+    /** Returns a copy of the request, in flight on another connection. */
     Alteration again() {
         return new Alteration(sender, minIsr, request, waiting);
     }
 
-    /** Whether nobody waits for the answer any more: that to another copy has arrived. */
+    /** Returns whether the answer is no longer awaited, because the answer to another copy has arrived. */
     boolean isStray() {
         return waiting.over;
     }
 
-    /** Kafka's manager of such requests; what its channel would send is kept in `kept`. */
+    /** Kafka's manager of such requests. The requests that its channel would send are collected in `kept`. */
     static Object manager(Broker sender, Object scheduler, Fakes.Clock clock, List<Alteration> kept) throws Exception {
         Class<?> channels = Reflect.type("org.apache.kafka.server.common.NodeToControllerChannelManager");
         Object channel = Reflect.proxy(channels, (self, method, arguments) -> {

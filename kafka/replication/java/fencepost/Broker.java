@@ -43,12 +43,12 @@ import kafka.log.UnifiedLog;  // until 4.0
 import org.apache.kafka.storage.internals.log.UnifiedLog;  // since 4.1
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 
-/** One process of a broker: LogManager, KRaftMetadataCache, ReplicaManager with its fetchers, AlterPartitionManager. */
+/** A broker process: LogManager, KRaftMetadataCache, ReplicaManager with its fetchers, and AlterPartitionManager. */
 final class Broker {
     static final TopicPartition PARTITION = new TopicPartition("t", 0);
-    /** The repair of HYP-11, which is in a class that this driver stands for. */
+    /** The fix for HYP-11, which belongs to a class that this driver replaces. */
     static final boolean SETTINGS_FIRST = Boolean.getBoolean("fencepost.settings-first");
-    /** The directory of a broker that has one. */
+    /** The directory of a broker that has only one. */
     static final String DIRECTORY = "d0";
     private static final String STARTS = "log-start-offset-checkpoint";
     private static final Class<?> MANAGER = Reflect.type("kafka.server.ReplicaManager");
@@ -64,9 +64,9 @@ final class Broker {
     private static final Map<String, Object> UNUSED = new HashMap<>();
 
     final int id;
-    /** -1 until it is registered. */
+    /** -1 until the broker has registered. */
     long epoch;
-    /** Its log directories, folders of `root/broker-id`. */
+    /** The log directories, which are folders in `root/broker-id`. */
     final List<File> directories = new ArrayList<>();
     /** The requests of AssignmentsManager, and the directories that heartbeats report as failed. */
     final List<Object[]> assignments = new ArrayList<>();
@@ -99,7 +99,7 @@ final class Broker {
         this(id, epoch, minIsr, root, dirs, null, sent, Fetching.Holding.NONE);
     }
 
-    /** The same, with a log directory that cannot be read (null for none), and answers that are held. */
+    /** The same, with an unreadable log directory (or null), and answers that are held back. */
     Broker(
         int id, long epoch, int minIsr, Path root, List<String> dirs, String unreadable, List<Alteration> sent, Fetching.Holding holding
     ) throws Exception {
@@ -143,11 +143,11 @@ final class Broker {
             p.put("log.cleaner.enable", "false");
             p.put("num.recovery.threads.per.data.dir", "1");
             p.put("log.segment.bytes", "1048576");
-            p.put("log.retention.bytes", "1");  // which no thread looks at
+            p.put("log.retention.bytes", "1");  // which no thread checks
             p.put("log.index.size.max.bytes", "4096");
-            p.put("replica.fetch.max.bytes", "1");  // one record an answer: the first batch comes whatever its size
+            p.put("replica.fetch.max.bytes", "1");  // one record per answer: the first batch is sent whatever its size
             p.put("replica.fetch.wait.max.ms", "0");
-            p.put("replica.fetch.backoff.ms", "0");  // which Kafka measures by the real clock
+            p.put("replica.fetch.backoff.ms", "0");  // which Kafka measures with the real clock
             return kafka.server.KafkaConfig.fromProps(p);
         });
     }
@@ -169,7 +169,7 @@ final class Broker {
         );
     }
 
-    /** Quotas have threads of their own, which do nothing here: one set for all processes of a broker. */
+    /** Quotas have their own threads, which do nothing here. All processes of a broker share one set. */
     private static Object quotas(Object config, Fakes.Clock clock) {
         Class<?> factory = Reflect.type("org.apache.kafka.server.quota.QuotaFactory", "kafka.server.QuotaFactory");
         return QUOTAS.computeIfAbsent(((kafka.server.KafkaConfig) config).brokerId(), key ->
@@ -219,7 +219,7 @@ final class Broker {
         });
     }
 
-    /** A purgatory without threads: nothing expires, everything else is Kafka's. All brokers share those that stay empty. */
+    /** Kafka's purgatory without threads, so nothing expires. All brokers share the purgatories that stay empty. */
     private Object purgatory(String option) throws Exception {
         if (!option.contains("DelayedOperationPurgatory")) {
             return scala.Option.empty();
@@ -244,7 +244,7 @@ final class Broker {
         throw new Reflect.Changed("DelayedOperationPurgatory's constructor with 6 parameters");
     }
 
-    /** Write what is left on disk, in these log directories, and load it as a starting broker does. */
+    /** Writes the remaining data to these log directories, and loads it like a starting broker. */
     static void prepare(Path root, int id, List<String> dirs, Disk disk, Uuid topicId, long checkpoint) throws IOException {
         for (String dir : dirs) {
             remove(root.resolve("broker-" + id).resolve(dir));
@@ -264,7 +264,7 @@ final class Broker {
         Files.writeString(directory.resolve("replication-offset-checkpoint"), "0\n1\nt 0 " + checkpoint + "\n");
     }
 
-    /** Folders for its log directories, formatted where they are new. */
+    /** Creates the folders of the log directories, and formats new ones. */
     static void prepare(Path root, int id, List<String> dirs) throws IOException {
         for (String dir : dirs) {
             Path directory = root.resolve("broker-" + id).resolve(dir);
@@ -289,7 +289,7 @@ final class Broker {
         Files.deleteIfExists(folder);
     }
 
-    /** Start LogManager: Kafka's recovery reads the segment, unless the metadata has no such replica; copies of moves become logs. */
+    /** Starts LogManager. Kafka's recovery reads the segment unless the metadata lacks the replica; copies of moves become logs. */
     private void loadLogs() {
         if (Arrays.stream(logs.getClass().getMethods()).noneMatch(m -> m.getName().equals("startup") && m.getParameterCount() == 2)) {  // until 3.7
             Reflect.call(logs, "startup", scala.collection.immutable.Set$.MODULE$.<Object>empty().incl("t"));  // until 3.7
@@ -359,25 +359,25 @@ final class Broker {
         act();
     }
 
-    /** What DynamicConfigPublisher does with the topic's configuration in the metadata that was applied last. */
+    /** Does the work of DynamicConfigPublisher for the topic's configuration in the latest applied metadata. */
     void configure() {
         Reflect.call(topics, "processConfigChanges", "t", image.configs().configProperties(new ConfigResource(ConfigResource.Type.TOPIC, "t")));
         act();
     }
 
-    /** The topic's min ISR is this one, although the metadata has not arrived. */
+    /** Sets the topic's min ISR before the metadata has arrived. */
     void configure(int minIsr) {
         Properties changed = new Properties();
         changed.put("min.insync.replicas", "" + minIsr);
         Reflect.call(topics, "processConfigChanges", "t", changed);
     }
 
-    /** The min ISR that is the configuration of its log. */
+    /** Returns the min ISR in the log's configuration. */
     int minIsr() {
         return log(PARTITION) == null ? -1 : log().config().minInSyncReplicas;
     }
 
-    /** What request handlers do once they hold no lock any more: complete what waits in purgatories. */
+    /** Completes requests that wait in purgatories, as request handlers do once they hold no lock. */
     void act() {
         manager.tryCompleteActions();
     }
@@ -394,7 +394,7 @@ final class Broker {
         return manager.getPartitionOrException(PARTITION);
     }
 
-    /** The partition; null if the broker has no replica. */
+    /** Returns the partition, or null if the broker has no replica. */
     kafka.cluster.Partition found() {
         return found(PARTITION);
     }
@@ -403,7 +403,7 @@ final class Broker {
         return (kafka.cluster.Partition) Scala.value(manager.onlinePartition(partition));
     }
 
-    /** The log of a partition; null if the broker has none that is online. */
+    /** Returns the log of a partition, or null if the broker has no online log. */
     UnifiedLog log(TopicPartition partition) {
         kafka.cluster.Partition found = found(partition);
         return found == null ? null : (UnifiedLog) Scala.value(found.log());
@@ -417,7 +417,7 @@ final class Broker {
         return found() != null && found().isLeader();
     }
 
-    /** Record and leader epoch of every entry of its log, if it has one. */
+    /** Returns the record and the leader epoch of every entry in the broker's log, if any. */
     List<int[]> entries() throws Exception {
         return log(PARTITION) == null ? List.of() : entries(log());
     }
@@ -426,7 +426,7 @@ final class Broker {
         return new TopicIdPartition(image.topics().getTopic("t").id(), PARTITION);
     }
 
-    /** Record and leader epoch of every entry of the log. */
+    /** Returns the record and the leader epoch of every entry in the log. */
     static List<int[]> entries(UnifiedLog log) throws Exception {
         List<int[]> found = unknown(segment(log).baseOffset());
         for (LogSegment segment : log.logSegments()) {
@@ -439,7 +439,7 @@ final class Broker {
         return found;
     }
 
-    /** As many entries of which no file has anything: they were deleted. */
+    /** Returns this many placeholders for entries that were deleted from the files. */
     static List<int[]> unknown(long offset) {
         List<int[]> found = new ArrayList<>();
         while (found.size() < offset) {
@@ -452,14 +452,14 @@ final class Broker {
         return log.logSegments().iterator().next();
     }
 
-    /** The log start in the checkpoint of this log's directory, 0 if it has none. */
+    /** Returns the log start in the checkpoint of this log's directory, or 0 if there is none. */
     static long checkpoint(File dir) throws IOException {
         Path file = dir.toPath().resolve(STARTS);
         List<String> lines = Files.exists(file) ? Files.readAllLines(file) : List.of();
         return lines.size() < 3 ? 0 : Long.parseLong(lines.get(2).split(" ")[2]);
     }
 
-    /** Write the checkpoint of log starts. */
+    /** Writes the checkpoint of log starts. */
     void writeLogStart() {
         Reflect.call(logs, "checkpointLogStartOffsets");
     }
@@ -470,18 +470,18 @@ final class Broker {
         return Integer.parseInt(new String(bytes, StandardCharsets.US_ASCII));
     }
 
-    /** Kafka's controlled shutdown at its end: checkpoints, and the files that say that it was clean. */
+    /** The end of Kafka's controlled shutdown: writes checkpoints, and the files that mark a clean shutdown. */
     void stop() {
         work();
         manager.checkpointHighWatermarks();
         try {
             Reflect.call(logs, "shutdown", epoch);
         } catch (RuntimeException e) {
-            close();  // BrokerServer swallows it: the lock of a directory that has failed cannot be destroyed again
+            close();  // BrokerServer ignores the error: the lock of a failed directory cannot be destroyed again
         }
     }
 
-    /** The background threads do what is due. */
+    /** Runs the due tasks of background threads. */
     boolean work() {
         List<Runnable> now = new ArrayList<>(tasks);
         tasks.clear();
@@ -489,13 +489,13 @@ final class Broker {
             try {
                 task.run();
             } catch (KafkaStorageException e) {
-                continue;  // KafkaScheduler keeps to itself: the directory of the task has failed
+                continue;  // KafkaScheduler only logs the error: the task's directory has failed
             }
         }
         return !now.isEmpty();
     }
 
-    /** The background threads write their checkpoints: recovery points, log starts and high watermarks. */
+    /** Writes the checkpoints of background threads: recovery points, log starts and high watermarks. */
     void checkpoint() {
         Reflect.call(logs, "checkpointLogRecoveryOffsets");
         writeLogStart();
@@ -511,7 +511,7 @@ final class Broker {
         Reflect.call(log, "deleteOldSegments");
     }
 
-    /** The process is killed: of each log the last `lost` records are gone that were not flushed; other files stay. */
+    /** The process is killed. Each log loses its last `lost` records that were not flushed; other files remain. */
     void crash(List<TopicPartition> partitions, int lost) throws IOException {
         Map<Path, Long> sizes = new HashMap<>();
         for (TopicPartition partition : partitions) {
@@ -537,7 +537,7 @@ final class Broker {
         }
     }
 
-    /** The size of each segment without what is from `end` on; -1 if the file is gone. */
+    /** Stores the size of each segment up to offset `end`, or -1 if nothing of its file remains. */
     private static void cut(UnifiedLog log, long end, Map<Path, Long> sizes) {
         boolean isFirst = true;
         for (LogSegment segment : log.logSegments()) {
@@ -566,18 +566,18 @@ final class Broker {
         act();
     }
 
-    /** The log that will be that of a partition, in another directory; null if there is none. */
+    /** Returns a partition's future log in another directory, or null if there is none. */
     UnifiedLog future(TopicPartition partition) {
         kafka.cluster.Partition found = found(partition);
         return found == null ? null : (UnifiedLog) Scala.value(found.futureLog());
     }
 
-    /** Why Kafka takes a directory for failed that works; null if it does not. */
+    /** Returns why Kafka considers a working directory failed, or null if it does not. */
     IOException failure() {
         return failure;
     }
 
-    /** LogDirFailureHandler hears of a directory. */
+    /** Notifies LogDirFailureHandler of a failed directory. */
     void fail(String dir) {
         manager.handleLogDirFailure(directory(dir).getAbsolutePath(), true);
     }
@@ -586,7 +586,7 @@ final class Broker {
         return directories.stream().map(d -> directoryId(id, d.getName())).toList();
     }
 
-    /** End the process; the first `kept` records stay on disk. */
+    /** Ends the process. The first `kept` records remain on disk. */
     Disk halt(int kept, boolean clean) throws Exception {
         if (clean && log(PARTITION) != null && log().logStartOffset() + checkpoint(log().dir().getParentFile()) > 0) {
             writeLogStart();
@@ -597,7 +597,7 @@ final class Broker {
         return disk;
     }
 
-    /** What is on disk of its log, with the first `kept` records. */
+    /** Returns the data of the log on disk, with the first `kept` records. */
     Disk disk(int kept) throws Exception {
         Disk disk = new Disk();
         UnifiedLog log = log();
@@ -610,7 +610,7 @@ final class Broker {
         }
         disk.directory = log.dir().getParentFile().getName();
         disk.segment = Arrays.copyOf(Files.readAllBytes(segment.log().file().toPath()), size);
-        if (kept > 0 || all.isEmpty()) {  // else the files are gone
+        if (kept > 0 || all.isEmpty()) {  // otherwise, the files are gone
             disk.base = segment.baseOffset();
             disk.checkpoint = checkpoint(log.dir().getParentFile());
         }
@@ -618,11 +618,11 @@ final class Broker {
         return disk;
     }
 
-    /** Let go of files and locks, as the end of a process does. */
+    /** Releases files and locks, as at the end of a process. */
     void close() {
         List<Object> open = new ArrayList<>();
         open.addAll(Scala.items(Reflect.call(logs, "allLogs")));
-        for (Object gone : Scala.items(Reflect.get(logs, "logsToBeDeleted"))) {  // which a thread of Kafka's deletes a minute later
+        for (Object gone : Scala.items(Reflect.get(logs, "logsToBeDeleted"))) {  // which a thread of Kafka deletes a minute later
             open.add(((scala.Tuple2<?, ?>) gone)._1());  // until 4.3
             open.add(((Map.Entry<?, ?>) gone).getKey());  // since 4.4
         }
@@ -631,14 +631,14 @@ final class Broker {
                 ((UnifiedLog) log).closeHandlers();  // until 4.3
                 ((UnifiedLog) log).close();  // since 4.4
             } catch (KafkaStorageException e) {
-                continue;  // Kafka has closed it already, in a directory that has failed or a shutdown that was not finished
+                continue;  // Kafka has already closed it, in a failed directory or an unfinished shutdown
             }
         }
         for (Object lock : Scala.items(Reflect.get(logs, "dirLocks"))) {
             try {
                 Reflect.call(lock, "destroy");
             } catch (RuntimeException e) {
-                continue;  // that of a directory that has failed is gone
+                continue;  // the lock of a failed directory is gone
             }
         }
     }

@@ -6,7 +6,7 @@ import java.util.NoSuchElementException;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.controller.FencepostChanges;
 
-/** The lines that are about a controller and brokers. */
+/** Executes the lines about a controller and brokers. */
 public final class Driver implements Loop.Driven {
     private final Path root;
     private World world;
@@ -29,7 +29,7 @@ public final class Driver implements Loop.Driven {
         return world.dump();
     }
 
-    /** What PartitionChangeBuilder makes of each change; null where it throws. */
+    /** Returns the result of PartitionChangeBuilder for each change, or null if it throws an exception. */
     @Override
     public String told(String line) {
         String[] words = line.split(" ");

@@ -16,9 +16,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.common.Uuid;
 
-/** Every field of Kafka's objects that a state consists of, by its path: what two histories to one state are compared by. */
+/** A dump of all fields of Kafka's objects that belong to the state, by path, to compare two histories that lead to the same state. */
 final class Dump {
-    /** What is no state: names that differ in each process, numbers that the comparison has read already, and what is around. */
+    /** Fields that are not state: names that differ between processes, numbers that are compared elsewhere, and the environment. */
     private static final Set<String> LEFT_OUT = Set.of(
         "BrokerRegistration.epoch", "brokerEpoch", "partitionEpoch", "zkVersion", "incarnationId", "directories", "directory", "topicId", "_topicId",
         "logger", "log4jLogger", "logIdent", "futureTimestampLogger", "stateChangeLogger", "metricsGroup", "metricNames", "tags", "meterMap",
@@ -32,7 +32,7 @@ final class Dump {
     private final Map<String, String> found = new TreeMap<>();
     private final IdentityHashMap<Object, Boolean> under = new IdentityHashMap<>();
 
-    /** Look at an object and at what it refers to. */
+    /** Adds an object and the objects that it refers to. */
     void add(String path, Object value) {
         visit(path, value, 0);
     }
@@ -92,7 +92,7 @@ final class Dump {
             && !name.contains("metrics") && !name.contains("$$Lambda") && !name.startsWith("org.apache.kafka.common.utils.");
     }
 
-    /** A key that is the same in every process: topics have other ids in each. */
+    /** Returns a key that is the same in every process, although topic ids differ. */
     private static String key(Object key) {
         return key instanceof Number || key instanceof String ? key.toString() : key.getClass().getSimpleName();
     }

@@ -32,20 +32,20 @@ import org.apache.kafka.server.common.MetadataVersion;
 import org.apache.kafka.server.network.BrokerEndPoint;
 import org.apache.kafka.server.storage.log.FetchPartitionData;
 
-/** A follower's fetchers: Kafka's manager, threads and endpoints, of which no thread runs and no byte is sent. */
+/** A follower's fetchers: Kafka's manager, threads and endpoints, but no thread runs and nothing is sent. */
 final class Fetching {
     final kafka.server.ReplicaFetcherManager manager;
     private final Broker broker;
     private final Map<Integer, Fetcher> fetchers = new TreeMap<>();
-    /** The answer that its leader has sent, until the follower handles it. */
+    /** The answer that the leader has sent, until the follower handles it. */
     Answer answer;
-    /** By leader the answers to what was asked in an earlier leader epoch, for which a thread still waits. */
+    /** By leader, the answers to requests from an earlier leader epoch, for which a thread still waits. */
     final Map<Integer, Answer> lates = new TreeMap<>();
     private final Holding holding;
     /** The leaders that answer requests other than fetches. */
     final Map<Integer, Function<AbstractRequest, AbstractResponse>> others = new HashMap<>();
 
-    /** Which answers may outlive a leader epoch: none, those that come late, or those that were judged before too. */
+    /** The answers that may outlive a leader epoch: none, late ones, or also those that were judged earlier. */
     enum Holding { NONE, LATE, JUDGED }
 
     Fetching(Broker broker, kafka.server.KafkaConfig config, Object quota, Metrics metrics, Fakes.Clock clock, Holding holding) {
@@ -68,19 +68,19 @@ final class Fetching {
             @Override public void shutdownIdleFetcherThreads() {
                 if (holding == Holding.NONE) {
                     super.shutdownIdleFetcherThreads();
-                }  // else other partitions keep the threads from being idle
+                }  // otherwise, other partitions keep the threads busy
             }
         };
     }
 
-    /** A request as the follower has built it, and the thread that waits for its answer. */
+    /** A request that the follower has built, and the thread that waits for the answer. */
     static final class Request {
         Fetcher fetcher;
         int leader;
         FetchRequest request;
         Object partitions;
         Object builder;
-        /** The epoch of the follower's last record when it went down, and whether the request names a later one. */
+        /** The epoch of the follower's last record when it went down, and whether the request contains a later epoch. */
         int lastEpoch;
         boolean hollow;
 
@@ -92,7 +92,7 @@ final class Fetching {
             return asked().keySet().iterator().next();
         }
 
-        /** All partitions that it asks for. */
+        /** Returns all requested partitions. */
         Map<TopicIdPartition, FetchRequest.PartitionData> asked() {
             Map<Uuid, String> names = new HashMap<>();
             request.data().topics().forEach(topic -> names.put(topic.topicId(), "t"));
@@ -100,12 +100,12 @@ final class Fetching {
         }
     }
 
-    /** What the leader has sent, by partition. */
+    /** The leader's answer, by partition. */
     static final class Answer {
         final Request to;
         final LinkedHashMap<TopicIdPartition, FetchResponseData.PartitionData> data = new LinkedHashMap<>();
         private final Map<TopicIdPartition, Records> records = new LinkedHashMap<>();
-        /** Where to truncate, once AbstractFetcherThread has looked at the answer and let go of its lock. */
+        /** The truncation offsets, after AbstractFetcherThread has examined the answer and released its lock. */
         private scala.collection.Map<TopicPartition, EpochEndOffset> judged;
 
         Answer(Request to) {
@@ -130,14 +130,14 @@ final class Fetching {
             return MemoryRecords.readableRecords(buffer);
         }
 
-        /** The leader reads the records when it sends them: from the same place of the file as it is now. */
+        /** The leader reads the records when it sends them, so it sends the current content of that position in the file. */
         void read() throws IOException {
             for (Map.Entry<TopicIdPartition, Records> of : records.entrySet()) {
                 data.get(of.getKey()).setRecords(copy(of.getValue()));
             }
         }
 
-        /** Whether the files still are as long as when the fetch was served: a leader ends the connection otherwise. */
+        /** Returns whether the files are still as long as when the fetch was served. Otherwise, a leader ends the connection. */
         boolean isWhole() throws IOException {
             for (Records of : records.values()) {
                 if (of instanceof FileRecords && ((FileRecords) of).sizeInBytes() > 0) {
@@ -156,7 +156,7 @@ final class Fetching {
         }
     }
 
-    /** kafka.server.BlockingSend: it returns the answer that was put there. */
+    /** An implementation of kafka.server.BlockingSend that returns a given answer. */
     static final class Sender implements kafka.server.BlockingSend {
         final BrokerEndPoint source;
         private final Map<Integer, Function<AbstractRequest, AbstractResponse>> others;
@@ -190,7 +190,7 @@ final class Fetching {
         }
     }
 
-    /** Kafka's thread, which is never started: its work is called step by step. */
+    /** Kafka's thread, which is never started. Its work is called step by step. */
     static final class Fetcher extends kafka.server.ReplicaFetcherThread {
         final Sender sender;
         private Answer judging;
@@ -218,7 +218,7 @@ final class Fetching {
         }
     }
 
-    /** The fetcher that has the partition; null if none has. */
+    /** Returns the fetcher of the partition, or null if there is none. */
     private Fetcher fetcher() {
         for (Fetcher f : fetchers.values()) {
             if (f.state() != null) {
@@ -228,7 +228,7 @@ final class Fetching {
         return null;
     }
 
-    /** How far the follower has come in its fetches; null if it fetches from nobody. */
+    /** Returns the follower's fetch state, or null if it fetches from no leader. */
     Object state() {
         Fetcher fetcher = fetcher();
         return fetcher == null ? null : fetcher.state();
@@ -238,21 +238,21 @@ final class Fetching {
         return (int) Reflect.number(Reflect.call(state, "currentLeaderEpoch"));
     }
 
-    /** Build the request that the follower has out now; null if it fetches from nobody. */
+    /** Builds the follower's current request, or null if it fetches from no leader. */
     Request request() {
         Fetcher fetcher = fetcher();
         return fetcher == null ? null : request(fetcher);
     }
 
-    /** The brokers that it fetches from. */
+    /** Returns the brokers from which the follower fetches. */
     List<Integer> leaders() {
         return fetchers.keySet().stream().filter(leader -> fetchers.get(leader).partitionCount() > 0).toList();
     }
 
-    /** Build the next request to a leader; null if there is none to make. */
+    /** Builds the next request to a leader, or null if there is none. */
     Request request(int leader) {
         Fetcher fetcher = fetchers.get(leader);
-        Lock lock = (Lock) Reflect.get(fetcher, "partitionMapLock");  // as AbstractFetcherThread.maybeFetch holds it
+        Lock lock = (Lock) Reflect.get(fetcher, "partitionMapLock");  // held as in AbstractFetcherThread.maybeFetch
         lock.lock();
         try {
             return request(fetcher);
@@ -297,7 +297,7 @@ final class Fetching {
         Reflect.call(taken.to.fetcher, "processFetchRequest", taken.to.partitions, taken.to.builder);
     }
 
-    /** The thread looks at an answer that says where to truncate, and lets go of its lock before it does. */
+    /** The thread examines an answer with truncation offsets, and releases its lock before it truncates. */
     void judge() {
         if (holding == Holding.JUDGED && answer != null && answer.judged == null) {
             FetchResponseData.EpochEndOffset end = answer.only().divergingEpoch();
@@ -309,7 +309,7 @@ final class Fetching {
         }
     }
 
-    /** A follower that has entered another leader epoch waits no more for an answer to what it asked before; its thread may. */
+    /** A follower in a new leader epoch no longer waits for the answer to an earlier request, but its thread may wait. */
     void leaveOutdated() {
         if (answer != null) {
             Object state = answer.to.fetcher.state();

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** What a leader keeps of itself and of its followers, and how time passes for one of them alone. */
+/** A leader's data on itself and its followers, and the passing of time for one of them alone. */
 final class Replicas {
     private static final long LAG = 30_000;
     private static final long LONG_AGO = Fakes.NOW - 10 * LAG;
@@ -28,7 +28,7 @@ final class Replicas {
         return (AtomicReference<Object>) Reflect.get(replica, "replicaState");
     }
 
-    /** The fetch that the leader has just handled is long ago when the next one comes. */
+    /** Backdates the fetch that the leader has just handled, so that much time passes before the next one. */
     static void pass(Broker leader, int follower) {
         Object found = leader.found() == null ? null : Scala.value(leader.found().getReplica(follower));
         if (found != null) {
@@ -37,7 +37,7 @@ final class Replicas {
         }
     }
 
-    /** A copy of ReplicaState in which the follower was last caught up at `caughtUp`, and last fetched no later. */
+    /** Returns a copy of ReplicaState with last caught-up time `caughtUp`, and a last fetch time that is not later. */
     private static Object at(Object state, long caughtUp) {
         long fetched = Math.min(Reflect.number(Reflect.call(state, "lastFetchTimeMs")), caughtUp);
         return with(state, Map.of("lastCaughtUpTimeMs", caughtUp, "lastFetchTimeMs", fetched));
@@ -59,7 +59,7 @@ final class Replicas {
         }
     }
 
-    /** The lag time has passed since the follower was last caught up. */
+    /** Sets the last caught-up time back by more than the lag time. */
     static void age(Broker leader, int follower) {
         age(replica(leader, follower));
     }
@@ -69,7 +69,7 @@ final class Replicas {
         cell.set(at(cell.get(), LONG_AGO));
     }
 
-    /** Partition.maybeShrinkIsr at a time when these members have not been caught up for too long, and the others have. */
+    /** Calls Partition.maybeShrinkIsr at a time when only these members have exceeded the lag time. */
     static void shrink(Broker leader, int members, int brokers) {
         Object[] before = new Object[brokers];
         for (int b = 0; b < brokers; b++) {
@@ -82,7 +82,7 @@ final class Replicas {
         boolean pending = inFlight(leader);
         leader.partition().maybeShrinkIsr();
         boolean asks = !pending && inFlight(leader);
-        int kept = asks ? sent(leader) : -1;  // of some members Kafka may find that they are caught up: for them no time has passed
+        int kept = asks ? sent(leader) : -1;  // if Kafka considers some of the members caught up, no time has passed for them
         for (int b = 0; b < brokers; b++) {
             if (before[b] != null && ((members & 1 << b) == 0 || (kept & 1 << b) != 0)) {
                 cell(replica(leader, b)).set(before[b]);
@@ -95,7 +95,7 @@ final class Replicas {
         return (boolean) Reflect.call(Reflect.call(leader.partition(), "partitionState"), "isInflight");
     }
 
-    /** The ISR that the leader has asked for and has no answer on. */
+    /** Returns the ISR that the leader has requested and that is not answered yet. */
     private static int sent(Broker leader) {
         return Scala.bits(Reflect.call(Reflect.call(Reflect.call(leader.partition(), "partitionState"), "sentLeaderAndIsr"), "isr"));
     }

@@ -34,9 +34,9 @@ import org.apache.kafka.storage.internals.log.AppendOrigin;
 import kafka.log.UnifiedLog;  // until 4.0
 import org.apache.kafka.storage.internals.log.UnifiedLog;  // since 4.1
 
-/** One controller, its brokers, and all that is in flight between them. An action happens at a time, in one thread. */
+/** A controller, its brokers, and all messages in flight between them. Actions happen one at a time, in one thread. */
 final class World {
-    /** Log directories of a broker of which one may fail: enough for what may be taken out. */
+    /** The number of log directories of a broker whose directories may fail, which allows for removals. */
     private static final int DIRECTORIES = 4;
     private static final String HOLLOW = "the logs diverge in an epoch without records";
 
@@ -44,21 +44,21 @@ final class World {
 
     private static final String INDEX = "the controller's ELR index contains a broker whose ELR was cleared";
 
-    /** The driver's own refusal: nothing of Kafka was asked. */
+    /** Thrown if the driver itself rejects an action, without calling Kafka. */
     static final class Untried extends Loop.Untried {
         Untried(String why) {
             super(why);
         }
     }
 
-    /** A refusal that a class of Kafka gave. */
+    /** Thrown if a class of Kafka rejects an action. */
     static final class Refused extends Loop.Refused {
         Refused(String why) {
             super(why);
         }
     }
 
-    /** A write and what became of it. */
+    /** A write and its outcome. */
     private static final class Write {
         int record;
         long offset;
@@ -74,14 +74,14 @@ final class World {
     private final Uuid topic;
     private final Broker[] running;
     private final Disk[] disks;
-    /** The log directories of each broker: one, or several where one may fail. */
+    /** The log directories of each broker: one, or several if directories may fail. */
     private final List<List<String>> dirs = new ArrayList<>();
-    /** The log directory of each broker that has failed, and how far the controller knows that its log lies in another one. */
+    /** For each broker, the log directory that has failed, and how far the controller knows that the log is in another directory. */
     private final String[] failed;
     private final int[] moved;
     private int directories;
     private final List<List<Long>> epochs = new ArrayList<>();
-    /** For each image the end of the metadata log, and its text. */
+    /** For each image, the end of the metadata log, and the image as text. */
     private final List<Integer> ends = new ArrayList<>();
     private final List<String> images = new ArrayList<>();
     private int told;
@@ -135,7 +135,7 @@ final class World {
             Broker.prepare(root, b, dirs.get(b), null, topic, 0);
             running[b] = new Broker(b, epoch(b), minIsr, root, dirs.get(b), null, sent, this.holding);
         }
-        if (mayFail > 0) {  // which directory it is, brokers with several say once they have made their logs
+        if (mayFail > 0) {  // brokers with several directories report which one they use once they have created their logs
             int made = controller.log.size();
             for (int b = 0; b < brokers; b++) {
                 running[b].apply(controller.log, made, 0);
@@ -148,7 +148,7 @@ final class World {
         }
     }
 
-    /** The ids of a broker's directories that have not failed. */
+    /** Returns the ids of a broker's directories that have not failed. */
     private List<Uuid> online(int broker) {
         return dirs.get(broker).stream().filter(d -> !d.equals(failed[broker])).map(d -> Broker.directoryId(broker, d)).toList();
     }
@@ -166,7 +166,7 @@ final class World {
         return all.get(all.size() - 1);
     }
 
-    /** The number of a broker's incarnation with this epoch; -1 for none. */
+    /** Returns the number of a broker's incarnation with this epoch, or -1 if there is none. */
     private int incarnation(int broker, long epoch) {
         return epochs.get(broker).indexOf(epoch);
     }
@@ -178,7 +178,7 @@ final class World {
         return running[broker];
     }
 
-    /** A broker that takes connections, which one that is not registered yet does not. */
+    /** Returns a broker that accepts connections, which requires that it has registered. */
     private Broker connected(int broker) {
         if (running(broker).epoch < 0) {
             throw new Untried("broker " + broker + " takes no connections before it is registered");
@@ -186,7 +186,7 @@ final class World {
         return running(broker);
     }
 
-    /** Keep the controller's state as the image that its last records lead to. */
+    /** Stores the controller's state as the image after the latest records. */
     private void note() {
         if (!ends.isEmpty() && ends.get(ends.size() - 1) == controller.log.size()) {
             return;
@@ -200,7 +200,7 @@ final class World {
         images.add(image(p, found, raised(controller.minIsr("t"))));
     }
 
-    /** How much more a topic's min ISR is than it was at first. */
+    /** Returns the difference between a topic's min ISR and its initial min ISR. */
     private int raised(String setting) {
         return setting == null ? 0 : Integer.parseInt(setting) - minIsr;
     }
@@ -230,7 +230,7 @@ final class World {
         leaveFetchBehind(b);
         Disk offline = disks[b.id];
         disks[b.id] = b.halt(kept, clean);
-        if (failed[b.id] != null) {  // the log is as it was when the directory failed
+        if (failed[b.id] != null) {  // the log is unchanged since the directory failed
             offline.savedEpoch = disks[b.id].savedEpoch;
             disks[b.id] = offline;
         }
@@ -248,7 +248,7 @@ final class World {
 
     // ---- log directories
 
-    /** The directory with the replica fails: LogDirFailureHandler hears of it. */
+    /** The directory with the replica fails, and LogDirFailureHandler is notified. */
     void fail(int broker) throws Exception {
         Broker b = running(broker);
         if (b.found() == null) {
@@ -271,25 +271,25 @@ final class World {
         return disks[broker];
     }
 
-    /** The directory that has failed is whole again; it has no file that says that the stop was clean. */
+    /** The failed directory works again, but contains no file that marks a clean shutdown. */
     void restore(int broker) {
         down(broker).savedEpoch = -1;
         failed[broker] = null;
     }
 
-    /** The disk with the replica is replaced by an empty one. */
+    /** The disk with the replica is replaced with an empty one. */
     void replace(int broker) {
         down(broker).savedEpoch = -1;
         dirs.get(broker).set(leave(broker), "d" + ++directories);
     }
 
-    /** The directory with the replica is taken out of log.dirs. */
+    /** The directory with the replica is removed from log.dirs. */
     void takeOut(int broker) {
         down(broker);
         dirs.get(broker).remove(leave(broker));
     }
 
-    /** Lose the log with its directory; return where that is listed. */
+    /** Removes the log with its directory; returns the directory's position in the list. */
     private int leave(int broker) {
         Disk disk = disks[broker];
         int at = disk.directory == null ? 0 : dirs.get(broker).indexOf(disk.directory);
@@ -319,7 +319,7 @@ final class World {
         note();
     }
 
-    /** AssignmentsManager says in which directory the broker has made its log. */
+    /** AssignmentsManager reports the directory in which the broker has created its log. */
     void assign(int broker) {
         if (!assigned(running(broker))) {
             throw new Untried("broker " + broker + " has nothing to say of its directories");
@@ -342,7 +342,7 @@ final class World {
         return true;
     }
 
-    // ---- what brokers and the controller do
+    // ---- actions of brokers and the controller
 
     void stop(int broker) throws Exception {
         Broker b = running(broker);
@@ -362,7 +362,7 @@ final class World {
         halt(b, b.entries().size(), true);
     }
 
-    /** Whether the controller waits for the heartbeats of another broker that will send none. */
+    /** Returns whether the controller waits for heartbeats of another broker, which will send none. */
     private boolean isHeldUp(int broker) {
         for (int other = 0; other < brokers; other++) {
             BrokerRegistration r = controller.registration(other);
@@ -374,7 +374,7 @@ final class World {
         return false;
     }
 
-    /** A process of the broker starts: with epoch -1 it is not registered yet. */
+    /** A process of the broker starts. With epoch -1, it is not registered yet. */
     private void start(int broker, long epoch, int checkpoint) throws Exception {
         if (running[broker] != null) {
             throw new Untried("broker " + broker + " runs");
@@ -417,7 +417,7 @@ final class World {
 
     void unfence(int broker) throws Exception {
         Broker b = running(broker);
-        boolean stopping = controller.registration(broker).inControlledShutdown();  // such a broker says so in every heartbeat
+        boolean stopping = controller.registration(broker).inControlledShutdown();  // such a broker reports this in every heartbeat
         String answer = controller.heartbeat(broker, b.epoch, stopping, b.appliedRecords());
         note();
         goIfLet(b, answer);
@@ -426,7 +426,7 @@ final class World {
         }
     }
 
-    /** A broker that may stop does. */
+    /** Stops a broker that is allowed to stop. */
     private void goIfLet(Broker b, String answer) throws Exception {
         if (answer.equals("stop")) {
             halt(b, b.entries().size(), true);
@@ -439,7 +439,7 @@ final class World {
         BrokerRegistration known = controller.registration(broker);
         boolean lonely = !controller.leadsAnything(broker);
         Uuid another = null;
-        if (lonely && !known.fenced() && !known.inControlledShutdown()) {  // else the controller lets it go at once
+        if (lonely && !known.fenced() && !known.inControlledShutdown()) {  // otherwise, the broker may shut down immediately
             List<Integer> replicas = new ArrayList<>(List.of(broker));
             for (int other = 0; other < brokers; other++) {
                 if (other != broker) {
@@ -464,7 +464,7 @@ final class World {
         }
     }
 
-    /** An operator names the brokers that shall have replicas; null takes a reassignment back. */
+    /** An operator assigns the replicas to these brokers; null cancels a reassignment. */
     void reassign(Integer wanted) {
         List<Integer> replicas = wanted == null ? null : new ArrayList<>();
         for (int b = 0; wanted != null && b < brokers; b++) {
@@ -479,18 +479,18 @@ final class World {
         }
     }
 
-    /** An operator turns eligible leader replicas off; brokers see nothing of that. */
+    /** An operator turns eligible leader replicas off, which brokers do not notice. */
     void turnElrOff() {
         controller.turnElrOff();
     }
 
-    /** An operator raises the topic's min ISR, or lowers it. */
+    /** An operator raises or lowers the topic's min ISR. */
     void changeMinIsr(int by) {
         controller.setMinIsr("t", minIsr + raised(controller.minIsr("t")) + by);
         note();
     }
 
-    /** The broker takes over what the image that it has applied says of the topic's configuration. */
+    /** The broker applies the topic's configuration in the image that it has applied. */
     void configure(int broker) {
         running(broker).configure();
     }
@@ -511,14 +511,14 @@ final class World {
         }
         note();
         if (a.isStray()) {
-            sent.remove(a);  // the answer goes to a connection that is closed
+            sent.remove(a);  // the answer's connection is closed
         }
         if (a.error() != Errors.NONE) {
             throw new Refused(a.error().name());
         }
     }
 
-    /** The request is sent again after its connection broke; the first copy may still arrive. */
+    /** The request is resent after its connection broke. The first copy may still arrive. */
     void resend(int number) {
         Alteration a = alteration(number);
         if (a.response != null || a.isStray() || running[a.sender.id] != a.sender) {
@@ -527,7 +527,7 @@ final class World {
         sent.add(a.again());
     }
 
-    /** The answer to one copy of a request is lost with its connection. */
+    /** The answer to one copy of a request is lost with the connection. */
     void drop(int number) {
         sent.remove(alteration(number));
     }
@@ -586,7 +586,7 @@ final class World {
             if (f.log().logEndOffset() != end) {
                 throw new Refused(HOLLOW);
             }
-            // it has cut nothing off, and the follower asks again with the epoch of its last record
+            // nothing was truncated, and the follower fetches again with the epoch of its last record
             request = f.fetching.request();
             data = serve(l, request);
         }
@@ -596,11 +596,11 @@ final class World {
         long highWatermark = Math.max(Math.min(data.highWatermark, log.logEndOffset()), log.logStartOffset());
         boolean asBefore = data.logStartOffset <= log.logStartOffset() && highWatermark == log.highWatermark();
         if (empty && asBefore) {
-            f.fetching.handle();  // an answer without news: the leader would hold it back
+            f.fetching.handle();  // the leader would delay an answer without new information
         }
     }
 
-    /** Whether a request names a last epoch in which the follower has no record: it led then, and wrote nothing. */
+    /** Returns whether a request names a last epoch in which the follower has no record, because it led then and wrote nothing. */
     private static boolean isOfEmptyEpoch(Fetching.Request request, List<int[]> entries) {
         return request.data().lastFetchedEpoch.orElse(-1) != lastEpoch(entries);
     }
@@ -645,7 +645,7 @@ final class World {
         running(broker).writeLogStart();
     }
 
-    /** The follower is answered that its offset is out of range, asks where the leader's log begins and ends, and acts on that. */
+    /** The follower gets an out-of-range error, asks where the leader's log begins and ends, and handles the answer. */
     void outOfRange(int leader, int follower) throws Exception {
         Broker l = connected(leader);
         Broker f = running(follower);
@@ -695,7 +695,7 @@ final class World {
         late.remove(number);
     }
 
-    /** The follower's thread gets the answer for which it has waited since an earlier leader epoch; 0 and up is its number. */
+    /** The follower's thread gets the answer for which it has waited since an earlier leader epoch. `number` names both brokers. */
     void takeLate(int number) throws Exception {
         Broker f = running(number / brokers);
         Fetching.Answer answer = f.fetching.lates.remove(number % brokers);
@@ -718,7 +718,7 @@ final class World {
         running(number / brokers).fetching.lates.remove(number % brokers);
     }
 
-    /** The records of the answer that is on its way to the follower are read now. */
+    /** The leader reads the records of the answer in flight to the follower now. */
     void read(int follower) throws Exception {
         Broker f = running(follower);
         if (f.fetching.answer == null) {
@@ -752,9 +752,9 @@ final class World {
         Replicas.shrink(l, members, brokers);
     }
 
-    // ---- what is seen
+    // ---- observed state
 
-    /** All fields of Kafka's objects that the state consists of. */
+    /** Returns all fields of Kafka's objects that belong to the state. */
     String dump() {
         Dump out = new Dump();
         out.add("controller.partition", controller.partition(topic));
@@ -912,7 +912,7 @@ final class World {
         out.append(",\"failed\":").append(b.fetching.failed()).append('}');
     }
 
-    /** Kind, record, epoch, end, high watermark and log start of an answer. */
+    /** Returns the kind, record, epoch, end, high watermark and log start of an answer. */
     private static String content(Fetching.Answer a) {
         if (a.only().divergingEpoch().epoch() >= 0 || a.only().divergingEpoch().endOffset() >= 0) {
             return "2,0," + a.only().divergingEpoch().epoch() + "," + a.only().divergingEpoch().endOffset() + ",0,0";

@@ -22,18 +22,20 @@ import org.apache.kafka.common.record.MemoryRecords;
 import org.apache.kafka.common.record.RecordBatch;
 
 /**
- * Copies of the log of one partition, walked side by side by Kafka's own classes.
+ * Comparison of copies of a partition's log, which Kafka's own classes read side by side.
  *
- * Standard input: a partition on each line, as JSON: `number`, `compacted`, and `copies`, each a list of segments in their order. Standard
- * output: a line for each, with `runs` of offsets in which the same copies have the same batches of the same epochs: first and last offset,
- * first and last time, and for each copy its epoch and the first copy that has the same, -1 if it has nothing there. `notes` are bytes that
- * are no batch. The batches of a compacted log are made anew by each broker: of them epochs alone are compared.
+ * Standard input: a partition on each line, as JSON with `number`, `compacted`, and `copies`, each of which is a list
+ * of segments in order. Standard output: a line for each partition, with `runs` of offsets in which the same copies
+ * have the same batches in the same epochs: the first and last offset, the first and last time, and for each copy, its
+ * epoch and the first copy with the same batches, or -1 if the copy has no batch there. `notes` list bytes that belong
+ * to no batch. Of a compacted log, only epochs are compared, because each broker writes the batches of a compacted log
+ * anew.
  */
 public final class Compare {
     private static final ObjectMapper JSON = new ObjectMapper();
-    /** Logs that differ in more places are not read on. */
+    /** Logs that differ in more places are not read further. */
     private static final int MOST = 10_000;
-    /** A batch of which this much was not found is given up. */
+    /** The search for the next valid batch ends after this many bytes. */
     private static final int SEARCHED = 64 << 20;
 
     private final boolean compacted;
@@ -60,7 +62,7 @@ public final class Compare {
         }
     }
 
-    /** Find the runs; return whether all was read. */
+    /** Finds the runs; returns whether everything was read. */
     private boolean walk() {
         copies.forEach(Copy::advance);
         int[] epochs = null;
@@ -117,7 +119,7 @@ public final class Compare {
         }
     }
 
-    /** A copy, and the batch of it that is looked at. */
+    /** A copy with its current batch. */
     private final class Copy {
         private final int number;
         private final Iterator<JsonNode> segments;
@@ -136,7 +138,7 @@ public final class Compare {
             this.segments = segments.iterator();
         }
 
-        /** Return the first copy whose batch is the same as this one's. */
+        /** Returns the first copy with the same batch. */
         private int firstLike(long at) {
             for (Copy other : copies) {
                 boolean equal = other.epoch == epoch && (compacted || other.start == start && other.last == last && other.checksum == checksum);
@@ -147,7 +149,7 @@ public final class Compare {
             return number;
         }
 
-        /** Go to the next batch that is valid. */
+        /** Moves to the next valid batch. */
         private void advance() {
             there = false;
             while (!there && (left.hasRemaining() || open())) {
@@ -175,7 +177,7 @@ public final class Compare {
                 }
                 boolean begun = last >= 0;
                 start = batch.baseOffset();
-                first = compacted && begun ? last + 1 : start; // what compaction removed is not missing
+                first = compacted && begun ? last + 1 : start; // records removed by compaction are not missing
                 last = batch.lastOffset();
                 epoch = batch.partitionLeaderEpoch();
                 time = batch.maxTimestamp();
@@ -185,7 +187,7 @@ public final class Compare {
             }
         }
 
-        /** Return the valid batch at a position, null if none is there. */
+        /** Returns the valid batch at a position, or null if there is none. */
         private RecordBatch batchAt(int at) {
             try {
                 Iterator<? extends RecordBatch> found = MemoryRecords.readableRecords(left.duplicate().position(at).slice()).batches().iterator();

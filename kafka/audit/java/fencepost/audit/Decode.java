@@ -34,18 +34,19 @@ import org.apache.kafka.metadata.MetadataRecordSerde;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 
 /**
- * Segments and snapshots of a metadata log as lines, decoded by Kafka's own classes.
+ * Conversion of a metadata log's segments and snapshots to lines, decoded by Kafka's own classes.
  *
- * Standard input: a line `NUMBER<tab>POSITION<tab>PATH` for each file. Standard output: a line for each record, with the number of its
- * file, its offset, the last offset of its batch, epoch, time, type, version, the topic's id and the partition that it is about (empty and
- * -1 for others), and its fields as JSON. What cannot be read goes to the file of notes that is the only argument, a JSON object a
- * line, with a last one for each file that says how far it was read.
+ * Standard input: a line `NUMBER<tab>POSITION<tab>PATH` for each file. Standard output: a line for each record, with
+ * the number of its file, its offset, the last offset of its batch, its epoch, time, type and version, the topic id and
+ * the partition (empty and -1 if the record is not about a partition), and its fields as JSON. The only argument names
+ * a file for notes on unreadable parts, with a JSON object on each line. The last note about a file says how much of it
+ * was read.
  */
 public final class Decode {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Pattern SECRET = Pattern.compile("password|secret|jaas|credential|\\.key$", Pattern.CASE_INSENSITIVE);
     private static final JsonNode NONE = JSON.createObjectNode();
-    /** A batch of which this much was not found is given up: no batch of the controller is larger. */
+    /** The search for the next valid batch ends after this many bytes, because no batch of the controller is larger. */
     private static final int SEARCHED = 64 << 20;
 
     private final Writer lines;
@@ -93,7 +94,7 @@ public final class Decode {
             .put("last", last).put("failed", failed).done();
     }
 
-    /** Read batch after batch, and return the position up to which there were whole ones. */
+    /** Reads the batches; returns the position up to which they are complete. */
     private int batches(File path, FileRecords found, int from, int size) throws IOException {
         int position = from;
         while (position < size) {
@@ -126,7 +127,7 @@ public final class Decode {
         return position;
     }
 
-    /** Return where the next batch begins whose checksum fits, or the size if there is none. */
+    /** Returns the position of the next batch with a valid checksum, or the size if there is none. */
     private int found(File path, int from, int size) throws IOException {
         try (FileChannel channel = FileChannel.open(path.toPath(), StandardOpenOption.READ)) {
             int end = Math.min(size, from + SEARCHED);
@@ -214,7 +215,7 @@ public final class Decode {
         return new Note(JSON.createObjectNode().put("file", file).put("note", kind), notes);
     }
 
-    /** An object of the notes, as it is made. */
+    /** Builds a JSON object for the notes. */
     private record Note(ObjectNode node, PrintStream to) {
         Note put(String name, long value) {
             node.put(name, value);

@@ -24,10 +24,11 @@ import org.apache.kafka.metadata.MetadataRecordSerde;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 
 /**
- * Lines as segments of a metadata log, encoded by Kafka's own classes: the opposite of Decode, for tests and benchmarks.
+ * Conversion of lines to segments of a metadata log by Kafka's own classes: the reverse of Decode, for tests and
+ * benchmarks.
  *
- * Standard input: `EPOCH<tab>TIME` begins a batch, `TYPE<tab>VERSION<tab>JSON` is a record of it. Arguments: the folder, the first
- * offset, and the bytes after which a segment ends.
+ * Standard input: `EPOCH<tab>TIME` begins a batch, and `TYPE<tab>VERSION<tab>JSON` is a record of the batch. Arguments:
+ * the folder, the first offset, and the number of bytes after which a segment ends.
  */
 public final class Encode {
     private static final ObjectMapper JSON = new ObjectMapper();

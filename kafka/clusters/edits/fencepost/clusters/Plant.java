@@ -12,14 +12,14 @@ import javassist.Modifier;
 import javassist.expr.ExprEditor;
 import javassist.expr.MethodCall;
 
-/** Writes a class of Kafka with a mistake: a method that does nothing, or a call that is left out. */
+/** Writes a class of Kafka with a planted mistake: a method that does nothing, or an omitted call. */
 public final class Plant {
     private Plant() {
     }
 
     /**
-     * Arguments: the folder to write to, the class, the method, the call in it that is left out (`-`: the method does
-     * nothing), and what is returned instead (`-`: nothing). Every method of that name is edited.
+     * Arguments: the folder to write to, the class, the method, the call to omit from it (`-`: the method does
+     * nothing), and the value to return instead (`-`: none). Every method with this name is edited.
      */
     public static void main(String[] arguments) throws Exception {
         CtClass edited = ClassPool.getDefault().get(arguments[1]);

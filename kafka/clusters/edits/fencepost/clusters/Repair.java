@@ -16,14 +16,14 @@ import javassist.expr.ExprEditor;
 import javassist.expr.MethodCall;
 
 /**
- * Writes a class of Kafka with the repair of a finding. Not every release has its sources on Maven Central, so the
- * class that was released is edited; `repairs/` has the same edits as diffs of Kafka's source.
+ * Writes a class of Kafka with the fix for a finding. Maven Central does not have the sources of every release, so the
+ * released class file is edited; `repairs/` contains the same edits as diffs of Kafka's sources.
  */
 public final class Repair {
     private Repair() {
     }
 
-    /** Arguments: the folder to write to, the findings. Two that edit one class edit it one after the other. */
+    /** Arguments: the folder to write to, and the findings. If several fixes edit the same class, they are applied in turn. */
     public static void main(String[] arguments) throws Exception {
         Set<CtClass> repaired = new LinkedHashSet<>();
         for (int at = 1; at < arguments.length; at++) {
@@ -62,7 +62,7 @@ public final class Repair {
         };
     }
 
-    /** A replica's log end is forgotten in every leader epoch; it was only where the leader had not led before. */
+    /** A leader resets its followers' log ends in every leader epoch, not only if it did not lead before. */
     private static CtClass forgetLogEnds() throws Exception {
         CtClass replica = type("org.apache.kafka.server.replica.Replica");
         CtMethod reset = replica.getDeclaredMethod("resetReplicaState", new CtClass[] {
@@ -71,7 +71,7 @@ public final class Repair {
         return replica;
     }
 
-    /** Metadata whose partition epoch the leader has learnt from an answer leaves a pending change of the ISR as it is. */
+    /** Metadata with a partition epoch that the leader already knows from an answer does not affect a pending change of the ISR. */
     private static CtClass keepPendingChange() throws Exception {
         CtClass partition = type("kafka.cluster.Partition");
         partition.addField(CtField.make("private boolean keepsPending;", partition));
@@ -84,7 +84,7 @@ public final class Repair {
         return partition;
     }
 
-    /** Settings that come with a smaller ISR apply before it. That they apply once more after it changes nothing. */
+    /** Settings that arrive with a smaller ISR are applied before it. Applying them again afterwards has no effect. */
     private static CtClass applySettingsFirst() throws Exception {
         CtClass publisher = type("kafka.server.metadata.BrokerMetadataPublisher");
         publisher.getDeclaredMethod("onMetadataUpdate").insertBefore(
@@ -92,17 +92,17 @@ public final class Repair {
         return publisher;
     }
 
-    /** Who is no replica any more does not get into the ELR. */
+    /** A broker that is no longer a replica does not enter the ELR. */
     private static CtClass keepReplicasOnly() throws Exception {
         CtClass builder = type("org.apache.kafka.controller.PartitionChangeBuilder");
-        AtomicInteger streams = new AtomicInteger();  // the first is that of the candidates
+        AtomicInteger streams = new AtomicInteger();  // the first one contains the candidates
         replaceCalls(builder.getDeclaredMethod("maybePopulateTargetElr"),
             named("stream").and(of("java.util.Set")).and(call -> streams.getAndIncrement() == 0),
             "{ $0.retainAll(this.targetReplicas); $_ = $proceed($$); }");
         return builder;
     }
 
-    /** Whoever is cleared from the ELR leaves its index, too. */
+    /** A broker that is cleared from the ELR also leaves the index of the ELR. */
     private static CtClass clearIndex() throws Exception {
         CtClass manager = type("org.apache.kafka.controller.ReplicationControlManager");
         replaceCalls(manager.getDeclaredMethod("removeTopicElrs"), named("merge"),
@@ -110,7 +110,7 @@ public final class Repair {
         return manager;
     }
 
-    /** A replica in a directory that fails is treated like one that was shut down uncleanly: it leaves the ELR too. */
+    /** A replica in a failed directory is treated like a replica after an unclean shutdown: it also leaves the ELR. */
     private static CtClass distrustFailedDisk() throws Exception {
         CtClass manager = type("org.apache.kafka.controller.ReplicationControlManager");
         replaceCalls(manager.getDeclaredMethod("handleDirectoriesOffline"), named("generateLeaderAndIsrUpdates"),
@@ -118,7 +118,7 @@ public final class Repair {
         return manager;
     }
 
-    /** A broker that registers without a directory that it had is treated like one that was shut down uncleanly. */
+    /** A broker that registers without one of its previous directories is treated like a broker after an unclean shutdown. */
     private static CtClass distrustMissingDisk() throws Exception {
         CtClass cluster = type("org.apache.kafka.controller.ClusterControlManager");
         cluster.addField(CtField.make("private java.util.List registeredDirs;", cluster));
@@ -131,7 +131,7 @@ public final class Repair {
         return cluster;
     }
 
-    /** The change that assigns a directory knows that ELR is on, and leaves it as it is. */
+    /** The change that assigns a directory knows that ELR is on, and leaves the ELR unchanged. */
     private static CtClass keepElrWhereADiskIsAssigned() throws Exception {
         CtClass manager = type("org.apache.kafka.controller.ReplicationControlManager");
         replaceCalls(manager.getDeclaredMethod("handleAssignReplicasToDirs"), named("setDirectory"),
@@ -139,10 +139,10 @@ public final class Repair {
         return manager;
     }
 
-    /** A replica whose directory has failed is not taken into the ISR, as one of a broker that is fenced is not. */
+    /** A replica whose directory has failed does not enter the ISR, like a replica of a fenced broker. */
     private static List<CtClass> refuseOfflineReplicas() throws Exception {
         CtClass refused = type("org.apache.kafka.controller.ReplicationControlManager$IneligibleReplica");
-        refused.getDeclaredConstructors()[0].setModifiers(0);  // private, which this compiler takes literally
+        refused.getDeclaredConstructors()[0].setModifiers(0);  // private, which this compiler enforces
         CtClass manager = type("org.apache.kafka.controller.ReplicationControlManager");
         manager.addField(CtField.make("private org.apache.kafka.metadata.PartitionRegistration altered;", manager));
         manager.addMethod(CtMethod.make("private void addOffline(java.util.List states, java.util.List found) {"
@@ -158,7 +158,7 @@ public final class Repair {
         return List.of(manager, refused);
     }
 
-    /** A change of min ISR clears no ELR while there is no leader: nothing is committed then. */
+    /** A change of min ISR does not clear the ELR while there is no leader, because nothing is committed during that time. */
     private static CtClass keepElrWithoutLeader() throws Exception {
         CtClass partition = type("org.apache.kafka.metadata.PartitionRegistration");
         partition.getDeclaredMethod("merge").insertBefore("{ java.util.List e = $1.eligibleLeaderReplicas(); java.util.List k = $1.lastKnownElr();"
@@ -167,7 +167,7 @@ public final class Repair {
         return partition;
     }
 
-    /** An election that leads to an ISR of min ISR clears the rest of the ELR: the new leader commits without it. */
+    /** An election after which the ISR has min ISR members clears the rest of the ELR, because the new leader commits without them. */
     private static CtClass clearElrOnceEnough() throws Exception {
         CtClass builder = type("org.apache.kafka.controller.PartitionChangeBuilder");
         builder.getDeclaredMethod("maybeUpdateRecordElr").insertBefore(
@@ -175,7 +175,7 @@ public final class Repair {
         return builder;
     }
 
-    /** A reassignment to replicas that are all there adds none, whatever the one that it replaces was about to add. */
+    /** A reassignment to existing replicas adds no replica, even if the reassignment that it replaces was adding some. */
     private static CtClass forgetReplicasAdded() throws Exception {
         CtClass manager = type("org.apache.kafka.controller.ReplicationControlManager");
         replaceCalls(manager.getDeclaredMethod("changePartitionReassignment"),
@@ -183,7 +183,7 @@ public final class Repair {
         return manager;
     }
 
-    /** No one is elected from an ELR while the feature is off. */
+    /** No broker is elected from the ELR while the feature is off. */
     private static CtClass forgetElrWhileOff() throws Exception {
         CtClass builder = type("org.apache.kafka.controller.PartitionChangeBuilder");
         builder.getDeclaredMethod("tryElection").insertBefore(
@@ -191,7 +191,7 @@ public final class Repair {
         return builder;
     }
 
-    /** A deleted topic leaves no configuration in an image, also where it came with the same delta. */
+    /** A deleted topic leaves no configuration in an image, even if the configuration is part of the same delta. */
     private static CtClass deleteNewConfig() throws Exception {
         CtClass delta = type("org.apache.kafka.image.ConfigurationsDelta");
         CtClass[] deletes = {type("org.apache.kafka.common.metadata.RemoveTopicRecord"), type("java.lang.String")};
@@ -200,7 +200,7 @@ public final class Repair {
         return delta;
     }
 
-    /** A deleted topic leaves the index of directories, also where a partition of it has no ISR. */
+    /** A deleted topic is removed from the index of directories, even if one of its partitions has an empty ISR. */
     private static CtClass forgetDirectories() throws Exception {
         CtClass manager = type("org.apache.kafka.controller.ReplicationControlManager");
         CtClass record = type("org.apache.kafka.common.metadata.RemoveTopicRecord");
@@ -213,7 +213,7 @@ public final class Repair {
         return manager;
     }
 
-    /** A broker that reports a failed directory stays fenced until its next heartbeat: it is elected by what is known then. */
+    /** A broker that reports a failed directory stays fenced until its next heartbeat, so that an election considers the failure. */
     private static CtClass reportBeforeUnfencing() throws Exception {
         CtClass manager = type("org.apache.kafka.controller.ReplicationControlManager");
         manager.addField(CtField.make("private boolean reports;", manager));
@@ -226,19 +226,19 @@ public final class Repair {
         return manager;
     }
 
-    /** A broker that has started has no checkpoint of logs that were stray. */
+    /** After a broker has started, its checkpoints contain no stray logs. */
     private static CtClass forgetStraysStart() throws Exception {
         CtClass manager = logManager();
         manager.getDeclaredMethod("loadLogs").insertAfter("{ this.checkpointLogRecoveryOffsets(); this.checkpointLogStartOffsets(); }");
         return manager;
     }
 
-    /** A copy whose move was not finished does not replace a log that ends later. */
+    /** A copy from an unfinished move does not replace a log with a higher end offset. */
     private static CtClass keepLongerLog() throws Exception {
         return keepLogIf("log.logEndOffset() > $2.logEndOffset()");
     }
 
-    /** A copy whose move was not finished does not replace a log in the same directory. */
+    /** A copy from an unfinished move does not replace a log in the same directory. */
     private static CtClass keepLogBesideCopy() throws Exception {
         return keepLogIf("log.parentDir().equals($2.parentDir())");
     }
@@ -256,7 +256,7 @@ public final class Repair {
         return manager;
     }
 
-    /** A directory whose logs were not loaded keeps its checkpoints. */
+    /** If the logs of a directory were not loaded, its checkpoints are kept. */
     private static CtClass keepCheckpoints() throws Exception {
         CtClass manager = logManager();
         for (String name : List.of("checkpointRecoveryOffsetsInDir", "checkpointLogStartOffsetsInDir")) {
@@ -267,7 +267,7 @@ public final class Repair {
         return manager;
     }
 
-    /** A log is stray if the metadata names another directory of the broker, which has a log of the partition too. */
+    /** A log is stray if the metadata names another directory of the broker that also has a log of the partition. */
     private static CtClass keepAssignedLog() throws Exception {
         CtClass publisher = type("kafka.server.metadata.BrokerMetadataPublisher");
         CtMethod stray = publisher.getDeclaredMethod("$anonfun$initializeManagers$1");
@@ -299,7 +299,7 @@ public final class Repair {
         return partition;
     }
 
-    /** A directory's checkpoints have its current logs; a future log in the same directory does not replace one. */
+    /** A directory's checkpoints contain its current logs, which a future log in the same directory does not replace. */
     private static CtClass writeCurrentLogs() throws Exception {
         CtClass manager = logManager();
         boolean edited = false;
@@ -323,7 +323,7 @@ public final class Repair {
         return manager;
     }
 
-    /** A log that replaces that of a leader knows where the leader's epoch begins, also where it has no record of it. */
+    /** A log that replaces a leader's log knows where the leader's epoch begins, even without a record in that epoch. */
     private static CtClass keepEpochOfMovedLog() throws Exception {
         CtClass partition = type("kafka.cluster.Partition");
         partition.getDeclaredMethod("$anonfun$maybeReplaceCurrentWithFutureReplica$1").insertAfter("if ($1.isLeader()) {"
@@ -343,7 +343,7 @@ public final class Repair {
         return call -> call.getClassName().equals(owner);
     }
 
-    /** Replace these calls inside a method; a release in which there are none has changed. */
+    /** Replaces these calls in a method; fails if there are none, because the release has changed. */
     private static void replaceCalls(CtMethod inside, Predicate<MethodCall> which, String with) throws CannotCompileException {
         AtomicInteger replaced = new AtomicInteger();
         inside.instrument(new ExprEditor() {

@@ -38,8 +38,8 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * Kafka's own clients with their default settings: a line of JSON asks, a line answers. Sends go on in threads of their
- * own and are reported, record by record, as they end. One partition: number 0 of one topic.
+ * Kafka's own clients with their default settings. Each line of JSON is a request and gets one line as an answer. Sends
+ * continue in their own threads, and the outcome of each record is reported. Only partition 0 of one topic is used.
  */
 public final class Client {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -113,7 +113,7 @@ public final class Client {
         admin.incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.TOPIC, topic), changes)).all().get();
     }
 
-    /** A producer of its own for each call, so that none inherits the sequence numbers of a record that was lost. */
+    /** Each call creates a producer, so that no producer inherits the sequence numbers of a lost record. */
     private void send(TopicPartition partition, JsonNode asked) {
         String value = "x".repeat(asked.get("size").asInt());
         Map<String, Object> settings = Map.of(

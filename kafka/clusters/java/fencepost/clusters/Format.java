@@ -3,7 +3,7 @@ package fencepost.clusters;
 import java.util.ArrayList;
 import java.util.List;
 
-/** `kafka-storage format` for the nodes of a cluster, one after the other in one process. */
+/** `kafka-storage format` for the nodes of a cluster, one after another in the same process. */
 public final class Format {
     private Format() {
     }

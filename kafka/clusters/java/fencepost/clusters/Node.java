@@ -2,7 +2,7 @@ package fencepost.clusters;
 
 import java.io.IOException;
 
-/** A controller or a broker as Kafka's own scripts start it, which ends when whoever started it is gone. */
+/** A controller or broker, started as by Kafka's own scripts, which ends when its parent process has ended. */
 public final class Node {
     private Node() {
     }
@@ -14,14 +14,14 @@ public final class Node {
         kafka.Kafka.main(arguments);
     }
 
-    /** Standard input is a pipe that nobody writes to: its end means that the other side has died. */
+    /** Nothing is written to standard input, which is a pipe: its end means that the parent process has died. */
     private static void endWithTheStarter() {
         try {
             while (System.in.read() >= 0) {
                 continue;
             }
         } catch (IOException gone) {
-            // the same as its end
+            // same as the end of the input
         }
         Runtime.getRuntime().halt(3);
     }

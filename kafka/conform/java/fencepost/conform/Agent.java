@@ -29,10 +29,12 @@ import javassist.bytecode.Mnemonic;
 import javassist.bytecode.Opcode;
 
 /**
- * Lets methods of Kafka say that they are executed: all of them, or those that a file names, a `class.method descriptor` a
- * line. Behind a tab the numbers of lines may follow that say so too, as `class.method descriptor:NUMBER`, and each conditional
- * jump of theirs says where it goes: `class.method descriptor:NUMBER#N WORDS -` on, `+` elsewhere; WORDS are its opcode and the
- * members that are named before it. Beside that file, `.hit` gets the names of those that were, now and then.
+ * An agent that records which methods of Kafka are executed: all methods, or the methods in a file, with one
+ * `class.method descriptor` on each line. After a tab, a line may list line numbers, which are recorded too, as
+ * `class.method descriptor:NUMBER`. For each conditional jump in these lines, the agent records `class.method
+ * descriptor:NUMBER#N WORDS -` if the jump is not taken, and `+` instead of `-` if it is taken; WORDS are the opcode
+ * and the members that are named before the jump. The names of executed methods are written regularly to a file next to
+ * the given one, with the suffix `.hit`.
  */
 public final class Agent implements ClassFileTransformer {
     private static final int PUSHED = 4;
@@ -67,11 +69,11 @@ public final class Agent implements ClassFileTransformer {
                 }
             }
         } catch (Exception e) {
-            return;  // the folder is gone, and with it whoever reads it
+            return;  // the folder was removed, so nothing reads the file
         }
     }
 
-    /** Says where a conditional jump goes. */
+    /** Records whether a conditional jump is taken. */
     public static void jump(int a, int b, int op, int number) {
         boolean isTaken = switch (op) {
             case Opcode.IF_ICMPEQ -> a == b;
@@ -88,7 +90,7 @@ public final class Agent implements ClassFileTransformer {
         Hits.hit((a == b) == (op == Opcode.IF_ACMPEQ) ? number + 1 : number);
     }
 
-    /** Lets a conditional jump say where it goes. */
+    /** Instruments a conditional jump, so that it records whether it is taken. */
     private static boolean insert(ClassFile file, CodeAttribute code, Jump jump, String name) throws BadBytecode {
         int number;
         synchronized (Hits.class) {
@@ -114,10 +116,10 @@ public final class Agent implements ClassFileTransformer {
         return true;
     }
 
-    /** A conditional jump of a line, and what is named before it; `number` counts those of the line. */
+    /** A conditional jump in a line, and the members named before it. `number` counts the jumps in the line. */
     private record Jump(int place, int op, int line, int number, String names) { }
 
-    /** The conditional jumps of some lines, the last one first, without the null checks that `==` of Scala is made of. */
+    /** Returns the conditional jumps in some lines, last one first, without the null checks of Scala's `==`. */
     private static List<Jump> jumps(ClassFile file, CodeAttribute code, LineNumberAttribute table, Set<String> lines) throws BadBytecode {
         List<Jump> found = new ArrayList<>();
         Map<Integer, Integer> numbers = new HashMap<>();
@@ -152,7 +154,7 @@ public final class Agent implements ClassFileTransformer {
         return found;
     }
 
-    /** Lets lines of a method, and their conditional jumps, say that they are executed; from its end, as all behind an insertion moves. */
+    /** Instruments lines of a method and their conditional jumps, from the end, because an insertion moves all later code. */
     private static boolean lines(ClassFile file, CodeAttribute code, Set<String> lines, String named) throws BadBytecode {
         LineNumberAttribute table = (LineNumberAttribute) code.getAttribute(LineNumberAttribute.tag);
         if (lines.isEmpty() || table == null) {
@@ -178,7 +180,7 @@ public final class Agent implements ClassFileTransformer {
         return edited;
     }
 
-    /** Lets what stands at a place say that it is executed. */
+    /** Instruments the code at a position, so that its execution is recorded. */
     private static boolean insert(ClassFile file, CodeAttribute code, int place, String name) throws BadBytecode {
         int number = Hits.number(name);
         if (number >= 0) {

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.utils.Exit;
 
-/** Prints one random history as it is drawn, `SHAPE|STEP;STEP`: arguments are a folder, the profile, and the seed. */
+/** Prints a random history as `SHAPE|STEP;STEP`. Arguments: a folder, the profile, and the seed. */
 public final class Drawn {
     private Drawn() { }
 

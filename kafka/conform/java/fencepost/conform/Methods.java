@@ -38,8 +38,8 @@ import javassist.bytecode.Opcode;
 import javassist.bytecode.SourceFileAttribute;
 
 /**
- * Which methods of Kafka differ between two folders of jars: arguments A and B, a line of JSON for each. Line numbers, the
- * order of constants, and the numbers that compilers give to lambdas make no difference.
+ * Lists the methods of Kafka that differ between two folders of jars (the arguments A and B), with a line of JSON for
+ * each method. Line numbers, the order of constants, and the numbers of lambdas are ignored.
  */
 public final class Methods {
     private static final Set<Integer> BRANCHES = Set.of(Opcode.IFNULL, Opcode.IFNONNULL, Opcode.GOTO, Opcode.JSR);
@@ -48,14 +48,14 @@ public final class Methods {
 
     private Methods() { }
 
-    /** An instruction in words, with targets of jumps as counted from the first instruction, and from the last; the member that it names, or null. */
+    /** An instruction as text, with jump targets counted from the first and from the last instruction, and the named member or null. */
     private record Instruction(String text, String fromEnd, String calls, int line) {
         private boolean isLike(Instruction other) {
             return text.equals(other.text) || fromEnd.equals(other.fromEnd);
         }
     }
 
-    /** What a method does: its instructions, the rest that matters, and the lambdas that it names in their order. */
+    /** The content of a method: its instructions, other relevant attributes, and the lambdas that it names, in order. */
     private record Body(List<Instruction> code, String rest, List<String> lambdas) { }
 
     public static void main(String[] folders) throws Exception {

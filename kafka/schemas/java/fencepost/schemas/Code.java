@@ -17,7 +17,7 @@ import java.util.regex.Pattern;
 import java.util.spi.ToolProvider;
 import org.apache.kafka.server.common.MetadataVersion;
 
-/** What methods of Kafka's classes refer to, as the JDK's javap lists it. */
+/** The references in methods of Kafka's classes, as listed by the JDK's javap. */
 final class Code {
     private static final Pattern METHOD = Pattern.compile("^  (?!Code:)[a-z].*[ .]([\\w$]+)\\(.*");
     private static final Pattern REFERENCE = Pattern.compile("// (?:(?:Interface)?Method|Field|class|(long)) ([^:]+?)(?::.*)?$");
@@ -25,7 +25,7 @@ final class Code {
 
     private static final Map<String, String> CLASSES = new LinkedHashMap<>();
 
-    /** Returns what a method, with the lambdas inside it, refers to, in order: Class.member, and constants of type long. */
+    /** Returns the references in a method and its lambdas, in order: Class.member, and constants of type long. */
     static Map<String, Object> of(String name, String method) throws Exception {
         Class.forName(name, false, Code.class.getClassLoader());
         List<String> found = references(name).get(method);
@@ -35,13 +35,13 @@ final class Code {
         return Map.of("refers", found);
     }
 
-    /** Returns the methods of all Kafka's classes that refer to a method of a class. */
+    /** Returns the methods in all of Kafka's classes that refer to a method of a class. */
     static Map<String, Object> callers(String owner, String method) throws Exception {
         String told = owner.substring(owner.lastIndexOf('.') + 1) + "." + method;
         TreeSet<String> found = new TreeSet<>();
         for (Map.Entry<String, String> one : classes().entrySet()) {
             String name = one.getKey();
-            if (one.getValue().contains(owner.replace('.', '/')) && one.getValue().contains(method)) {  // else it cannot refer to it
+            if (one.getValue().contains(owner.replace('.', '/')) && one.getValue().contains(method)) {  // otherwise, it has none
                 references(name).forEach((where, refers) -> {
                     if (refers.contains(told) || name.equals(owner) && refers.contains(method)) {
                         found.add(name.substring(name.lastIndexOf('.') + 1) + "." + where);
@@ -52,7 +52,7 @@ final class Code {
         return Map.of("callers", new ArrayList<>(found));
     }
 
-    /** Returns the version of a replica's fetch by metadata version, oldest first. */
+    /** Returns the version of a replica's fetch for each metadata version, oldest first. */
     static Map<String, Object> fetchVersions() {
         Map<String, Object> found = new LinkedHashMap<>();
         for (MetadataVersion version : MetadataVersion.VERSIONS) {
@@ -61,7 +61,7 @@ final class Code {
         return found;
     }
 
-    /** Returns the bytes of all Kafka's classes by name, as text. */
+    /** Returns the bytes of all of Kafka's classes, by name, as text. */
     private static Map<String, String> classes() throws Exception {
         if (CLASSES.isEmpty()) {
             for (String path : System.getProperty("java.class.path").split(File.pathSeparator)) {

@@ -11,9 +11,9 @@ import org.apache.kafka.raft.ExpirationService;
 import org.apache.kafka.raft.internals.ThresholdPurgatory;
 import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
 
-/** What two of Kafka's objects keep: a leader's replica, and the purgatory of the metadata quorum. */
+/** The contents of two of Kafka's objects: a leader's replica, and the purgatory of the metadata quorum. */
 final class Kept {
-    /** The broker epoch that a leader keeps of a follower after each fetch with one of these. */
+    /** Returns the broker epoch that a leader has recorded for a follower after each fetch with one of these epochs. */
     static Map<String, Object> epochs(long... epochs) {
         kafka.server.MetadataCache nobody = (kafka.server.MetadataCache) Proxy.newProxyInstance(
             Kept.class.getClassLoader(), new Class<?>[] {kafka.server.MetadataCache.class},
@@ -27,7 +27,7 @@ final class Kept {
         return Map.of("kept", found);
     }
 
-    /** How many of two fetches that wait at an offset, and of one beyond it, still wait after records were appended there. */
+    /** Counts how many fetches still wait after an append, of two fetches at the end offset and one beyond it. */
     static Map<String, Object> parked() {
         ExpirationService never = new ExpirationService() {
             @Override

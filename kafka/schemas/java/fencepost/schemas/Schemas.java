@@ -17,7 +17,7 @@ import org.apache.kafka.common.protocol.types.TaggedFields;
 import org.apache.kafka.common.protocol.types.Type;
 import org.apache.kafka.common.utils.AppInfoParser;
 
-/** Answers questions about Kafka's generated message classes and its code, one a line, as JSON. */
+/** Answers questions about Kafka's generated message classes and its code, one question per line, as JSON. */
 public final class Schemas {
     static final ObjectMapper JSON = new ObjectMapper();
     static final String MESSAGES = "org.apache.kafka.common.message.";
@@ -61,7 +61,7 @@ public final class Schemas {
         }
     }
 
-    /** Returns by version the type of each field by its path; a tagged one says so. */
+    /** Returns, by version and path, the type of each field, and whether it is tagged. */
     private static Map<String, Object> fields(String name) throws Exception {
         Class<?> message = Class.forName(MESSAGES + name);
         Schema[] schemas = (Schema[]) message.getField("SCHEMAS").get(null);
@@ -108,7 +108,7 @@ public final class Schemas {
         }
     }
 
-    /** Says whether a class is there, and a field or a method of it. */
+    /** Returns whether a class exists and has a certain field or method. */
     private static Map<String, Object> has(String name, String member) {
         boolean found;
         try {

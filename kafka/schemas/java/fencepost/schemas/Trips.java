@@ -25,14 +25,14 @@ import org.apache.kafka.common.requests.AlterPartitionRequest;
 import org.apache.kafka.common.requests.FetchRequest;
 import org.apache.kafka.common.requests.RequestHeader;
 
-/** Messages that are written in one version and read again, by the generated classes. */
+/** Round trips of messages, which the generated classes write in a version and read again. */
 final class Trips {
-    /** A message with some fields set, written and read in a version. */
+    /** Writes and reads a message with some fields set, in a version. */
     static Map<String, Object> trip(String name, short version, JsonNode values) throws Exception {
         return written(filled((Message) Class.forName(Schemas.MESSAGES + name).getConstructor().newInstance(), values), version);
     }
 
-    /** What Kafka's own builders make of a request in a version. */
+    /** Writes a request with Kafka's own builder, in a version. */
     static Map<String, Object> built(String what, short version) throws Exception {
         TopicPartition partition = new TopicPartition("t", 0);
         Map<TopicPartition, FetchRequest.PartitionData> fetched =
@@ -94,7 +94,7 @@ final class Trips {
         return bytes;
     }
 
-    /** Calls a setter for each value: of lists and structures, those of their elements. */
+    /** Calls a setter for each value; for lists and structures, calls the setters of their elements. */
     private static <T> T filled(T object, JsonNode values) throws Exception {
         for (Iterator<String> names = values.fieldNames(); names.hasNext();) {
             String name = names.next();

@@ -31,7 +31,7 @@ import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
-/** Drives kafka-clients: commands are lines of flat JSON on stdin, events lines of JSON on stdout; each `start` is a client of its own. */
+/** A driver for kafka-clients: flat JSON commands on stdin, one per line, and JSON events on stdout. Each `start` creates a client. */
 public final class Driver {
     private static final PrintStream OUT = new PrintStream(System.out, false, StandardCharsets.UTF_8);
     private static final Pattern PAIR = Pattern.compile("\"(\\w+)\": (?:\"([^\"]*)\"|(-?\\d+))");
@@ -42,7 +42,7 @@ public final class Driver {
     interface Session {
         void produce(int partition, String value);
 
-        /** Does something else with the client: commits, or asks an admin client. */
+        /** Executes another command: a commit, or a request by an admin client. */
         void act(Map<String, String> command);
 
         void stop();

@@ -9,7 +9,7 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.RecordBatch;
 import org.apache.kafka.common.record.Records;
 
-/** A fetch of a node, from when it is sent until its answer is handled. */
+/** A node's fetch, from the time it is sent until its answer is handled. */
 final class FencepostFetch {
     final int from;
     final int to;
@@ -54,7 +54,7 @@ final class FencepostFetch {
             FencepostNode.LISTENER, request.correlationId(), version, request.data(), receiver.time.milliseconds());
     }
 
-    /** The leader handles it: the answer is there at once, or once the leader completes it. */
+    /** The leader handles the fetch. The answer exists immediately, or as soon as the leader completes the fetch. */
     void deliver(FencepostNode leader) {
         delivered = true;
         int before = leader.expirations.size();
@@ -75,7 +75,10 @@ final class FencepostFetch {
         return new RaftResponse.Inbound(request.correlationId(), answer.data(), request.destination());
     }
 
-    /** Its phase (0 sent, 1 parked, 2 answered); of an answer whether the logs diverge, where the snapshot ends that it names, where or up to where its records go, the high watermark and the error. */
+    /**
+     * Returns the phase (0 sent, 1 parked, 2 answered) and, for an answer: whether the logs diverge, the end of the named
+     * snapshot, the diverging offset or the end of the records, the high watermark, and the error.
+     */
     String state() {
         if (!isAnswered()) {
             return delivered ? "[1]" : "[0]";

@@ -26,7 +26,7 @@ import org.apache.kafka.snapshot.SnapshotWriter;
 import org.apache.kafka.server.common.Features;  // until 3.9
 import org.apache.kafka.server.common.Feature;  // since 4.0
 
-/** A node: Kafka's KafkaRaftClient on its MockLog, MockQuorumStateStore and MockMessageQueue, with a clock of its own. */
+/** A node: Kafka's KafkaRaftClient with its MockLog, MockQuorumStateStore and MockMessageQueue, and a separate clock. */
 final class FencepostNode {
     static final int REQUEST_MS = 10;
     static final int ELECTION_MS = 10_000;
@@ -66,7 +66,7 @@ final class FencepostNode {
         return new MockLog(new TopicPartition("__cluster_metadata", 0), Uuid.METADATA_TOPIC_ID, new LogContext());
     }
 
-    /** A process that begins: it finds its log and the file of its election state. */
+    /** Starts a process, which finds its log and its election state file. */
     void start() {
         channel = new Channel();
         queue = new MockMessageQueue();
@@ -127,7 +127,7 @@ final class FencepostNode {
         return client.quorum();
     }
 
-    /** Handle what there is to handle, and do what is to be done then. */
+    /** Handles all pending messages and the resulting work. */
     void poll() {
         try {
             do {
@@ -143,13 +143,13 @@ final class FencepostNode {
         channel.take(this);
     }
 
-    /** Let time pass for this node alone. */
+    /** Advances the clock of this node only. */
     void sleep(long ms) {
         time.now += ms;
         poll();
     }
 
-    /** Takes a snapshot of what it knows to be committed, and cuts its log there; without that knowledge it tries all that it has. */
+    /** Takes a snapshot up to the high watermark, or of the whole log if the high watermark is unknown, and deletes the log before it. */
     void takeSnapshot() {
         long start = log.startOffset();
         long known = quorum().highWatermark().map(LogOffsetMetadata::offset).orElse(start);
@@ -170,7 +170,7 @@ final class FencepostNode {
         poll();
     }
 
-    /** Lines that the log holds: the record, 0 for one that starts an epoch, and its epoch. */
+    /** Returns the records of the log, each as its value (0 for a record that starts an epoch) and its epoch. */
     List<int[]> entries() {
         List<int[]> found = new ArrayList<>();
         for (MockLog.LogBatch batch : log.readBatches(log.startOffset(), OptionalLong.empty())) {
@@ -194,7 +194,7 @@ final class FencepostNode {
         return store.readElectionState().flatMap(ElectionState::optionalVotedKey).map(ReplicaKey::id).orElse(-1);
     }
 
-    /** Requests that the client sends, kept until they are delivered. */
+    /** The requests that the client has sent, kept until they are delivered. */
     static final class Channel implements NetworkChannel {
         private static int last;
         private final List<RaftRequest.Outbound> sent = new ArrayList<>();
@@ -214,7 +214,7 @@ final class FencepostNode {
             return LISTENER;
         }
 
-        /** Requests that are not looked at never arrive: EndQuorumEpoch, UpdateRaftVoter. */
+        /** Other requests, such as EndQuorumEpoch and UpdateRaftVoter, never arrive. */
         private void take(FencepostNode node) {
             for (RaftRequest.Outbound request : sent) {
                 int to = request.destination().id();
@@ -230,7 +230,7 @@ final class FencepostNode {
         }
     }
 
-    /** A controller: it reads all that it is handed, and is told who leads. */
+    /** A controller, which reads all records that it gets and is notified of leaders. */
     private final class Controller implements RaftClient.Listener<String> {
         @Override
         public void handleCommit(BatchReader<String> reader) {
@@ -254,7 +254,7 @@ final class FencepostNode {
         }
     }
 
-    /** Timeouts of parked fetches, which nothing but the driver makes happen. */
+    /** The timeouts of parked fetches, which only the driver triggers. */
     private final class Expirations implements ExpirationService {
         @Override
         public <T> CompletableFuture<T> failAfter(long ms) {
@@ -264,7 +264,7 @@ final class FencepostNode {
         }
     }
 
-    /** Draws what it is told to: the server that a fetch goes to when no leader is known. */
+    /** Returns given numbers instead of random ones: the server to fetch from while no leader is known. */
     static final class Picked extends Random {
         int next;
 

@@ -9,7 +9,7 @@ final class FencepostPreVote {
         return true;  // since 4.0
     }
 
-    /** Whether a follower refuses every pre-vote. */
+    /** Returns whether a follower rejects every pre-vote. */
     static boolean refuses(QuorumState quorum) {
         return false;  // until 3.9
         return quorum.isFollower() && !quorum.followerStateOrThrow().canGrantVote(ReplicaKey.of(0, ReplicaKey.NO_DIRECTORY_ID), true, true);  // since 4.0

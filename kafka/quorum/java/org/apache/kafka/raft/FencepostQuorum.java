@@ -11,7 +11,7 @@ import org.apache.kafka.common.message.VoteResponseData;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.raft.errors.NotLeaderException;
 
-/** A quorum of nodes in one process, and the messages between them: each is delivered when a line says so, or never. */
+/** A quorum of nodes in one process, and the messages between them, which are delivered only on command. */
 public final class FencepostQuorum implements Loop.Driven {
     private static final int MOST_ROUNDS = 12;
 
@@ -57,7 +57,7 @@ public final class FencepostQuorum implements Loop.Driven {
         return nodes.get(id);
     }
 
-    /** Node 0 leads in epoch 1, elected by the first voters, and nobody has heard of it. */
+    /** Node 0 leads in epoch 1, elected by the first voters, and no other node knows this. */
     private void reset(int size, int voters, int asked) {
         bootstrap = asked;
         nodes.clear();
@@ -74,7 +74,7 @@ public final class FencepostQuorum implements Loop.Driven {
         return node.failed.isEmpty() && node.quorum().isLeader();
     }
 
-    /** A node that stops fetching may have left a fetch on its way. */
+    /** If a node stops fetching, its last fetch may still be in flight. */
     private void leaveBehind(FencepostNode node, FencepostFetch fetch) {
         if (fetch != null && fetch.isSent() && !(fetch == node.fetch && node.quorum().epoch() == fetch.asked().currentLeaderEpoch())) {
             late.put(lastLate++, fetch);
@@ -102,7 +102,7 @@ public final class FencepostQuorum implements Loop.Driven {
         fetches.forEach(this::leaveBehind);
     }
 
-    /** Since 4.0 who hears from a leader grants no pre-vote: such an elector must have waited too long for one that is gone. */
+    /** Since 4.0, a node that hears from a leader grants no pre-vote, so the fetch timeout of such an elector must have expired. */
     private void hearNothing(FencepostNode elector, FencepostNode candidate) {
         if (FencepostPreVote.asks() && elector.quorum().epoch() >= candidate.quorum().epoch()) {
             if (elector.quorum().isFollower() && leader(elector) < 0) {
@@ -135,13 +135,13 @@ public final class FencepostQuorum implements Loop.Driven {
             } else {
                 candidate.votes.clear();
                 candidate.sleep(candidate.quorum().isLeader() ? FencepostNode.CHECK_QUORUM_MS : FencepostNode.FETCH_MS);
-                candidate.poll();  // from resigned it goes on to prospective at once
+                candidate.poll();  // a resigned node immediately becomes prospective
             }
         }
         throw new Loop.Refused("it is not elected");
     }
 
-    /** A request for a vote arrives; the answer waits among the candidate's replies. */
+    /** A vote request arrives. The answer is held with the candidate's other replies. */
     private void ask(FencepostNode candidate, FencepostNode voter, RaftRequest.Outbound request) {
         if (request == null) {
             throw candidate.votes.isEmpty() ? new Loop.Untried("no request for a vote is on its way") : new Loop.Refused("it gets no request");
@@ -192,7 +192,7 @@ public final class FencepostQuorum implements Loop.Driven {
         candidate.replies.clear();
     }
 
-    /** The fetch timeout passes at a follower; the fetch that it has sent may still arrive. */
+    /** A follower's fetch timeout expires. The fetch that it has sent may still arrive. */
     private void stopFollowing(FencepostNode node) {
         if (!node.quorum().isFollower()) {
             throw new Loop.Untried("it follows nobody");
@@ -203,13 +203,13 @@ public final class FencepostQuorum implements Loop.Driven {
         leaveBehind(node, before);
     }
 
-    /** The same at an observer, which goes on looking for its leader. */
+    /** The same for an observer, which then searches for the leader. */
     private void loseLeader(FencepostNode node) {
         stopFollowing(node);
         node.lost = true;
     }
 
-    /** An observer that has lost its leader asks a bootstrap server for it: the leader, or else one that follows it. */
+    /** An observer that has lost its leader asks a bootstrap server: the leader itself, or a node that follows it. */
     private void find(FencepostNode node, FencepostNode leader) {
         int epoch = leader.quorum().epoch();
         int asked = (bootstrap >> leader.id & 1) == 1 ? leader.id : -1;
@@ -255,10 +255,10 @@ public final class FencepostQuorum implements Loop.Driven {
         if (node.lost) {
             find(node, leader);
         } else if (node.quorum().isFollower() && node.quorum().epoch() == leader.quorum().epoch() && node.fetch == null) {
-            node.poll();  // it finds in the file of its election state whom it has followed
+            node.poll();  // it finds its leader in its election state file
         } else if (FencepostPreVote.isProspective(node.quorum()) && node.quorum().leaderIdOrSentinel() == leader.id
                 && node.quorum().epoch() == leader.quorum().epoch()) {
-            node.sleep(FencepostNode.FETCH_MS);  // its pre-vote has failed
+            node.sleep(FencepostNode.FETCH_MS);  // the pre-vote has failed
         } else if (node.votes()) {
             RaftRequest.Outbound begin = leader.begins.get(node.id);
             if (begin == null) {
@@ -343,7 +343,7 @@ public final class FencepostQuorum implements Loop.Driven {
         return follower.fetch;
     }
 
-    /** A node handles what it was sent; it may stop for good, for this reason. */
+    /** Polls a node, which may stop permanently with an error that contains `reason`. */
     private static void goOn(FencepostNode node, String reason) {
         try {
             node.poll();
@@ -355,7 +355,7 @@ public final class FencepostQuorum implements Loop.Driven {
         }
     }
 
-    /** The follower learns which snapshot it needs and fetches it from the leader, until it fetches records again. */
+    /** The follower learns which snapshot it needs and fetches the snapshot from the leader, until it fetches records again. */
     private void load(FencepostNode follower) {
         FencepostFetch fetch = answered(follower);
         FencepostNode leader = node(fetch.to);
@@ -375,7 +375,7 @@ public final class FencepostQuorum implements Loop.Driven {
         }
     }
 
-    /** The follower waits for as long as a request may take, and asks again. */
+    /** The follower's request timeout expires, and it fetches again. */
     private void loseAnswer(FencepostNode follower) {
         FencepostFetch fetch = answered(follower);
         follower.random.next = fetch.to;
@@ -442,7 +442,7 @@ public final class FencepostQuorum implements Loop.Driven {
             + ",\"fetch\":" + (node.fetch == null ? "[0]" : node.fetch.state()) + "}";
     }
 
-    /** Whom a node fetches from, if that one leads in its epoch. */
+    /** Returns the node from which a node fetches, if that node leads in its epoch. */
     private int leader(FencepostNode node) {
         if (!node.quorum().isFollower() || node.fetch == null || node.fetch.asked().currentLeaderEpoch() != node.quorum().epoch()) {
             return -1;

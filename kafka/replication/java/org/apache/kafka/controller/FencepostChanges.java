@@ -14,13 +14,14 @@ import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.MetadataVersion;
 
 /**
- * PartitionChangeBuilder alone: a partition and what is asked of it go in as numbers, the changed partition comes out.
+ * Runs PartitionChangeBuilder alone. A partition and a requested change are given as numbers, and the changed partition
+ * is returned.
  *
- * Sets of brokers are bits. The replicas of a partition stand in the order that reassignments make: those that stay, then those
- * that go, each by their numbers.
+ * Sets of brokers are bit masks. The replicas of a partition are in the order that reassignments produce: remaining
+ * replicas, then replicas to be removed, each ordered by number.
  */
 public final class FencepostChanges {
-    /** Numbers of one change. */
+    /** The number of ints in one change. */
     public static final int WIDTH = 16;
     private static final Uuid TOPIC = new Uuid(7, 7);
     private static final int ISR = 0;
@@ -58,7 +59,7 @@ public final class FencepostChanges {
         return new PartitionAssignment(replicas, broker -> new Uuid(1000, broker));
     }
 
-    /** Leader, leader epoch, partition epoch, ISR, ELR, last known leader, replicas, adding and removing after the change that starts at `n[at]`. */
+    /** Returns the partition after a change: leader, both epochs, ISR, ELR, last known leader, replicas, adding, removing. */
     public static String changed(int[] n, int at) {
         int replicas = n[at + 6];
         int removing = n[at + 8];
@@ -76,14 +77,14 @@ public final class FencepostChanges {
         boolean elr = n[at + 13] == 1;
         boolean uncleanElection = n[at + 14] == 1;
         int minIsr = Math.min(n[at + 15], order.size());  // ReplicationControlManager.getTopicEffectiveMinIsr
-        // as ReplicationControlManager.LeaderAcceptor does, which fails where the partition has no such replica
+        // like ReplicationControlManager.LeaderAcceptor, which fails if the partition has no such replica
         IntPredicate accepts = broker -> (acceptable & 1 << broker) != 0 && p.directory(broker).equals(new Uuid(1000, broker));
         PartitionChangeBuilder builder = new PartitionChangeBuilder(p, TOPIC, 0, accepts, MetadataVersion.latestProduction(), minIsr
             , elr  // since 4.3
         );
         builder.setEligibleLeaderReplicasEnabled(elr);  // until 4.2
         builder.setDefaultDirProvider(broker -> new Uuid(1000, broker));
-        if (uncleanElection && what != REASSIGN) {  // changePartitionReassignment asks for none
+        if (uncleanElection && what != REASSIGN) {  // changePartitionReassignment requests none
             builder.setElection(PartitionChangeBuilder.Election.UNCLEAN);
         }
         if (what == ISR) {
@@ -93,7 +94,7 @@ public final class FencepostChanges {
             }
         } else if (what == PREFERRED) {
             builder.setElection(PartitionChangeBuilder.Election.PREFERRED);
-        } else if (what == REASSIGN) {  // as ReplicationControlManager.changePartitionReassignment does
+        } else if (what == REASSIGN) {  // like ReplicationControlManager.changePartitionReassignment
             PartitionReassignmentReplicas made = new PartitionReassignmentReplicas(assignment(order), assignment(members(target)));
             if (!made.replicas().equals(order)) {
                 builder.setTargetReplicas(made.replicas());
@@ -104,7 +105,7 @@ public final class FencepostChanges {
             if (!made.adding().isEmpty()) {
                 builder.setTargetAdding(made.adding());
             }
-        } else if (what == CANCEL) {  // as ReplicationControlManager.cancelPartitionReassignment does
+        } else if (what == CANCEL) {  // like ReplicationControlManager.cancelPartitionReassignment
             PartitionReassignmentRevert revert = new PartitionReassignmentRevert(p);
             builder.setTargetIsr(revert.isr()).setTargetReplicas(revert.replicas()).setTargetRemoving(List.of()).setTargetAdding(List.of());
         } else {

@@ -181,12 +181,12 @@ public final class FencepostController {
         return result.response().epoch();
     }
 
-    /** The broker's last heartbeat was just now. */
+    /** Sets the broker's last heartbeat to the current time. */
     public void touch(int broker) {
         contact(broker, time.nanoseconds());
     }
 
-    /** The broker's last heartbeat is longer ago than a session lasts. */
+    /** Backdates the broker's last heartbeat by more than a session timeout. */
     public void expire(int broker) {
         contact(broker, time.nanoseconds() - 2 * SESSION_NS);
     }
@@ -221,12 +221,12 @@ public final class FencepostController {
         return result.response().shouldShutDown() ? "stop" : result.response().isFenced() ? "fenced" : "run";
     }
 
-    /** The session of one broker ends. */
+    /** Ends the session of one broker. */
     public void fence(int broker) {
         expire(broker);
         commit(replication.maybeFenceOneStaleBroker().records());  // until 3.9
         ControllerResult<Boolean> result = replication.maybeFenceOneStaleBroker();  // since 4.0
-        // the controller asks again: sessions of old incarnations
+        // the controller repeats this, because sessions of old incarnations may exist
         while (!commit(result.records()) && result.response()) {  // since 4.0
             result = replication.maybeFenceOneStaleBroker();  // since 4.0
         }  // since 4.0
@@ -297,7 +297,7 @@ public final class FencepostController {
         return new ConfigResource(ConfigResource.Type.TOPIC, name);
     }
 
-    /** AlterPartitionReassignments: other replicas, or another order; null takes a reassignment back. Returns the error. */
+    /** AlterPartitionReassignments: other replicas, or another order; null cancels a reassignment. Returns the error. */
     public String reassign(String topic, List<Integer> replicas) {
         return reassign(topic, 0, replicas);
     }
@@ -312,17 +312,17 @@ public final class FencepostController {
         return Errors.forCode(result.response().responses().get(0).partitions().get(0).errorCode()).name();
     }
 
-    /** What FeatureControlManager.updateFeatures writes when an operator downgrades the feature. */
+    /** Writes the same record as FeatureControlManager.updateFeatures when an operator downgrades the feature. */
     public void turnElrOff() {
         replay(new FeatureLevelRecord().setName(ELR).setFeatureLevel((short) 0));
     }
 
-    /** ElectLeaders for the preferred replica; says whether anything changed, or why not. */
+    /** ElectLeaders for the preferred replica. Returns whether anything changed, or why not. */
     public String electPreferred(String topic) {
         return elect(topic, 0, false);
     }
 
-    /** ElectLeaders for one of several partitions: its preferred replica, or any one, at the price of records. */
+    /** ElectLeaders for one of several partitions: a preferred election, or an unclean election, which may lose records. */
     public String elect(String topic, int partition, boolean unclean) {
         ElectLeadersRequestData request = new ElectLeadersRequestData().setElectionType((byte) (unclean ? 1 : 0));
         request.setTopicPartitions(new ElectLeadersRequestData.TopicPartitionsCollection());

@@ -35,11 +35,11 @@ import org.apache.kafka.storage.internals.log.SegmentDeletionReason;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 
-/** The logs of one partition's replicas and the tasks of their RemoteLogManager; each task runs when a line says so. */
+/** The logs of one partition's replicas, and the tasks of their RemoteLogManager, which run only on command. */
 public final class FencepostTiers implements Loop.Driven {
     private static final TopicIdPartition PARTITION = new TopicIdPartition(Uuid.randomUuid(), new TopicPartition("t", 0));
     private static final org.apache.kafka.common.record.SimpleRecord ONE = new org.apache.kafka.common.record.SimpleRecord(1, new byte[1]);
-    /** Records of Kafka for each of the model: until 4.3, a segment of one counts as if it were not in the tier. */
+    /** Kafka records per record of the model, because until 4.3, a segment with one record counts as missing from the tier. */
     private static final int EACH = 2;
 
     private final File root;
@@ -64,7 +64,7 @@ public final class FencepostTiers implements Loop.Driven {
             Compression.NONE, ONE, ONE);
     }
 
-    /** A thread that copies one segment, and holds it in the tier's store until a line says what becomes of it. */
+    /** A thread that copies one segment, and waits in the tier's store until a command decides the outcome. */
     public static final class Copy extends Thread {
         private final SynchronousQueue<String> said = new SynchronousQueue<>();
         private final SynchronousQueue<Boolean> isHeld = new SynchronousQueue<>();
@@ -105,7 +105,7 @@ public final class FencepostTiers implements Loop.Driven {
         }
     }
 
-    /** A store that holds what is copied, and accepts all that is deleted. */
+    /** A store that delays copies, and accepts all deletions. */
     public static final class Store implements RemoteStorageManager {
         @Override public Optional<RemoteLogSegmentMetadata.CustomMetadata> copyLogSegmentData(RemoteLogSegmentMetadata m, LogSegmentData data) {
             Copy copy = Copy.current();
@@ -127,7 +127,7 @@ public final class FencepostTiers implements Loop.Driven {
         @Override public void configure(Map<String, ?> settings) { }
     }
 
-    /** Does nothing, and answers false or with what does nothing: deleted files stay until the next reset. */
+    /** A proxy that does nothing, and returns false or such a proxy. Deleted files remain until the next reset. */
     private static Object never(Class<?> type) {
         return Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
             Class<?> answer = method.getReturnType();
@@ -185,7 +185,7 @@ public final class FencepostTiers implements Loop.Driven {
             }
         }
 
-        /** The next record is in a segment of its own. */
+        /** The next record starts a new segment. */
         private void roll() throws Exception {
             if (log.activeSegment().size() > 0) {
                 log.roll();
@@ -247,7 +247,7 @@ public final class FencepostTiers implements Loop.Driven {
         return log.leaderEpochCache().epochForOffset(offset).orElse(-1);
     }
 
-    /** Where the log of a follower departs from the leader's, or its own end. */
+    /** Returns the offset at which a follower's log diverges from the leader's, or the end of the follower's log. */
     private static long parting(UnifiedLog log, UnifiedLog other) {
         long end = Math.min(log.logEndOffset(), other.logEndOffset());
         for (long offset = Math.max(log.logStartOffset(), other.logStartOffset()); offset < end; offset++) {
@@ -258,7 +258,7 @@ public final class FencepostTiers implements Loop.Driven {
         return end;
     }
 
-    /** As Partition.maybeIncrementLeaderHW. */
+    /** Like Partition.maybeIncrementLeaderHW. */
     private void commit() throws Exception {
         if (leader < 0) {
             return;
@@ -272,10 +272,10 @@ public final class FencepostTiers implements Loop.Driven {
         }
     }
 
-    /** As ReplicaFetcherThread.processPartitionData. */
+    /** Like ReplicaFetcherThread.processPartitionData. */
     private static void fetch(Broker follower, UnifiedLog from) throws Exception {
         UnifiedLog log = follower.log;
-        log.truncateTo(log.logEndOffset());  // forgets an epoch that it led without a record, as after a diverging answer
+        log.truncateTo(log.logEndOffset());  // removes an epoch that it led without a record, as after a diverging answer
         org.apache.kafka.common.record.Records records = from.read(log.logEndOffset(), 1, FetchIsolation.LOG_END, true).records;
         if (records.sizeInBytes() > 0) {
             java.nio.ByteBuffer buffer = java.nio.ByteBuffer.allocate(records.sizeInBytes());
@@ -287,7 +287,7 @@ public final class FencepostTiers implements Loop.Driven {
         log.maybeIncrementLogStartOffset(from.logStartOffset(), LogStartOffsetIncrementReason.LeaderOffsetIncremented);
     }
 
-    /** As TierStateMachine.buildRemoteLogAuxState; the epochs are the leader's. */
+    /** Like TierStateMachine.buildRemoteLogAuxState, but with the leader's epochs. */
     private static void rebuild(UnifiedLog log, UnifiedLog from) throws Exception {
         long last = from.localLogStartOffset() - 1;
         Optional<RemoteLogSegmentMetadata> found = new FencepostMetadata().remoteLogSegmentMetadata(PARTITION, epochAt(from, last), last);
@@ -331,7 +331,7 @@ public final class FencepostTiers implements Loop.Driven {
         }
     }
 
-    /** UnifiedLog.deleteOldSegments, of which the first segment is due. */
+    /** Calls UnifiedLog.deleteOldSegments, with only the first segment due. */
     private static void delete(UnifiedLog log) throws Exception {
         Method method = UnifiedLog.class.getDeclaredMethod("deleteOldSegments", UnifiedLog.DeletionCondition.class, SegmentDeletionReason.class);
         method.setAccessible(true);

@@ -13,7 +13,7 @@ import org.apache.kafka.server.log.remote.storage.RemoteLogSegmentMetadataUpdate
 import org.apache.kafka.server.log.remote.storage.RemotePartitionDeleteMetadata;
 import org.apache.kafka.server.log.remote.storage.RemoteStorageException;
 
-/** The metadata of one partition's tier: Kafka's cache of it, which every broker reads and writes at once. */
+/** The metadata of one partition's tier, in Kafka's cache, which all brokers read and write without delay. */
 public final class FencepostMetadata implements RemoteLogMetadataManager {
     private static RemoteLogMetadataCache cache;
 
