@@ -22,7 +22,6 @@ FETCH = str(DOCS / "examples" / "fetch_from_anyone.py")
 COUNTER = f'''{HEAD}
 class State(Record):
     n: Annotated[int, Range(0, 6)]
-    late: bool
 def too_far(s):
     return s.n > 2
 @action()
@@ -37,7 +36,6 @@ def add(s, c):
 def reset(s, c):
     """Begin again."""
     require(too_far(s))
-    require(not s.late)
     s.n = 0
 def normalize(s, c):
     if too_far(s):
@@ -83,24 +81,6 @@ def test_from_python_and_with_other_engines() -> None:
     assert check(machine, (), replicas=2, max_leader_epoch=1).base is Base.NOT_COMPARED
     assert check(machine, (), replicas=2, engine="plain", max_leader_epoch=0, normalize=False).base is Base.NOT_COMPARED
     assert check(machine, (), replicas=2, max_states=10).base is Base.NOT_COMPARED
-
-
-def test_an_action_that_is_never_enabled_is_named_with_the_guard_that_refuses(tmp_path: Path) -> None:
-    text = '''
-@action()
-def reset(s: State, c: C) -> None:
-    """Begin again, later."""
-    require(s.n > 4)
-    s.n = 0
-MACHINE = BASE.replacing(name="later", sentence="it begins again later", reset=reset)
-'''
-    status, data = variant(tmp_path, text)
-    assert (status, data["base"]) == (Exit.UNDETERMINED, "same")
-    assert "reset was never enabled: `require(s.n > 4)` refused 3 times." in first_note(data)
-    assert "`normalize` runs before reset and calls too_far (" in first_note(data)
-    dropped, data = variant(tmp_path, 'MACHINE = BASE.replacing(name="less", sentence="no reset", reset=None)\n')
-    assert (dropped, data["base"]) == (Exit.UNDETERMINED, "same")
-    assert "reset was never enabled in the base either: `require(too_far(s))` refused 3 times." in first_note(data)
 
 
 SWAPPED = """
@@ -188,20 +168,6 @@ def test_a_module_of_ours_that_is_changed_makes_no_base_to_compare_with(monkeypa
 def presumes_leadership(l: Any, leader: int) -> bool:
     """Return whether a replica believes that it leads: a rule of a user's own."""
     return bool(l.leader == leader and l.end >= 0)
-
-
-def test_the_search_of_the_base_ends_where_it_has_more_states(tmp_path: Path) -> None:
-    text = '''
-@action()
-def add(s: State, c: C) -> None:
-    """One more, once."""
-    require(s.n < 1)
-    s.n += 1
-MACHINE = BASE.replacing(name="once", sentence="it counts to one", add=add, normalize=None)
-'''
-    status, data = variant(tmp_path, text)
-    assert (status, data["base"], data["distinct"]) == (Exit.AS_EXPECTED, "differs", 2)
-    assert "the base counter was searched too" in first_note(data)
 
 
 def test_the_base_does_not_remember_in_what_makes_machines_equal() -> None:
