@@ -122,13 +122,6 @@ def test_proofs_agree_with_searches(claim: str, outcome: str, text: str, tmp_pat
         assert verdicts == [outcome, outcome], claim
 
 
-@pytest.mark.parametrize("engine", ["plain", "native"])
-def test_a_domain_that_does_not_fit_a_number_is_refused(engine: str, tmp_path: Path) -> None:
-    _, _, text = CASES[0]
-    file = written(text, tmp_path, HEADER.replace("Range(-1000, 1000)", "Range(-(1 << 63), (1 << 63) - 1)"))
-    assert "which is out of range" in found(file, engine=engine)[0]
-
-
 DECLARATIONS = [
     ("Small], Size(C.n)]", "Small], Size(C.n - 4)]",
         "State.cells: its size is -1 under these constants, but must be 0 or more."),
