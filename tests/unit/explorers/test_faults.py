@@ -265,18 +265,6 @@ def test_fingerprints_give_the_same_front_with_a_probability_of_omission() -> No
     assert "a state was missed with a probability of at most" in " ".join(fencepost(*asked, "--compact").stdout.split())
 
 
-def test_costs_decide_what_is_cheapest() -> None:
-    found = data_of(
-        fencepost("faults", VAULT, "--property", "a-copy-is-left", "--cost", "floods=5", "--json", "--quiet")
-    )
-    assert found["grid"][0]["least"] == 3
-    assert [item["faults"] for item in found["grid"][0]["front"]] == [
-        {"crashes": 3},
-        {"crashes": 1, "floods": 1},
-        {"floods": 2},
-    ]
-
-
 def test_a_property_on_request_is_asked(tmp_path: Path) -> None:
     asked = vault.no_two_are_lost_at_once
     protocol = Protocol(vault.MACHINE, (vault.a_copy_is_left,), on_request=(asked,))
@@ -308,13 +296,6 @@ def test_a_cell_that_the_protocol_refuses_is_listed_with_the_reason_and_the_othe
     assert [point["setting"] for point in data["grid"]] == [{"drills": 1}]
     assert [item["constants"] for item in data["refused"]] == [{"drills": 2}]
     assert "every cell of the grid" in refused(*asked[:-3], "drills=2", "--set", "copies=1")
-
-
-def test_what_was_tried_is_said_where_nothing_breaks() -> None:
-    found = fencepost(
-        "faults", VAULT, "--property", "a-copy-is-left", "--set", "floods=0", "--set", "crashes=2", "--quiet"
-    )
-    assert "all that were tried (crashes 2, drills 1)" in " ".join(found.stdout.split())
 
 
 @pytest.mark.parametrize(
