@@ -17,6 +17,7 @@ from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
 
+from tests.agreement.test_beside import SESSIONS, files_of
 from tests.helpers import search as reference
 from tests.helpers.commands import data_of, fencepost, refused
 from tests.helpers.parameters import words
@@ -158,43 +159,15 @@ def test_budgets_that_share_a_constant_are_not_counted_apart() -> None:
         choose_kinds(machine, machine.set_constants({"k": 1}), ())
 
 
-BUDGETS = """
-class C(Constants):
-    crashes = bound(2, low=0, high=4, meaning="crashes")
-    fences = bound(3, low=0, high=4, meaning="fences")
-class Budget(Record):
-    crashes: Annotated[int, Range(0, C.crashes)]
-    fences: Annotated[int, Range(0, C.fences)]
-class State(Record):
-    budget: Budget
-    x: Annotated[int, Range(0, 30)]
+BUDGETS = files_of(SESSIONS["costs are costs and counts are counts"])["model.py"]
+SETTLES = """
 @action()
-def initial(s: State, c: C) -> None:
-    s.budget.crashes = c.crashes
-    s.budget.fences = c.fences
-@action()
-def crash(s: State, c: C) -> None:
-    require(s.budget.crashes > 0, bound=C.crashes)
-    s.budget.crashes -= 1
-    s.x += 4
-@action()
-def fence(s: State, c: C) -> None:
-    require(s.budget.fences > 0, bound=C.fences)
-    s.budget.fences -= 1
-    s.x += 1
-@action()
-def settle(s: State, c: C) -> None:
+def settle(s, c):
     require(SETTLES)
-    s.x = 30
+    s.x = 20
 @always
-def small(s: State, c: C) -> bool:
-    return s.x < 4 or s.x == 30
-@always
-def roomy(s: State, c: C) -> bool:
-    return s.x < 2 or c.crashes > 1
-@always
-def settled(s: State, c: C) -> bool:
-    return s.x != 30
+def settled(s, c):
+    return s.x != 20
 """
 
 
@@ -211,7 +184,7 @@ def settled(s: State, c: C) -> bool:
 def test_fewer_faults_are_searched_too_unless_more_cover_them(
     settles: str, prop: str, expected: list[dict[str, int]], apart: set[str]
 ) -> None:
-    file = file_of(BUDGETS.replace("SETTLES", settles), "budgets")
+    file = file_of(BUDGETS + SETTLES.replace("SETTLES", settles), "budgets")
     for engine in ("native", "plain"):
         (setting,) = api.faults(str(file), prop=prop, engine=engine).to_dict()["grid"]
         assert [item["faults"] for item in setting["front"]] == expected
