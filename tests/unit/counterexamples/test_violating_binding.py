@@ -15,6 +15,7 @@ from fencepost.invariants.protocols import Protocol
 from fencepost.model.language import Property, always
 from fencepost.model.language.interpreter import Step
 
+from tests.agreement.test_beside import SESSIONS, files_of
 from tests.helpers.parameters import few
 from tests.helpers.traces import lamps_trace, mailbox_trace
 from tests.helpers.written import machine_of, module_of
@@ -239,28 +240,8 @@ def test_a_guard_that_is_not_asked_to_its_end_refuses_with_what_it_read() -> Non
     assert [why["values"] for why in refusals(of_trace(trace), fallen, "stay")] == [("s.stone=none",)]
 
 
-ALIKE = Protocol(
-    *machine_of("""
-Few = Annotated[int, Range(0, 3)]
-class State(Record):
-    a: Annotated[Array[Few], Size(3)]
-    b: Annotated[Array[Few], Size(3)]
-    k: Few
-@action()
-def go(s, c):
-    require(s.k < c.n)
-    s.k += 1
-    s.a[1] = s.k
-    s.b[2] = s.k
-@action(v=Range(0, 2))
-def stuck(s, c, v):
-    require(all(s.a[i] < v - 5 for i in range(3)) or all(s.b[i] < v - 5 for i in range(2, 3)))
-    s.k = 0
-@always
-def either(s, c):
-    return all(s.a[i] < 1 for i in range(3)) or all(s.b[i] < 1 for i in range(3))
-""")
-)
+SCOPES = files_of(SESSIONS["a value is that of the variable in its scope"])["model.py"]
+ALIKE = Protocol(*machine_of(SCOPES.replace("[i] < 3", "[i] < 1")))
 """Variables of one name in two clauses: each explanation gives the value of its own."""
 
 
