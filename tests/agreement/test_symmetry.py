@@ -27,22 +27,8 @@ from fencepost.model.lineage.base import Replica
 from tests.helpers.parameters import few
 from tests.helpers.places import DOCS
 from tests.helpers.symmetry import distinguished
+from tests.random_machines import symmetric
 from tests.random_machines.engines import load
-from tests.random_machines.symmetric import (
-    CONDITIONS,
-    DARING,
-    DOUBTFUL,
-    EACH,
-    EFFECTS,
-    GROWS,
-    HEAD,
-    MACHINE,
-    NEVER,
-    TAKES,
-    compared,
-    look_at,
-    text_of,
-)
 
 KIP320 = PROTOCOLS["kip320"]
 SMALL = {"replicas": 3, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
@@ -65,7 +51,7 @@ def test_renaming_replicas_commutes_with_every_step_and_changes_no_property(name
 
 
 def test_a_search_with_symmetry_has_the_canonical_states_of_the_full_one() -> None:
-    assert compared(KIP320.machine, KIP320.properties, constants(replicas=2), native=True) == ""
+    assert symmetric.compared(KIP320.machine, KIP320.properties, constants(replicas=2), native=True) == ""
     full, canonical = (api.check("kip320", symmetry=on, cross_check=0) for on in (False, True))
     assert (full.distinct, canonical.distinct, full.depth) == (737_794, 123_311, canonical.depth)
     assert [(it.name, it.verdict, it.path and it.path.length) for it in full.properties] == [
@@ -76,7 +62,7 @@ def test_a_search_with_symmetry_has_the_canonical_states_of_the_full_one() -> No
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_machines_that_are_shown_symmetric_are_and_searches_agree(seed: int, tmp_path: Path) -> None:
-    found = look_at(*load(text_of(seed), tmp_path), 2 + seed % 2, native=True)
+    found = symmetric.look_at(*load(symmetric.text_of(seed), tmp_path), 2 + seed % 2, native=True)
     assert found == "" or found.startswith("refused: ")
 
 
@@ -178,9 +164,10 @@ def test_the_order_of_the_replica_list_is_refused_with_its_line() -> None:
 def model(action: str = "s.k = 0", condition: str = "s.k < 3", normal: str = "s.k = 0", who: str = "NONE") -> str:
     acts = f'@action(a=Thing, b=Thing)\ndef act(s: State, c: C, a: int, b: int) -> None:\n    "It acts."\n    {action}'
     parts = [
-        HEAD.format(who=who, all="0"), acts, TAKES + "s.k = 0", NEVER + condition, EACH + "s.k < 3", GROWS + normal,
+        symmetric.HEAD.format(who=who, all="0"), acts, symmetric.TAKES + "s.k = 0", symmetric.NEVER + condition,
+        symmetric.EACH + "s.k < 3", symmetric.GROWS + normal,
     ]  # fmt: skip
-    return "\n\n\n".join([*parts, MACHINE.format(names="act", more=", normalize=normalize")]) + "\n"
+    return "\n\n\n".join([*parts, symmetric.MACHINE.format(names="act", more=", normalize=normalize")]) + "\n"
 
 
 def things(text: str) -> str:
@@ -200,15 +187,15 @@ def shown(text: str, folder: Path) -> str:
     return said[1].strip()
 
 
-@pytest.mark.parametrize("text", [*CONDITIONS, *EFFECTS])
+@pytest.mark.parametrize("text", [*symmetric.CONDITIONS, *symmetric.EFFECTS])
 def test_what_keeps_things_alike_is_accepted(text: str, tmp_path: Path) -> None:
-    at = {"action": f"require({things(text)})"} if text in CONDITIONS else {"action": things(text)}
+    at = {"action": f"require({things(text)})"} if text in symmetric.CONDITIONS else {"action": things(text)}
     assert shown(model(**at), tmp_path) == ""
 
 
-@pytest.mark.parametrize("text", [*DOUBTFUL, *DARING])
+@pytest.mark.parametrize("text", [*symmetric.DOUBTFUL, *symmetric.DARING])
 def test_what_distinguishes_things_is_refused_with_its_line(text: str, tmp_path: Path) -> None:
-    at = {"action": f"require({things(text)})"} if text in DOUBTFUL else {"action": things(text)}
+    at = {"action": f"require({things(text)})"} if text in symmetric.DOUBTFUL else {"action": things(text)}
     lines = {line.strip() for line in model(**at).splitlines()}
     found = shown(model(**at), tmp_path)
     assert found in lines
@@ -251,7 +238,7 @@ is alike, although the proof cannot tell.
 """
 
 
-@pytest.mark.parametrize("text", DARING)
+@pytest.mark.parametrize("text", symmetric.DARING)
 def test_the_cross_check_notices_what_the_proof_would_miss(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,7 +256,7 @@ def test_the_cross_check_notices_what_the_proof_would_miss(
 
 def test_initial_states_may_single_out_a_thing_and_the_answer_says_so(tmp_path: Path) -> None:
     machine, properties = load(model(action="s.who = b", who="0"), tmp_path)
-    assert compared(machine, properties, machine.set_constants({}), native=True) == ""
+    assert symmetric.compared(machine, properties, machine.set_constants({}), native=True) == ""
     assert "initial states distinguish some" in api.check(machine, properties, symmetry=True).symmetry
 
 

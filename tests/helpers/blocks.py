@@ -40,9 +40,9 @@ def whole(text: str) -> str:
         first = text.index("@action") if "@action" in text else len(text)
         text = f"{text[:first]}{INITIAL}{text[first:]}"
     if not re.search(r"^MACHINE\b", text, re.MULTILINE):
-        text += (
-            f'\n\nMACHINE = Machine("machine", "A machine.", State, C, initial, ({"".join(f"{a}, " for a in actions)}))'
-        )
+        more = [f", {name}={name}" for name in ("normalize", "refuse") if f"def {name}(" in text]
+        parts = f"initial, ({''.join(f'{name}, ' for name in actions)}){''.join(more)}"
+        text += f'\n\nMACHINE = Machine("machine", "A machine.", State, C, {parts})'
     if not re.search(r"^PROPERTIES\b", text, re.MULTILINE):
         text += f"\nPROPERTIES = ({''.join(f'{name}, ' for name in properties)})"
     return f"{text}\n"

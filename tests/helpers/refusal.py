@@ -28,15 +28,16 @@ HEAD = """from fencepost.model.language import action, always, bits, choose, fit
 from tests.refusals.schema import *
 
 """
-MARK = re.compile(r"^( *)(\^+) (.*?)(?:(?: |\n *)(Instead, .*))?(?:\n|\Z)", re.MULTILINE)
-"""A mark below a line: carets, the reason, and what to write instead."""
+MARK = re.compile(r"^( *)(\^+|~+) (.*?)(?:(?: |\n *)(Instead, .*))?(?:\n|\Z)", re.MULTILINE)
+"""A mark below a line: carets, or tildes if the message shows the line without its indentation, and what it says."""
 MESSAGE = re.compile(r"(?:model|lease)\.py:(\d+): (.*)\n  (.*)\n  ( *)(\^+)(?:\n(Instead, .*))?")
 COLUMNS = 120
 
 
-def mark_of(said: re.Match[str]) -> str:
+def mark_of(said: re.Match[str], gap: str = "") -> str:
     _, reason, _, indent, carets, instead = said.groups()
-    mark = f"{indent}{carets} {reason}"
+    indent = gap + indent
+    mark = f"{indent}{'~' * len(carets) if gap else carets} {reason}"
     if instead is None:
         return mark
     return mark + (f" {instead}" if len(f"{mark} {instead}") < COLUMNS else f"\n{indent}{instead}")
@@ -44,7 +45,9 @@ def mark_of(said: re.Match[str]) -> str:
 
 def message_of(mark: re.Match[str], file: str, number: int, line: str) -> str:
     indent, carets, reason, instead = mark.groups()
-    return f"{file}:{number}: {reason}\n  {line}\n  {indent}{carets}" + (f"\n{instead}" if instead else "")
+    gap = len(line) - len(line.lstrip()) if "~" in carets else 0
+    said = f"{file}:{number}: {reason}\n  {line[gap:]}\n  {indent[gap:]}{'^' * len(carets)}"
+    return said + (f"\n{instead}" if instead else "")
 
 
 class Refusal(NamedTuple):

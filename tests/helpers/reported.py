@@ -3,7 +3,6 @@
 A case begins with `== CLAIM | OUTCOME` (verdict and states, or the error); `reported_head.txt` precedes each.
 """
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import fencepost.api as f
 from fencepost.explorers.verdict import Result
 
-from tests.helpers.blocks import blocks
+from tests.helpers.blocks import blocks, whole
 from tests.helpers.places import MODELS
 
 HEADER = (MODELS / "reported_head.txt").read_text()
@@ -20,11 +19,8 @@ CASES = [(*block.title.split(" | "), f"{block.body}\n") for block in blocks(MODE
 
 
 def written(text: str, folder: Path, header: str = HEADER) -> Path:
-    actions = ", ".join(re.findall(r"^@action.*\ndef (\w+)", text, flags=re.MULTILINE))
-    properties = ", ".join(re.findall(r"^@always\ndef (\w+)", text, flags=re.MULTILINE))
     file = folder / "model.py"
-    machine = f'MACHINE = Machine("reported", "a reported model", State, C, initial, ({actions},))'
-    file.write_text(f"{header}{text}\n\n{machine}\nPROPERTIES = ({properties},)\n")
+    file.write_text(whole(f"{header}{text}"))
     return file
 
 

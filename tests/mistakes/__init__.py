@@ -1,11 +1,13 @@
 """Mistakes that a Python programmer makes in a first model, each with the whole of its answer.
 
-Each is an edit of `lease.py`. A file holds blocks: a title after `==`, the lines that were there after `-`, those that
-took their place after `+`, below the one that is answered carets with the reason and what to write instead; an answer
-that is not about one of these lines stands after `---`. `python -m tests.mistakes` writes the answers again.
+Each is an edit of `lease.py`. A file holds blocks: a title after `==`, the edit as a diff, and in it, below the line
+that is answered, carets with the reason and what to write instead; an answer that is not about one of these lines
+stands after `---`. `python -m tests.mistakes` writes the answers again.
 """
 
 import contextlib
+import difflib
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -38,13 +40,15 @@ class Mistake(NamedTuple):
 
     @property
     def block(self) -> Block:
-        old, new = ([f"{sign}{line}" for line in text.split("\n")] for sign, text in (("-", self.old), ("+", self.new)))
+        old, new = self.old.split("\n"), self.new.split("\n")
+        edit = list(difflib.unified_diff(old, new, n=len(old), lineterm=""))[3:]
         said = MESSAGE.fullmatch(self.answer)
         place = int(said[1]) - first_line(self.old) if said else -1
-        if said is None or new[place : place + 1] != [f"+{said[3]}"] or place < 0:
-            return Block(self.title, "\n".join(old + new), self.answer)
-        new.insert(place + 1, " " + mark_of(said).replace("\n", "\n "))
-        return Block(self.title, "\n".join(old + new))
+        if said is None or not 0 <= place < len(new):
+            return Block(self.title, "\n".join(edit), self.answer)
+        below = [at for at, line in enumerate(edit, 1) if line[0] != "-"][place]
+        mark = mark_of(said, new[place].removesuffix(said[3]))
+        return Block(self.title, "\n".join([*edit[:below], *(f" {line}" for line in mark.split("\n")), *edit[below:]]))
 
 
 def first_line(old: str) -> int:
@@ -55,13 +59,12 @@ def first_line(old: str) -> int:
 def read(path: Path) -> Iterator[Mistake]:
     for title, edit, given in blocks(path):
         answer = given
-        old, new = ("\n".join(line[1:] for line in edit.split("\n") if line.startswith(sign)) for sign in "-+")
-        text = "\n".join(line[1:] for line in edit.split("\n"))
-        mark = MARK.search(text)
+        old, new = ("\n".join(re.findall(f"^[{sign} ](.*)", MARK.sub("", edit), re.MULTILINE)) for sign in "-+")
+        mark = MARK.search(re.sub("^.", "", edit, flags=re.MULTILINE))
         if mark is not None:
-            lines = edit.split("\n")[: text[: mark.start()].count("\n")]
-            above = [line[1:] for line in lines if line.startswith("+")]
-            answer = message_of(mark, "lease.py", first_line(old) + len(above) - 1, above[-1])
+            above = MARK.split(edit)[0].split("\n")[:-1]
+            shown = [line[1:] for line in above if line[0] != "-"]
+            answer = message_of(mark, "lease.py", first_line(old) + len(shown) - 1, shown[-1])
         yield Mistake(title, old, new, answer)
 
 

@@ -25,18 +25,7 @@ from fencepost.api.answers.results import Base
 from fencepost.api.asking.targets import ask as question_of
 from fencepost.api.calls import base
 from fencepost.api.calls.ablate import ablate
-from fencepost.api.topics import measured, version_notes
-from fencepost.api.topics.claims import (
-    Allows,
-    Cuts,
-    Needed,
-    NeverMatters,
-    Prevents,
-    Same,
-    Stable,
-    Tolerates,
-    stable_claims,
-)
+from fencepost.api.topics import claims, measured, version_notes
 from fencepost.counterexamples.prevention import is_prevented
 from fencepost.explorers import plain, verdict
 from fencepost.explorers.evidence import ablation, faults
@@ -294,7 +283,7 @@ def stable(case: Drawn) -> Iterator[Outcome]:
     growth = api.check(case.machine, case.properties, engine="plain", grow=60).growth
     if growth is None or not growth.properties:
         return
-    for claim in stable_claims(growth):
+    for claim in claims.stable_claims(growth):
         for item in growth.properties:
             named = claim.properties == "every verdict" or item.name in claim.properties.split(", ")
             if named and item.changes is None and (len(item.cells), item.box) == (len(claim.cells), claim.box):
@@ -309,7 +298,7 @@ def stable(case: Drawn) -> Iterator[Outcome]:
             yield Outcome(item.changes, "the verdict does not change" if wrong else "", True)
 
 
-def refute_stable(case: Drawn, claim: Stable, prop: str, *, good: bool) -> str:
+def refute_stable(case: Drawn, claim: claims.Stable, prop: str, *, good: bool) -> str:
     cells = list(claim.cells)
     if claim.box:
         first, last = cells[0], cells[-1]
@@ -332,7 +321,7 @@ def tolerates(case: Drawn) -> Iterator[Outcome]:
         point = counted(case, prop, costs)
         if point is None or point["undetermined"]:
             continue
-        claim = Tolerates.of(point) or Tolerates(-1, point["most"], point["least"])
+        claim = claims.Tolerates.of(point) or claims.Tolerates(-1, point["most"], point["least"])
         could_fail = any(broken(case, prop, {name: case.highs[name] for name in kinds}))
         yield Outcome(claim, refute_tolerates(case, prop, claim, point), could_fail)
 
@@ -369,7 +358,7 @@ def violated_with(case: Drawn, prop: Property, faults: Cell, *, bounded: bool = 
     return prop.name in search.found.violated
 
 
-def refute_tolerates(case: Drawn, prop: Property, claim: Tolerates, point: Any) -> str:
+def refute_tolerates(case: Drawn, prop: Property, claim: claims.Tolerates, point: Any) -> str:
     """Return the faults that refute a claim, or a front that is not that of all searches."""
     breaking = list(broken(case, prop, claim.most))
     for item in breaking:
@@ -396,12 +385,12 @@ def never_matters(case: Drawn) -> Iterator[Outcome]:
         return
     names = [item.constant for item in found.bounds if not item.reached and item.constant in found.bounds_unshared]
     if names:
-        claim = NeverMatters(names)
+        claim = claims.NeverMatters(names)
         sizes = {seen.size for cell in case.grid() if (seen := case.at(cell))}
         yield Outcome(claim, refute_never_matters(case, claim), len(sizes) > 1)
 
 
-def refute_never_matters(case: Drawn, claim: NeverMatters) -> str:
+def refute_never_matters(case: Drawn, claim: claims.NeverMatters) -> str:
     """Return larger values that add states, or make the model go wrong."""
     here = case.at({})
     for values in product(*(range(case.first[name], case.highs[name] + 1) for name in claim.bounds)):
@@ -539,7 +528,7 @@ def does_nothing(case: Drawn) -> Iterator[Outcome]:
         )
         for machine in (variant, case.machine)
     )
-    claim = Same(case.machine.name, found.distinct) if found.base is Base.SAME else "differs"
+    claim = claims.Same(case.machine.name, found.distinct) if found.base is Base.SAME else "differs"
     wrong = (one == other) is not (found.base is Base.SAME)
     yield Outcome(claim, f"{len(one)} steps and {len(other)} in the base" if wrong else "", True)
 
@@ -559,7 +548,7 @@ def allowed(case: Drawn) -> Iterator[Outcome]:
         steps = tuple(step._replace(action=case.machine.action(names[step.action.name])) for step in path.steps)
         alike = all(len(step.args) == len(step.action.params) for step in steps)
         refuted = refute_prevents(case, prop, replace(path, steps=steps), {}) if alike else "it has other parameters"
-        yield Outcome(Allows(case.machine.name, (name,)), refuted, True)
+        yield Outcome(claims.Allows(case.machine.name, (name,)), refuted, True)
 
 
 def cuts(case: Drawn) -> Iterator[Outcome]:
@@ -577,14 +566,14 @@ def cuts(case: Drawn) -> Iterator[Outcome]:
             full = fits and here.schema.restore(state).z >= case.first["k"]
             count += any(full if fits else args not in taken(here, name, state) for args in taken(there, name, state))
         right = item.states <= count if item.at_least else item.states == count
-        yield Outcome(Cuts(item), "" if right and item.reached is (count > 0) else f"{count} states", count > 0)
+        yield Outcome(claims.Cuts(item), "" if right and item.reached is (count > 0) else f"{count} states", count > 0)
 
 
 HOLDS = ("crashes", "fences")
 """The bounds of budgets."""
 
 
-def refute_needed(case: Drawn, claim: Needed) -> str:
+def refute_needed(case: Drawn, claim: claims.Needed) -> str:
     """Return a property that is not violated without the guard, or is with it."""
     changed = without(case.machine, find_guard(case.machine, claim.guard))
     one = type(case)(changed, case.properties)
@@ -618,7 +607,7 @@ def prevents(case: Drawn) -> Iterator[Outcome]:
                 said.append(None)
         for values, prevented in zip(others, said, strict=True):
             if prevented:
-                claim = Prevents(" ".join(f"{name}={value}" for name, value in values.items()), prop.name)
+                claim = claims.Prevents(" ".join(f"{name}={value}" for name, value in values.items()), prop.name)
                 yield Outcome(claim, refute_prevents(case, prop, item.path, values), False in said)
 
 
@@ -659,7 +648,7 @@ QUESTIONS: dict[str, Callable[[Drawn], Iterator[Outcome]]] = {
 """The kinds of claims, each with what makes claims of a machine and tries to refute them."""
 
 
-def a_fault_more(point: Any) -> Tolerates | None:
+def a_fault_more(point: Any) -> claims.Tolerates | None:
     found = TRUE_OF(point)
     return found if found is None or found.faults is None else replace(found, faults=found.faults + 1)
 
@@ -675,19 +664,19 @@ def a_state_more(*given: Any) -> tuple[BoundCount, ...]:
     return tuple(item._replace(states=item.states + 1, reached=True) for item in TRUE_COUNTED(*given))
 
 
-TRUE_OF, TRUE_STABLE, TRUE_COUNTED = Tolerates.of, growing.Growing.stable, verdict.counted_bounds
+TRUE_OF, TRUE_STABLE, TRUE_COUNTED = claims.Tolerates.of, growing.Growing.stable, verdict.counted_bounds
 PLANTS: dict[str, tuple[str, Any, str, Callable[..., Any]]] = {
     "all bounds only add steps": ("stable", growing, "growing_bounds", lambda program: frozenset(program.bounds)),
     "every cell beside is covered": ("stable", growing.Growing, "is_covered", lambda *_: True),
     "every verdict is that of every cell": ("stable", growing.Growing, "stable", in_every_cell),
     "no verdict changes": ("stable", growing.Growing, "changed", lambda *_: ()),
     "fewer faults are covered": ("tolerates", faults, "why_fewer_matter", lambda *_, **__: ""),
-    "a fault more is tolerated": ("tolerates", Tolerates, "of", a_fault_more),
+    "a fault more is tolerated": ("tolerates", claims.Tolerates, "of", a_fault_more),
     "nothing else reads a bound": ("never matters", results, "unshared_bounds", lambda program: {*program.bounds}),
     "no bound is reached": ("never matters", verdict, "counted_bounds", lambda constants, declared,
         *_: tuple(BoundCount(name, int(constants.values[name]), 0) for name in declared)),
-    "every guard is needed": ("needed", Needed, "of",
-        lambda row: Needed(row["row"], tuple(row["cells"])) if row["kind"] == "guard" else None),
+    "every guard is needed": ("needed", claims.Needed, "of",
+        lambda row: claims.Needed(row["row"], tuple(row["cells"])) if row["kind"] == "guard" else None),
     "no guard is needed": ("not needed", ablation, "_purpose", lambda *_, **__: ablation.Purpose.HARMLESS),
     "everything is prevented": ("prevents", sys.modules[__name__], "is_prevented", lambda *_, **__: True),
     "all machines are the one that was driven": ("executed", evidence, "machine_mark", lambda _: evidence.MARK),

@@ -66,17 +66,18 @@ def answered(kind: str, folder: Path) -> Any:
     return found
 
 
+def asked(name: str, doc: str | None, **defaults: float) -> argparse.Namespace:
+    """Read the options: `--count` tries, `--more` of them of work that needs Java (Spark, Kafka's classes)."""
+    parser = argparse.ArgumentParser(prog=f"python -m tests.soak.{name}", description=doc)
+    for option, default in {"seed": 0, **defaults}.items():
+        parser.add_argument(f"--{option}", type=type(default), default=default)
+    parser.add_argument("--write", action="store_true", help="write what was seen to invariants/figures/trust.json")
+    return parser.parse_args()
+
+
 def main() -> int:
     """Run; return 1 if an answer differs."""
-    parser = argparse.ArgumentParser(prog="python -m tests.soak.kills", description=__doc__)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=500)
-    parser.add_argument("--seconds", type=float, default=3600)
-    parser.add_argument(
-        "--more", type=int, default=20, help="of them, kills of work that needs Java: Spark, Kafka's classes"
-    )
-    parser.add_argument("--write", action="store_true", help="write what was seen to invariants/figures/trust.json")
-    given = parser.parse_args()
+    given = asked("kills", __doc__, count=500, more=20, seconds=3600.0)
     with tempfile.TemporaryDirectory() as folder:
         found = run(given.seed, given.count - given.more, given.seconds, Path(folder) / "killed", list(long_work.KINDS))
         if given.more:

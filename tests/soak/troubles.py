@@ -4,7 +4,6 @@ They must end with the right answer or with one message; and, once the fault is 
 `python -m tests.soak.troubles` runs it for long.
 """
 
-import argparse
 import builtins
 import errno
 import inspect
@@ -27,7 +26,7 @@ from typing import Any
 from fencepost.invariants.figures.store import load, save
 
 from tests.soak import long_work
-from tests.soak.kills import answered
+from tests.soak.kills import answered, asked
 
 
 def full_disk(draw: random.Random) -> Callable[[], None]:
@@ -142,15 +141,7 @@ def run(seed: int, times: int, seconds: float, folder: Path, kinds: list[str]) -
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.soak.troubles", description=__doc__)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=480)
-    parser.add_argument("--seconds", type=float, default=1200)
-    parser.add_argument(
-        "--more", type=int, default=30, help="of them, tries of work that needs Java: Spark, Kafka's classes"
-    )
-    parser.add_argument("--write", action="store_true", help="write what was seen to invariants/figures/trust.json")
-    given = parser.parse_args()
+    given = asked("troubles", __doc__, count=480, more=30, seconds=1200.0)
     with tempfile.TemporaryDirectory() as folder:
         found = run(
             given.seed, given.count - given.more, given.seconds, Path(folder) / "trouble", list(long_work.KINDS)

@@ -12,50 +12,22 @@ from fencepost.model.language.errors import ModelError, UsageError
 from fencepost.model.lineage import kip320
 from fencepost.testing.checks import check as in_a_test
 
+from tests.agreement.test_beside import HEAD, SESSIONS, SHARED, VARIANT, files_of
+from tests.helpers.blocks import whole
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import DOCS, MACHINES
-from tests.helpers.written import HEAD
 
 SHRINK = str(MACHINES / "shrink_any_epoch.py")
 FETCH = str(DOCS / "examples" / "fetch_from_anyone.py")
 
-COUNTER = f'''{HEAD}
-class State(Record):
-    n: Annotated[int, Range(0, 6)]
-    late: bool
-def too_far(s):
-    return s.n > 2
-@action()
-def initial(s, c):
-    """Nothing is counted."""
-@action()
-def add(s, c):
-    """One more."""
-    require(s.n < c.n)
-    s.n += 1
-@action()
-def reset(s, c):
-    """Begin again."""
-    require(too_far(s))
-    require(not s.late)
-    s.n = 0
-def normalize(s, c):
-    if too_far(s):
-        s.n = 2
-@always
-def small(s, c):
-    """It stays small."""
-    return s.n <= c.n
-BASE = Machine("counter", "a counter", State, C, initial, (add, reset), normalize=normalize)
-PROPERTIES = (small,)
-'''
+COUNTER = HEAD + whole(files_of(SESSIONS[SHARED])["normalized"])
 
 
 def variant(folder: Path, text: str, *options: str) -> tuple[int, dict[str, object]]:
     """Return the exit status and the answer of a variant of the counter."""
-    (folder / "counter.py").write_text(COUNTER)
+    (folder / "base.py").write_text(COUNTER)
     file = folder / "variant.py"
-    file.write_text(f"from counter import *\nfrom counter import BASE, PROPERTIES\n\n{text}")
+    file.write_text(f"{VARIANT}{text}")
     found = fencepost("check", str(file), "--json", *options)
     return found.exit_code, data_of(found)
 
@@ -85,35 +57,17 @@ def test_from_python_and_with_other_engines() -> None:
     assert check(machine, (), replicas=2, max_states=10).base is Base.NOT_COMPARED
 
 
-def test_an_action_that_is_never_enabled_is_named_with_the_guard_that_refuses(tmp_path: Path) -> None:
-    text = '''
-@action()
-def reset(s: State, c: C) -> None:
-    """Begin again, later."""
-    require(s.n > 4)
-    s.n = 0
-MACHINE = BASE.replacing(name="later", sentence="it begins again later", reset=reset)
-'''
-    status, data = variant(tmp_path, text)
-    assert (status, data["base"]) == (Exit.UNDETERMINED, "same")
-    assert "reset was never enabled: `require(s.n > 4)` refused 3 times." in first_note(data)
-    assert "`normalize` runs before reset and calls too_far (" in first_note(data)
-    dropped, data = variant(tmp_path, 'MACHINE = BASE.replacing(name="less", sentence="no reset", reset=None)\n')
-    assert (dropped, data["base"]) == (Exit.UNDETERMINED, "same")
-    assert "reset was never enabled in the base either: `require(too_far(s))` refused 3 times." in first_note(data)
-
-
 SWAPPED = """
 @action(by=Range(1, 2))
 def add(s: State, c: C, by: int) -> None:
     "It adds."
-    require(s.n + FIRST <= 6)
-    s.n += FIRST
+    require(s.x + FIRST <= 6)
+    s.x += FIRST
 @action(by=Range(1, 2))
 def more(s: State, c: C, by: int) -> None:
     "It adds as well."
-    require(s.n + SECOND <= 6)
-    s.n += SECOND
+    require(s.x + SECOND <= 6)
+    s.x += SECOND
 """
 
 
@@ -126,8 +80,8 @@ def test_steps_are_the_same_if_actions_and_arguments_are(
 ) -> None:
     made = [SWAPPED.replace("FIRST", one).replace("SECOND", other) for one, other in (("by * 2", "1 * by"), ways)]
     end = 'BASE = Machine("adds", "adds", State, C, initial, (add, more))\n'
-    end += '@always\ndef low(s, c):\n    "It is low."\n    return s.n < 7\nPROPERTIES = (low,)\n'
-    text = COUNTER.partition("@action()\ndef add")[0] + made[0] + end
+    end += '@always\ndef low(s, c):\n    "It is low."\n    return s.x < 7\nPROPERTIES = (low,)\n'
+    text = COUNTER.partition("@action()\ndef go")[0] + made[0] + end
     (tmp_path / "adds.py").write_text(text)
     file = tmp_path / "swapped.py"
     end = 'MACHINE = BASE.replacing(name="swapped", sentence="swapped", add=add, more=more)\n'
@@ -136,7 +90,7 @@ def test_steps_are_the_same_if_actions_and_arguments_are(
 
 
 def test_builds_and_tests_hear_of_a_variant_that_does_nothing(tmp_path: Path) -> None:
-    text = 'MACHINE = BASE.replacing(name="less", sentence="no reset", reset=None)\n'
+    text = 'MACHINE = BASE.replacing(name="less", sentence="no way back", wrap=None)\n'
     junit = tmp_path / "junit.xml"
     variant(tmp_path, text, "--junit", str(junit))
     assert 'errors="1"' in junit.read_text()
@@ -160,12 +114,12 @@ def test_a_helper_cannot_be_replaced_and_one_that_is_changed_in_its_module_is_ch
         with pytest.raises((ModelError, UsageError), match=said):
             kip320.MACHINE.replacing(name="x", sentence="y", **wrong)
     text = """
-import counter
+import base
 
-def too_far(s: State) -> bool:
-    return s.n > 1
+def is_far(s):
+    return s.x > 1
 
-counter.too_far = too_far
+base.is_far = is_far
 MACHINE = BASE.replacing(name="patched", sentence="a helper is another")
 """
     status, data = variant(tmp_path, text)
@@ -188,20 +142,6 @@ def test_a_module_of_ours_that_is_changed_makes_no_base_to_compare_with(monkeypa
 def presumes_leadership(l: Any, leader: int) -> bool:
     """Return whether a replica believes that it leads: a rule of a user's own."""
     return bool(l.leader == leader and l.end >= 0)
-
-
-def test_the_search_of_the_base_ends_where_it_has_more_states(tmp_path: Path) -> None:
-    text = '''
-@action()
-def add(s: State, c: C) -> None:
-    """One more, once."""
-    require(s.n < 1)
-    s.n += 1
-MACHINE = BASE.replacing(name="once", sentence="it counts to one", add=add, normalize=None)
-'''
-    status, data = variant(tmp_path, text)
-    assert (status, data["base"], data["distinct"]) == (Exit.AS_EXPECTED, "differs", 2)
-    assert "the base counter was searched too" in first_note(data)
 
 
 def test_the_base_does_not_remember_in_what_makes_machines_equal() -> None:

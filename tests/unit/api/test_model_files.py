@@ -8,42 +8,30 @@ import pytest
 from fencepost.api.asking.targets import find_protocol
 from fencepost.explorers.model_files import load_sent
 
+from tests.agreement.test_beside import HEAD, SESSIONS, SHARED, files_of
 from tests.helpers.blocks import whole
-from tests.helpers.written import HEAD
 
-MODEL = f"""{{imports}}
-{HEAD}""" + whole("""
-class State(Record):
-    x: Annotated[int, Range(0, 9)]
-@action()
-def go(s, c):
-    require(s.x < c.n, bound=C.n)
-    s.x += {call}(s, c)
-@always
-def never_two(s, c):
-    return s.x != 2
-""")
+MODEL = HEAD + whole(files_of(SESSIONS[SHARED])["counting"])
 RULES = 'def step_of(s, c):\n    """How far."""\n    return {step}\n'
 LAYOUTS = {
-    "a module": ("from rules import step_of", "step_of", "rules.py"),
-    "a package": ("from lib.rules import step_of", "step_of", "lib/rules.py"),
-    "a name of the package": ("from lib import rules\nstep_of = rules.step_of", "step_of", "lib/rules.py"),
-    "a folder": ("from parts.inner.rules import step_of", "step_of", "parts/inner/rules.py"),
-    "a package that imports relatively": ("from lib import step_of", "step_of", "lib/inner/rules.py"),
-    "a neighbour, relatively": ("from .rules import step_of", "step_of", "rules.py"),
-    "a package around the model": ("from ..rules import step_of", "step_of", "own/rules.py"),
+    "a module": ("from rules import step_of", "rules.py"),
+    "a package": ("from lib.rules import step_of", "lib/rules.py"),
+    "a name of the package": ("from lib import rules\nstep_of = rules.step_of", "lib/rules.py"),
+    "a folder": ("from parts.inner.rules import step_of", "parts/inner/rules.py"),
+    "a package that imports relatively": ("from lib import step_of", "lib/inner/rules.py"),
+    "a neighbour, relatively": ("from .rules import step_of", "rules.py"),
+    "a package around the model": ("from ..rules import step_of", "own/rules.py"),
     "a folder that it puts on the path": (
         "import sys\nsys.path.insert(0, __file__.replace('model.py', 'shared'))\nfrom common import step_of",
-        "step_of",
         "shared/common.py",
     ),
-    "the name of that package": ("from own.rules import step_of", "step_of", "own/rules.py"),
+    "the name of that package": ("from own.rules import step_of", "own/rules.py"),
 }
 AROUND = ("own/__init__.py", "own/inner/__init__.py")
 
 
 def write(folder: Path, layout: str, step: int) -> Path:
-    imports, call, place = LAYOUTS[layout]
+    imports, place = LAYOUTS[layout]
     file = folder / place
     file.parent.mkdir(parents=True, exist_ok=True)
     if place.startswith("lib/"):
@@ -56,7 +44,7 @@ def write(folder: Path, layout: str, step: int) -> Path:
         model.parent.mkdir(exist_ok=True)
         for name in AROUND:
             (folder / name).write_text("")
-    model.write_text(MODEL.format(imports=imports, call=call))
+    model.write_text(MODEL.replace("from rules import step_of", imports))
     return model
 
 
@@ -93,19 +81,17 @@ def test_a_module_of_the_program_is_not_taken_for_a_helper(tmp_path: Path, monke
 def test_helpers_are_sent_along(layout: str, tmp_path: Path) -> None:
     files = find_protocol(str(write(tmp_path, layout, 3))).files
     assert files[0][0].endswith("model.py")
-    assert LAYOUTS[layout][2] in dict(files)
+    assert LAYOUTS[layout][1] in dict(files)
     sent = load_sent(files)
     assert fencepost.check(sent.MACHINE, sent.PROPERTIES).distinct == 2
 
 
 def test_a_page_shows_the_line_that_was_executed(tmp_path: Path) -> None:
     model = tmp_path / "model.py"
-    text = MODEL.format(imports="from fencepost.model.language import switch", call="(lambda s, c: 1)")
-    text = text.replace("(lambda s, c: 1)(s, c)", "1").replace(
-        "    require", "    require(not c.careful or s.x < 1)\n    require"
-    )
+    text = MODEL.replace("from rules import step_of\n", "").replace("step_of(s, c)", "1")
+    text = text.replace("    require", "    require(not c.careful or s.x < 1)\n    require")
     text = text.replace("class State", '    careful = switch(default=False, meaning="careful")\n\nclass State')
     for more in ("", "# one\n# two\n"):
         model.write_text(more + text)
-        page = fencepost.check(model).traces["never-two"].render("html")
+        page = fencepost.check(model).traces["small"].render("html")
         assert "require(not c.careful or s.x &lt; 1)" in page

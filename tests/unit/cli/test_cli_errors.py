@@ -37,8 +37,6 @@ PLANTED, LAMPS = (MACHINES / f"{name}.py" for name in ("planted", "lamps"))
 REFUSED = f"""
 $ check kip32
 there is no protocol 'kip32'. Did you mean 'kip320'? {PROTOCOLS}
-$ list kip32
-there is no protocol 'kip32'. Did you mean 'kip320'? {PROTOCOLS}
 $ check kip320 --property weak-is
 protocol 'kip320' has no property 'weak-is'. Did you mean 'weak-isr'? {PROPERTIES}
 $ check kip320 --set replica=3
@@ -307,7 +305,6 @@ def test_what_show_reads_is_not_replaced(counter: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", " defines no MACHINE: assign a Machine to that name, and its properties to PROPERTIES."),
         ("MACHINE = = 1", (":1: invalid syntax.\n  MACHINE = = 1\n            ^\nInstead, "
             "correct the line so that Python can parse it.")),
         ("def f():\n    return (1", (":2: '(' was never closed.\n  return (1\n         ^\nInstead, "

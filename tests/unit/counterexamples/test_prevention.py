@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from fencepost.counterexamples.prevention import is_prevented, preventions
+from fencepost.counterexamples.prevention import is_prevented
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import Trace
@@ -52,12 +52,6 @@ TWICE = (Step(HURRIED.action("count"), ()),) * 2
 def trace_of(prop: Property) -> Trace:
     """Return the history of two steps that ends with the number 2."""
     return Trace("Two", Protocol(HURRIED, PROPERTIES), HURRIED.set_constants({}), prop, TWICE)
-
-
-@pytest.mark.parametrize("prop", PROPERTIES[:2], ids=lambda prop: prop.name)
-def test_a_setting_that_violates_the_property_sooner_or_goes_wrong_prevents_nothing(prop: Property) -> None:
-    made = follow(trace_of(prop))
-    assert [item.setting for item in preventions(made.trace, made.path)] == ["careful=true"]
 
 
 def brute_force(prop: Property, values: dict[str, int]) -> bool:

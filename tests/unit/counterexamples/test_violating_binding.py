@@ -14,8 +14,8 @@ from fencepost.counterexamples.violating_binding import ViolatingBinding, violat
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language import Property, always
 from fencepost.model.language.interpreter import Step
-from fencepost.model.language.records import Array
 
+from tests.agreement.test_beside import SESSIONS, files_of
 from tests.helpers.parameters import few
 from tests.helpers.traces import lamps_trace, mailbox_trace
 from tests.helpers.written import machine_of, module_of
@@ -182,14 +182,6 @@ def test_an_index_in_a_part_that_is_not_asked_is_not_told() -> None:
     assert str(judged(lit.one_after_the_other)) == ""
 
 
-def test_the_first_combination_that_brute_force_finds_is_the_culprit() -> None:
-    trace = lamps_trace(lit.nested, (0b111, 0))
-    count = trace.interpreter().schema.restore(follow(trace).path.states[-1]).count
-    assert isinstance(count, Array)
-    first = next((one, other) for one in range(3) for other in range(one) if count[one] != count[other])
-    assert dict(judged(lit.nested).values) == dict(zip(("one", "other"), map(str, first), strict=True))
-
-
 FALLEN = Protocol(
     *machine_of("""
 class C(Constants):
@@ -248,28 +240,8 @@ def test_a_guard_that_is_not_asked_to_its_end_refuses_with_what_it_read() -> Non
     assert [why["values"] for why in refusals(of_trace(trace), fallen, "stay")] == [("s.stone=none",)]
 
 
-ALIKE = Protocol(
-    *machine_of("""
-Few = Annotated[int, Range(0, 3)]
-class State(Record):
-    a: Annotated[Array[Few], Size(3)]
-    b: Annotated[Array[Few], Size(3)]
-    k: Few
-@action()
-def go(s, c):
-    require(s.k < c.n)
-    s.k += 1
-    s.a[1] = s.k
-    s.b[2] = s.k
-@action(v=Range(0, 2))
-def stuck(s, c, v):
-    require(all(s.a[i] < v - 5 for i in range(3)) or all(s.b[i] < v - 5 for i in range(2, 3)))
-    s.k = 0
-@always
-def either(s, c):
-    return all(s.a[i] < 1 for i in range(3)) or all(s.b[i] < 1 for i in range(3))
-""")
-)
+SCOPES = files_of(SESSIONS["a value is that of the variable in its scope"])["model.py"]
+ALIKE = Protocol(*machine_of(SCOPES.replace("[i] < 3", "[i] < 1")))
 """Variables of one name in two clauses: each explanation gives the value of its own."""
 
 

@@ -19,6 +19,7 @@ from fencepost.explorers.verdict import BoundCount, Options, Result
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import DomainError, UsageError
 
+from tests.agreement.test_beside import SESSIONS, SHARED, files_of
 from tests.helpers.commands import fencepost, refused
 from tests.helpers.written import file_of, machine_of, module_of
 from tests.machines import shifted
@@ -296,53 +297,19 @@ def test_growth_says_how_far_a_verdict_is_stable_and_which_bounds_do_not_matter(
     assert data["changes"]["cell"] == {**data["stable_up_to"], "errands": 4}
 
 
-REQUESTS = """
-class C(Constants):
-    asks = bound(1, low=0, high=4, meaning="requests")
-    tries = bound(1, low=0, high=4, meaning="attempts")
-    pauses = bound(1, low=0, high=4, meaning="pauses")
-class State(Record):
-    asked: Annotated[int, Range(0, 9)]
-    tried: Annotated[int, Range(0, 9)]
-    paused: Annotated[int, Range(0, 9)]
-@action()
-def ask(s: State, c: C) -> None:
-    require(s.asked < c.asks, bound=C.asks)
-    s.asked += 1
-@action()
-def attempt(s: State, c: C) -> None:
-    require(s.tried < c.tries, bound=C.tries)
-    s.tried += 1
-@action()
-def pause(s: State, c: C) -> None:
-    require(s.paused < c.pauses, bound=C.pauses)
-    s.paused += 1
-@always
-def no_more(s: State, c: C) -> bool:
-    return s.tried <= c.asks
-@always
-def few(s: State, c: C) -> bool:
-    return s.tried < 9
-@sometimes
-def both(s: State, c: C) -> bool:
-    return s.asked == 1 and s.tried == 1
-"""
-
-
 def test_a_verdict_is_stable_in_a_box_only_where_all_of_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The property reads a bound and is never violated, which no search of other cells shows."""
     monkeypatch.setattr(growing, "BESIDE", 3)
-    file = file_of(REQUESTS.replace("s.tried <= c.asks", "s.tried <= c.asks + 9"), "requests")
+    file = file_of(files_of(SESSIONS[SHARED])["three"].replace("WHAT", "s.y <= c.a + 9"), "three")
     found = api.check(file, grow=60).growth
     assert found is not None
-    no_more, few, _ = found.properties
-    assert no_more.changes is None
-    assert not no_more.box
-    assert few.box
+    judged, seen = found.properties
+    assert judged.changes is None
+    assert (judged.box, seen.box) == (False, True)
     page = " ".join(fencepost("check", str(file), "--grow", "10s").stdout.split())
-    assert "stable no-more, with the 13 cells that were searched, the last of them asks=4 tries=4 pauses=4" in page
+    assert "stable judged, with the 10 cells that were searched, the last of them a=3 b=3 d=3" in page
     assert "other smaller cells were not searched" in page
-    assert "stable few, both, up to asks=4 tries=4 pauses=4" in page
+    assert "stable seen, up to a=3 b=3 d=3" in page
 
 
 def test_growth_says_that_it_is_unfinished() -> None:

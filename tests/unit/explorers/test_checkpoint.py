@@ -223,15 +223,6 @@ def test_a_manifest_that_was_edited_and_sealed_again_is_refused(copy: Path, edit
     assert content(copy) == before, "what is refused stays as it is"
 
 
-@pytest.mark.parametrize(("part", "value"), [("fired", [7] * 9), ("deadlocks", 9)])
-@group("grid", GRID)
-def test_what_is_edited_by_hand_is_found_by_the_digest(part: str, value: object, copy: Path) -> None:
-    manifest = json.loads((copy / "manifest.json").read_text())
-    manifest["position"][part] = value
-    (copy / "manifest.json").write_text(json.dumps(manifest))
-    assert refusal(copy) == f"{copy}/manifest.json: {DAMAGED}"
-
-
 @pytest.mark.parametrize("damage", ["missing", "cut", "changed"])
 @group("grid", GRID)
 def test_a_damaged_file_is_named(copy: Path, damage: str) -> None:

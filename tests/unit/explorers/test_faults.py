@@ -17,6 +17,7 @@ from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
 
+from tests.agreement.test_beside import SESSIONS, files_of
 from tests.helpers import search as reference
 from tests.helpers.commands import data_of, fencepost, refused
 from tests.helpers.parameters import words
@@ -158,43 +159,15 @@ def test_budgets_that_share_a_constant_are_not_counted_apart() -> None:
         choose_kinds(machine, machine.set_constants({"k": 1}), ())
 
 
-BUDGETS = """
-class C(Constants):
-    crashes = bound(2, low=0, high=4, meaning="crashes")
-    fences = bound(3, low=0, high=4, meaning="fences")
-class Budget(Record):
-    crashes: Annotated[int, Range(0, C.crashes)]
-    fences: Annotated[int, Range(0, C.fences)]
-class State(Record):
-    budget: Budget
-    x: Annotated[int, Range(0, 30)]
+BUDGETS = files_of(SESSIONS["costs are costs and counts are counts"])["model.py"]
+SETTLES = """
 @action()
-def initial(s: State, c: C) -> None:
-    s.budget.crashes = c.crashes
-    s.budget.fences = c.fences
-@action()
-def crash(s: State, c: C) -> None:
-    require(s.budget.crashes > 0, bound=C.crashes)
-    s.budget.crashes -= 1
-    s.x += 4
-@action()
-def fence(s: State, c: C) -> None:
-    require(s.budget.fences > 0, bound=C.fences)
-    s.budget.fences -= 1
-    s.x += 1
-@action()
-def settle(s: State, c: C) -> None:
+def settle(s, c):
     require(SETTLES)
-    s.x = 30
+    s.x = 20
 @always
-def small(s: State, c: C) -> bool:
-    return s.x < 4 or s.x == 30
-@always
-def roomy(s: State, c: C) -> bool:
-    return s.x < 2 or c.crashes > 1
-@always
-def settled(s: State, c: C) -> bool:
-    return s.x != 30
+def settled(s, c):
+    return s.x != 20
 """
 
 
@@ -211,7 +184,7 @@ def settled(s: State, c: C) -> bool:
 def test_fewer_faults_are_searched_too_unless_more_cover_them(
     settles: str, prop: str, expected: list[dict[str, int]], apart: set[str]
 ) -> None:
-    file = file_of(BUDGETS.replace("SETTLES", settles), "budgets")
+    file = file_of(BUDGETS + SETTLES.replace("SETTLES", settles), "budgets")
     for engine in ("native", "plain"):
         (setting,) = api.faults(str(file), prop=prop, engine=engine).to_dict()["grid"]
         assert [item["faults"] for item in setting["front"]] == expected
@@ -265,18 +238,6 @@ def test_fingerprints_give_the_same_front_with_a_probability_of_omission() -> No
     assert "a state was missed with a probability of at most" in " ".join(fencepost(*asked, "--compact").stdout.split())
 
 
-def test_costs_decide_what_is_cheapest() -> None:
-    found = data_of(
-        fencepost("faults", VAULT, "--property", "a-copy-is-left", "--cost", "floods=5", "--json", "--quiet")
-    )
-    assert found["grid"][0]["least"] == 3
-    assert [item["faults"] for item in found["grid"][0]["front"]] == [
-        {"crashes": 3},
-        {"crashes": 1, "floods": 1},
-        {"floods": 2},
-    ]
-
-
 def test_a_property_on_request_is_asked(tmp_path: Path) -> None:
     asked = vault.no_two_are_lost_at_once
     protocol = Protocol(vault.MACHINE, (vault.a_copy_is_left,), on_request=(asked,))
@@ -308,13 +269,6 @@ def test_a_cell_that_the_protocol_refuses_is_listed_with_the_reason_and_the_othe
     assert [point["setting"] for point in data["grid"]] == [{"drills": 1}]
     assert [item["constants"] for item in data["refused"]] == [{"drills": 2}]
     assert "every cell of the grid" in refused(*asked[:-3], "drills=2", "--set", "copies=1")
-
-
-def test_what_was_tried_is_said_where_nothing_breaks() -> None:
-    found = fencepost(
-        "faults", VAULT, "--property", "a-copy-is-left", "--set", "floods=0", "--set", "crashes=2", "--quiet"
-    )
-    assert "all that were tried (crashes 2, drills 1)" in " ".join(found.stdout.split())
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 import fencepost.explorers.program.subset as language
 import pytest
 from fencepost.explorers.program.subset.program import check
-from fencepost.model.language import Array, Constants, Per, Range, Record, action, always, bound, choice, step
+from fencepost.model.language import Constants, Range, Record, action, always, bound, choice, step
 from fencepost.model.language.domains import domain_of
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import fields
@@ -21,7 +21,7 @@ from fencepost.model.language.records import fields
 from tests import mistakes
 from tests.helpers import refusal
 from tests.helpers.commands import refused
-from tests.refusals.schema import C, Message, Small, State, machine
+from tests.refusals.schema import C, Small, State, machine
 
 
 @pytest.mark.parametrize("item", refusal.all_refusals(), ids=lambda item: item.title)
@@ -57,10 +57,6 @@ def with_number(s: State, c: C, number: int) -> None:
 
 def holds(s: State, c: C) -> bool:
     return s.flag
-
-
-def holds_after(before: State, after: State, c: C) -> bool:
-    return before.flag
 
 
 def with_size(before: State, after: State, c: C, size: int) -> bool:
@@ -117,46 +113,17 @@ REFUSED: dict[str, Refused] = {
         field(Annotated[int, "anything"]),
         "Wrong.field: this is not a field type: write a domain alias, bool, an IntEnum, a record*",
     ),
-    "an array has no length": Refused(
-        field(Array[Message]),
-        "Wrong.field: Array[tests.refusals.schema.Message] is not a field type: give the array a length: "
-        "Annotated[Array[tests.*",
-    ),
-    "an enum has gaps": Refused(
-        field(IntEnum("Gaps", {"CALM": 0, "BUSY": 2})),
-        "enum Gaps has no member for 1: number its members without gaps.",
-    ),
     "an enum has operators of its own": Refused(lambda: domain_of(Mood), OPERATORS),
     "a choice has operators of its own": Refused(lambda: choice(Mood.CALM, meaning="how it goes"), OPERATORS),
-    "a model file postpones annotations": Refused(
-        field("bool"), "Wrong.field: a model file must not use `from __future__ import annotations`: remove it."
-    ),
-    "an action gives another parameter a domain": Refused(
-        lambda: action(numbr=Small)(with_number),
-        "action with_number takes number, but @action() gives numbr a domain: write @action(number=...), "
-        "with the same parameters in the same order.",
-    ),
     "the domain of a parameter is a type": Refused(
         lambda: action(number=int)(with_number),
         "action with_number: int is not a domain for parameter 'number': write an alias such as Annotated[int, "
         "Index(C.brokers)], Range(0, 3), bool, an IntEnum, or InFlight('...') for a message of that bag.",
     ),
-    "a step property takes one state": Refused(
-        lambda: step()(holds),
-        "property holds: the first parameters must be ['before', 'after'], not ['s', 'c']: write def holds(before, "
-        "after, c), or @always for a property of each state.",
-    ),
-    "a state property takes two states": Refused(
-        lambda: always(holds_after), "property holds_after reads two states, so it is a step property: use @step()."
-    ),
     "a step property takes other parameters than its action": Refused(
         lambda: step(on=action(number=Small)(with_number))(with_size),
         "property with_size takes size, but is given number: write @step(on=with_number, size=...) for its "
         "parameters, or use the given parameters.",
-    ),
-    "an array has an element for each number of a range": Refused(
-        lambda: Per(Annotated[int, Range(0, 3)]),
-        "Per() takes an alias of an Index, but was given a Range: to set another length, write Size(n).",
     ),
     "a constant has a name of the language": Refused(
         lambda: type("C", (Constants,), {"values": bound(1, low=0, high=2, meaning="a name that is taken")}),

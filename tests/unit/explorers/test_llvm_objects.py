@@ -23,19 +23,8 @@ import psutil
 import pytest
 from fencepost.explorers.native import compile as compiling
 from fencepost.explorers.native.compile import NAMED, Source, Tier, generate
-from fencepost.explorers.native.llvm import aside, libraries
+from fencepost.explorers.native.llvm import aside, libraries, objects
 from fencepost.explorers.native.llvm.libraries import Library, file_of, read
-from fencepost.explorers.native.llvm.objects import (
-    LEVEL,
-    CompileError,
-    Object,
-    Target,
-    assembly,
-    compiled,
-    digest,
-    native,
-    translated,
-)
 from fencepost.explorers.native.llvm.types import Unit
 from fencepost.explorers.running.cache import cache_folder
 from fencepost.explorers.search import search
@@ -50,7 +39,7 @@ from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load as load_machine
 
 TEXT = "@kernel\ndef more(a: I64) -> I64:\n    return a + {}\n"
-ARM = Target("aarch64-unknown-linux-gnu")
+ARM = objects.Target("aarch64-unknown-linux-gnu")
 SHAPES = 16
 """Number of machines whose program a process keeps; memory can be flat only after more have been searched."""
 FLAT = 4 << 20
@@ -81,24 +70,24 @@ def undefined(code: bytes) -> list[str]:
 @pytest.mark.parametrize("name", few(PROTOCOLS, 7))
 def test_code_of_every_protocol_is_complete_and_has_no_undefined_sums_or_symbols(name: str) -> None:
     unit = source_of(name).unit
-    text, _ = translated(unit, native())
+    text, _ = objects.translated(unit, objects.native())
     assert not re.search(r"\b(nsw|nuw|exact|inbounds|poison|undef)\b", text)
     libraries.library(unit)
-    kept = read(cache_folder(), digest(unit))
+    kept = read(cache_folder(), objects.digest(unit))
     assert kept is not None
     assert undefined(kept.code) == []
 
 
 @pytest.mark.parametrize(
     "target",
-    [ARM, Target("arm64-apple-macosx13.0.0"), Target("x86_64-unknown-linux-gnu")],
+    [ARM, objects.Target("arm64-apple-macosx13.0.0"), objects.Target("x86_64-unknown-linux-gnu")],
     ids=lambda target: target.triple,
 )
-def test_code_is_made_for_plain_processors_of_other_machines(target: Target, tmp_path: Path) -> None:
+def test_code_is_made_for_plain_processors_of_other_machines(target: objects.Target, tmp_path: Path) -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     drawn, properties = load_machine(numbered(11), tmp_path)
-    code = compiled(generate(drawn, drawn.set_constants({}), properties, normalize=True).unit, target).code
+    code = objects.compiled(generate(drawn, drawn.set_constants({}), properties, normalize=True).unit, target).code
     if "apple" in target.triple:
         assert code[:4] == b"\xcf\xfa\xed\xfe"
     else:
@@ -109,13 +98,18 @@ def test_code_is_made_for_plain_processors_of_other_machines(target: Target, tmp
 
 def test_objects_of_other_content_have_other_names() -> None:
     unit = Unit(TEXT.format(1))
-    names = {digest(unit), digest(Unit(TEXT.format(2))), digest(unit, ARM), digest(unit, level=LEVEL + 1)}
+    names = {
+        objects.digest(unit),
+        objects.digest(Unit(TEXT.format(2))),
+        objects.digest(unit, ARM),
+        objects.digest(unit, level=objects.LEVEL + 1),
+    }
     names |= {
-        digest(Unit(TEXT.format(1), library="X = 1")),
-        digest(Unit(TEXT.format(1), codes=(("F", ("I64",), "I64"),))),
+        objects.digest(Unit(TEXT.format(1), library="X = 1")),
+        objects.digest(Unit(TEXT.format(1), codes=(("F", ("I64",), "I64"),))),
     }
     assert len(names) == 6
-    assert digest(Unit(TEXT.format(1))) == digest(unit)
+    assert objects.digest(Unit(TEXT.format(1))) == objects.digest(unit)
 
 
 def answer(unit: Unit) -> tuple[int, bool]:
@@ -137,7 +131,7 @@ def test_an_object_is_kept_and_loaded_again(folder: Path) -> None:
     assert answer(unit) == (11, True)
     assert libraries.is_kept(unit)
     assert answer(unit) == (11, False)
-    assert [path.suffix for path in file_of(folder, digest(unit)).parent.iterdir()] == [".o"]
+    assert [path.suffix for path in file_of(folder, objects.digest(unit)).parent.iterdir()] == [".o"]
 
 
 @pytest.mark.parametrize("damage", ["empty", "half", "one bit", "head", "other exports", "text"])
@@ -146,7 +140,7 @@ def test_a_damaged_object_is_compiled_again_and_a_note_says_so(
 ) -> None:
     unit = Unit(TEXT.format(20))
     answer(unit)
-    path = file_of(folder, digest(unit))
+    path = file_of(folder, objects.digest(unit))
     whole = path.read_bytes()
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 4
@@ -175,14 +169,14 @@ def test_processes_that_compile_the_same_at_once_all_get_it(folder: Path) -> Non
     command = [sys.executable, "-c", code]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     assert [process.communicate(timeout=300)[0] for process in running] == ["42\n"] * 4
-    found = read(folder, digest(Unit(TEXT.format(40))))
+    found = read(folder, objects.digest(Unit(TEXT.format(40))))
     assert found is not None
     assert Library(found).kernels()["more"](0) == 40
 
 
 def test_what_cannot_be_translated_is_an_error_of_the_compiler() -> None:
-    with pytest.raises(CompileError, match=r"^KeyError: 'nowhere'$"):
-        compiled(Unit("@kernel\ndef lost() -> I64:\n    return nowhere\n"))
+    with pytest.raises(objects.CompileError, match=r"^KeyError: 'nowhere'$"):
+        objects.compiled(Unit("@kernel\ndef lost() -> I64:\n    return nowhere\n"))
 
 
 @pytest.fixture
@@ -259,7 +253,7 @@ def spin(rounds: I64p, stop: I64p) -> I64:
 
 def test_code_stays_in_memory_as_long_as_a_call_of_it_runs() -> None:
     """The call ends only after its code was released and other code was loaded where it could lie."""
-    made, *others = (compiled(Unit(text)) for text in (SPIN.format(7), *map(TEXT.format, range(5))))
+    made, *others = (objects.compiled(Unit(text)) for text in (SPIN.format(7), *map(TEXT.format, range(5))))
     rounds, stop = np.zeros(1, np.int64), np.zeros(1, np.int64)
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(Library(made).kernels()["spin"], rounds, stop)
@@ -281,7 +275,7 @@ def test_functions_have_the_names_of_the_model_in_the_code_and_for_perf(
     monkeypatch.setattr(libraries, "MAP", str(tmp_path / "perf-{}.map"))
     machine = mailbox.MACHINE
     source = generate(machine, machine.set_constants({}), (), normalize=True)
-    text, made = assembly(source.unit), compiled(source.unit)
+    text, made = objects.assembly(source.unit), objects.compiled(source.unit)
     actions = [f"{item.name}.action.{place}" for place, item in enumerate(machine.actions)]
     assert all(f"\n{name}:\n" in text for name in actions)
     Library(made)
@@ -301,7 +295,7 @@ def test_functions_have_the_names_of_the_model_in_the_code_and_for_perf(
 def test_a_process_that_compiles_and_is_lost_is_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aside, "MOST", 0)
     assert answer(Unit(TEXT.format(1))) == (2, True)
-    with pytest.raises(CompileError, match=r"^KeyError: 'nowhere'$"):
+    with pytest.raises(objects.CompileError, match=r"^KeyError: 'nowhere'$"):
         libraries.library(Unit("@kernel\ndef lost() -> I64:\n    return nowhere\n"))
     assert aside._process is not None
     aside._process.kill()
@@ -333,7 +327,7 @@ def test_a_process_that_is_forked_compiles_for_itself(folder: Path) -> None:
 @pytest.mark.usefixtures("few_objects")
 def test_a_kernel_keeps_its_code_and_a_cycle_of_references_ends_in_order() -> None:
     for number in range(50):
-        made = Library(compiled(Unit(TEXT.format(number)))).kernels()
+        made = Library(objects.compiled(Unit(TEXT.format(number)))).kernels()
         kernel, cycle = made.pop("more"), [made]
         cycle.append(cycle)
         made["cycle"] = cycle
@@ -345,7 +339,7 @@ def test_a_kernel_keeps_its_code_and_a_cycle_of_references_ends_in_order() -> No
     gc.collect()
 
 
-def load_scattered(made: Object) -> None:
+def load_scattered(made: objects.Object) -> None:
     """Load an object if one page is free near other code, and the next free memory is 3 GB away."""
     libc = ctypes.CDLL(None)
     reserve = libc.mmap
@@ -368,7 +362,7 @@ def load_scattered(made: Object) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the map of memory is read from /proc")
 def test_an_object_is_loaded_in_one_piece_where_memory_is_scattered() -> None:
-    load = "load_scattered(compiled(source_of('kip320').unit, level=0))"
+    load = "load_scattered(objects.compiled(source_of('kip320').unit, level=0))"
     code = f"from tests.unit.explorers.test_llvm_objects import *; {load}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr

@@ -18,7 +18,7 @@ from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, Result
 from fencepost.model.language import Bag, BitSet, Constants, Machine, Property, Record, Size, bound, capacity
 from fencepost.model.language.domains import Domain, Range
-from fencepost.model.language.errors import DomainError, ModelError
+from fencepost.model.language.errors import DomainError
 
 from tests.helpers.written import machine_of, module_of
 from tests.machines.faulty import MACHINE, PROPERTIES, Fault
@@ -270,13 +270,3 @@ def test_the_count_of_a_bag_is_wide_enough_for_its_room(room: Any, width: str) -
     message = type("Message", (Record,), {"__annotations__": {"flag": bool}})
     record = type("Wide", (Record,), {"__annotations__": {"box": Annotated[Bag[message], Size(room)]}})
     assert str(layout_of(record, Sizes()).wide["box"]["count"]) == width
-
-
-def test_a_domain_that_does_not_fit_64_bits_is_refused() -> None:
-    record = type("Wide", (Record,), {"__annotations__": {"field": Annotated[int, BitSet(64)]}})
-    with pytest.raises(ModelError) as caught:
-        layout_of(record, Sizes())
-    assert str(caught.value) == (
-        "BitSet(count=64): values from 0 to 18446744073709551615 do not fit in 64 bits. Give the domain's "
-        "constants smaller ranges."
-    )

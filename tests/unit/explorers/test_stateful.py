@@ -5,25 +5,15 @@ from pathlib import Path
 
 import pytest
 from fencepost.api.calls import first_model as first
+from fencepost.counterexamples import stateful
 from fencepost.counterexamples.replay import replay
-from fencepost.counterexamples.stateful import (
-    PROFILES,
-    Driver,
-    Profile,
-    ViolatedError,
-    explore,
-    machine_test,
-    profile,
-    rule_machine,
-    try_schedules,
-)
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.language.errors import UsageError
 
 from tests.machines import dial, grid, lamps, mailbox
 
-FIXED = Profile("test", 300, fixed=True)
+FIXED = stateful.Profile("test", 300, fixed=True)
 SMALL = PROTOCOLS["kip320"].machine.set_constants({"replicas": 2})
 
 
@@ -40,7 +30,7 @@ SMALL = PROTOCOLS["kip320"].machine.set_constants({"replicas": 2})
 def test_hypothesis_finds_a_known_bug_that_shrinks_to_its_shortest_trace(
     name: str, values: dict[str, int], prop: str, length: int
 ) -> None:
-    tried, shrunk = explore(PROTOCOLS[name], values, (prop,), chosen=FIXED)
+    tried, shrunk = stateful.explore(PROTOCOLS[name], values, (prop,), chosen=FIXED)
     assert tried.failure is not None
     assert tried.failure.prop.name == prop
     assert shrunk is not None
@@ -49,7 +39,9 @@ def test_hypothesis_finds_a_known_bug_that_shrinks_to_its_shortest_trace(
 
 
 def test_what_holds_is_not_violated_in_all_examples() -> None:
-    tried, shrunk = explore(PROTOCOLS["kip320"], {"replicas": 2}, chosen=Profile("test", 20, fixed=True))
+    tried, shrunk = stateful.explore(
+        PROTOCOLS["kip320"], {"replicas": 2}, chosen=stateful.Profile("test", 20, fixed=True)
+    )
     assert (tried.failure, shrunk) == (None, None)
     assert tried.schedules == 20 * FIXED.schedules
     assert tried.steps > 5 * tried.schedules
@@ -57,35 +49,35 @@ def test_what_holds_is_not_violated_in_all_examples() -> None:
 
 def test_a_fixed_profile_tries_the_same_every_time() -> None:
     walker = Walker(lamps.MACHINE, lamps.C(), (lamps.some_lamp_is_dark,))
-    one, two = (try_schedules(walker, FIXED) for _ in range(2))
+    one, two = (stateful.try_schedules(walker, FIXED) for _ in range(2))
     assert one.failure == two.failure
     assert (one.schedules, one.steps) == (two.schedules, two.steps)
 
 
 def test_most_schedules_are_different(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bytes] = []
-    run = Driver.run
+    run = stateful.Driver.run
 
-    def listen(self: Driver, schedules: bytes, *, aims: bool = True) -> None:
+    def listen(self: stateful.Driver, schedules: bytes, *, aims: bool = True) -> None:
         run(self, schedules, aims=aims)
         size = len(schedules) // len(self.numbers(schedules))
         seen.extend(schedules[at : at + size] for at in range(0, len(schedules), size))
 
-    monkeypatch.setattr(Driver, "run", listen)
-    try_schedules(Walker(PROTOCOLS["kip320"].machine, SMALL, ()), Profile("test", 25, fixed=True))
+    monkeypatch.setattr(stateful.Driver, "run", listen)
+    stateful.try_schedules(Walker(PROTOCOLS["kip320"].machine, SMALL, ()), stateful.Profile("test", 25, fixed=True))
     assert len(seen) == 25 * FIXED.schedules
     assert len(set(seen)) > 0.4 * len(seen)
 
 
 def test_the_property_that_is_violated_first_is_named() -> None:
     walker = Walker(grid.MACHINE, grid.MACHINE.set_constants({"width": 4}), grid.PROPERTIES)
-    driver = Driver(walker, Profile("test", 1, schedules=2, depth=20))
+    driver = stateful.Driver(walker, stateful.Profile("test", 1, schedules=2, depth=20))
     size = driver.depth + 1
     rights, downs = bytes([0, *[1] * driver.depth]), bytes([0, 2, 2, 2, 2, *[0] * (size - 5)])
-    with pytest.raises(ViolatedError) as caught:
+    with pytest.raises(stateful.ViolatedError) as caught:
         driver.run(downs + rights, aims=False)
     assert (caught.value.prop.name, caught.value.schedule) == ("is-near", downs)
-    with pytest.raises(ViolatedError) as caught:
+    with pytest.raises(stateful.ViolatedError) as caught:
         driver.run(bytes(size) + rights, aims=False)
     assert (caught.value.prop.name, caught.value.schedule) == ("is-left-of-the-last-column", rights)
     assert driver.path(caught.value).length == 4
@@ -95,16 +87,16 @@ def test_a_schedule_has_two_bytes_for_a_step_where_one_cannot_tell_all_steps_apa
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     walker = Walker(grid.MACHINE, grid.C(), (grid.is_near,))
-    assert Driver(walker, FIXED).width.itemsize == 1
+    assert stateful.Driver(walker, FIXED).width.itemsize == 1
     monkeypatch.setattr("fencepost.counterexamples.stateful.BYTE", walker.kernels.source.most_successors - 1)
-    wide = Driver(walker, FIXED)
+    wide = stateful.Driver(walker, FIXED)
     assert wide.numbers(bytes([1, 2] * (wide.depth + 1))).tolist() == [[258] * (wide.depth + 1)]
-    assert try_schedules(walker, FIXED).failure is not None
+    assert stateful.try_schedules(walker, FIXED).failure is not None
 
 
 def test_a_machine_is_tested_in_one_line_and_its_failure_is_a_trace(tmp_path: Path) -> None:
-    machine_test(mailbox.MACHINE, mailbox.PROPERTIES, folder=tmp_path, use="ci")  # only made, not run
-    test = machine_test(lamps.MACHINE, lamps.PROPERTIES[:1], folder=tmp_path, use=FIXED, lamps=2)
+    stateful.machine_test(mailbox.MACHINE, mailbox.PROPERTIES, folder=tmp_path, use="ci")  # only made, not run
+    test = stateful.machine_test(lamps.MACHINE, lamps.PROPERTIES[:1], folder=tmp_path, use=FIXED, lamps=2)
     with pytest.raises(AssertionError) as caught:
         test()
     file = tmp_path / "lamps-some-lamp-is-dark.trace"
@@ -116,7 +108,7 @@ def test_a_machine_is_tested_in_one_line_and_its_failure_is_a_trace(tmp_path: Pa
 
 
 def test_a_test_of_what_holds_passes_under_a_version(tmp_path: Path) -> None:
-    machine_test(lamps.MACHINE, (lamps.lit_lamps_stay,), version="sticky", use=FIXED, folder=tmp_path)()
+    stateful.machine_test(lamps.MACHINE, (lamps.lit_lamps_stay,), version="sticky", use=FIXED, folder=tmp_path)()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -133,11 +125,11 @@ def test_plain_rules_find_what_schedules_find() -> None:
         (lamps.MACHINE, lamps.C(), (lamps.lit_lamps_stay,)),
         (mailbox.MACHINE, mailbox.MACHINE.set_constants({"deduplicate": 0}), mailbox.PROPERTIES),
     ):
-        rules = rule_machine(machine, constants, properties)
-        with pytest.raises(ViolatedError):
+        rules = stateful.rule_machine(machine, constants, properties)
+        with pytest.raises(stateful.ViolatedError):
             run_state_machine_as_test(rules, settings=few)
         assert rules.calls >= rules.steps > 0
-    rules = rule_machine(mailbox.MACHINE, mailbox.C(), mailbox.PROPERTIES)
+    rules = stateful.rule_machine(mailbox.MACHINE, mailbox.C(), mailbox.PROPERTIES)
     run_state_machine_as_test(rules, settings=settings(few, max_examples=50))
 
 
@@ -146,24 +138,24 @@ def test_plain_rules_draw_negative_parameters_but_not_none() -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
     few = settings(max_examples=50, derandomize=True, deadline=None, phases=[Phase.generate])
-    with pytest.raises(ViolatedError):
-        run_state_machine_as_test(rule_machine(dial.MACHINE, dial.C(), (dial.stays_near,)), settings=few)
-    run_state_machine_as_test(rule_machine(dial.MACHINE, dial.C(), (dial.remembers_numbers,)), settings=few)
+    with pytest.raises(stateful.ViolatedError):
+        run_state_machine_as_test(stateful.rule_machine(dial.MACHINE, dial.C(), (dial.stays_near,)), settings=few)
+    run_state_machine_as_test(stateful.rule_machine(dial.MACHINE, dial.C(), (dial.remembers_numbers,)), settings=few)
 
 
 def test_profiles_are_found_by_name() -> None:
-    assert profile("ci").fixed
-    assert not profile("development").fixed
+    assert stateful.profile("ci").fixed
+    assert not stateful.profile("development").fixed
     with pytest.raises(UsageError, match=r"no profile 'dev' for Hypothesis\. The profiles are: development, ci\."):
-        profile("dev")
-    assert list(PROFILES) == ["development", "ci"]
+        stateful.profile("dev")
+    assert list(stateful.PROFILES) == ["development", "ci"]
 
 
 def test_without_hypothesis_one_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     walker = Walker(lamps.MACHINE, lamps.C(), ())
     with pytest.raises(UsageError) as caught:
-        try_schedules(walker, FIXED)
+        stateful.try_schedules(walker, FIXED)
     assert str(caught.value) == (
         'choosing schedules needs Hypothesis, which is not installed: run `pip install "fencepost[hypothesis]"`.'
     )
@@ -173,4 +165,4 @@ def test_rules_refuse_what_must_happen_in_the_end() -> None:
     with pytest.raises(
         UsageError, match="'who-waits-gets-it' is about whole behaviours, which never end: a run of rules is finite"
     ):
-        rule_machine(first.MACHINE, first.MACHINE.set_constants({}), first.PROPERTIES)
+        stateful.rule_machine(first.MACHINE, first.MACHINE.set_constants({}), first.PROPERTIES)

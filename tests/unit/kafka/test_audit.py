@@ -13,22 +13,12 @@ from fencepost.cli.builds.sarif import audit_sarif
 from fencepost.cli.views.audit import print_audit
 from fencepost.cli.views.console import results
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.kafka.audit import judging
 from fencepost.kafka.audit.cluster_context import LogRecord, gather_context
 from fencepost.kafka.audit.controller_history import ControllerHistory, controller_history
 from fencepost.kafka.audit.dump_text import lines
 from fencepost.kafka.audit.findings import SEVERITIES, SORTS
 from fencepost.kafka.audit.following import Row, follow
-from fencepost.kafka.audit.judging import (
-    SAME_LEADER,
-    Core,
-    PartitionChange,
-    Rules,
-    electable,
-    judge_change,
-    standing,
-    with_inactive,
-    with_stale,
-)
 from fencepost.kafka.audit.logs import Coverage, File, Note
 from fencepost.kafka.audit.reading import Reading, read, take_notes
 from fencepost.kafka.audit.reconstruction import reconstruct
@@ -39,10 +29,10 @@ from tests.helpers.audits import findings, followed, table
 from tests.helpers.commands import fencepost
 from tests.helpers.places import ROOT
 
-THREE = Core((1, 2, 3), (1, 2, 3), (), (), 1, 0, (), ())
-ELR = Rules(2, elr=True)
-OLD = Rules(2, elr=False)
-STAYS = PartitionChange(None, None, None, None, SAME_LEADER, None, None, None)
+THREE = judging.Core((1, 2, 3), (1, 2, 3), (), (), 1, 0, (), ())
+ELR = judging.Rules(2, elr=True)
+OLD = judging.Rules(2, elr=False)
+STAYS = judging.PartitionChange(None, None, None, None, judging.SAME_LEADER, None, None, None)
 
 
 # -- changes, by the model's rules
@@ -66,25 +56,29 @@ STAYS = PartitionChange(None, None, None, None, SAME_LEADER, None, None, None)
     ],
 )
 def test_a_change_is_what_the_models_controller_makes_or_it_is_named(
-    change: PartitionChange, broken: tuple[str, ...]
+    change: judging.PartitionChange, broken: tuple[str, ...]
 ) -> None:
     assert (
-        tuple(sort for sort in judge_change(THREE, change, ELR).broken if sort != "elr-not-by-rule" or sort in broken)
+        tuple(
+            sort
+            for sort in judging.judge_change(THREE, change, ELR).broken
+            if sort != "elr-not-by-rule" or sort in broken
+        )
         == broken
     )
 
 
 def test_before_3_6_an_isr_that_shrinks_opens_a_leader_epoch() -> None:
     shrink = STAYS._replace(isr=(1, 2), leader=1)
-    assert judge_change(THREE, shrink, OLD).broken == ("epoch-without-reason",)
-    assert judge_change(THREE, shrink, Rules(2, elr=False, opens_on_shrink=True)).broken == ()
+    assert judging.judge_change(THREE, shrink, OLD).broken == ("epoch-without-reason",)
+    assert judging.judge_change(THREE, shrink, judging.Rules(2, elr=False, opens_on_shrink=True)).broken == ()
 
 
 def test_an_unclean_restart_leaves_the_elr() -> None:
-    alone = judge_change(THREE, STAYS._replace(isr=(1,), elr=(2, 3)), ELR).core
+    alone = judging.judge_change(THREE, STAYS._replace(isr=(1,), elr=(2, 3)), ELR).core
     gone = STAYS._replace(elr=(3,))
-    assert judge_change(alone, gone, ELR).broken == ("elr-not-by-rule",)
-    assert judge_change(alone, gone, ELR, (2,)).broken == ()
+    assert judging.judge_change(alone, gone, ELR).broken == ("elr-not-by-rule",)
+    assert judging.judge_change(alone, gone, ELR, (2,)).broken == ()
 
 
 @pytest.mark.parametrize(
@@ -100,19 +94,19 @@ def test_an_unclean_restart_leaves_the_elr() -> None:
     ],
 )  # fmt: skip
 def test_an_election_is_told_by_where_the_leader_came_from(
-    before: Core, change: PartitionChange, election: str
+    before: judging.Core, change: judging.PartitionChange, election: str
 ) -> None:
-    assert judge_change(before, change, ELR).election == election
+    assert judging.judge_change(before, change, ELR).election == election
 
 
 def test_brokers_are_judged_by_the_models_predicates() -> None:
-    assert standing(THREE._replace(isr=(1,), elr=(9,)), ELR) == ("elr-without-replica",)
-    assert not with_inactive(THREE, ELR, (2,))
-    assert with_inactive(THREE._replace(isr=(2,), leader=-1), OLD, (2,))
-    assert not with_stale(THREE, ELR, 2)
-    assert with_stale(THREE._replace(isr=(2,)), OLD, 2)
-    assert electable(THREE._replace(leader=-1), ELR, (2, 3)) == 2
-    assert electable(THREE._replace(leader=-1, isr=(), elr=(3,)), ELR, (2,)) == -1
+    assert judging.standing(THREE._replace(isr=(1,), elr=(9,)), ELR) == ("elr-without-replica",)
+    assert not judging.with_inactive(THREE, ELR, (2,))
+    assert judging.with_inactive(THREE._replace(isr=(2,), leader=-1), OLD, (2,))
+    assert not judging.with_stale(THREE, ELR, 2)
+    assert judging.with_stale(THREE._replace(isr=(2,)), OLD, 2)
+    assert judging.electable(THREE._replace(leader=-1), ELR, (2, 3)) == 2
+    assert judging.electable(THREE._replace(leader=-1, isr=(), elr=(3,)), ELR, (2,)) == -1
 
 
 # -- histories

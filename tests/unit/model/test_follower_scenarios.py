@@ -72,6 +72,14 @@ def test_ends_of_epochs_are_those_of_a_plain_search() -> None:
             assert log.floor_epoch(r, asked) == (asked if asked == 3 or not known else known[-1])
 
 
+def fetching(fetches: int, **constants: int) -> Story:
+    """The leader has a record, and the follower takes that many answers."""
+    story = Story("follower-reads", replicas=2, records=1, **constants).do("leader-appends")
+    for answer in ("leader-answers-follower", "leader-answers-follower", "follower-waits-in-vain")[:fetches]:
+        story.do(answer, follower=1).do("follower-appends", follower=1)
+    return story
+
+
 def lagging(**constants: int) -> Story:
     """The consumer has read the first record from the leader and goes to a follower that lacks it."""
     story = Story("follower-reads", replicas=2, records=2, design=NEWER, **constants)
@@ -106,8 +114,7 @@ def test_a_consumer_without_a_policy_raises_the_spurious_error() -> None:
 
 
 def test_a_clamped_end_makes_an_honest_consumer_go_back() -> None:
-    story = Story("follower-reads", replicas=2, records=1, design=NEWER)
-    story.do("leader-appends").do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
+    story = fetching(1, design=NEWER)
     story.do("leader-answers-follower", follower=1).do("consumer-reads")
     story.do("controller-elects-leader", leader=1).do("replica-learns", replica=1)
     story.do("metadata-expires").do("consumer-gets-metadata", broker=1).do("consumer-finds-truncation")
@@ -115,8 +122,7 @@ def test_a_clamped_end_makes_an_honest_consumer_go_back() -> None:
 
 
 def test_a_guarded_leader_does_not_answer_until_it_knows_its_high_watermark() -> None:
-    story = Story("follower-reads", replicas=2, records=1, design=NEWER, epoch_end=3)
-    story.do("leader-appends").do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
+    story = fetching(1, design=NEWER, epoch_end=3)
     story.do("leader-answers-follower", follower=1).do("consumer-reads")
     story.do("controller-elects-leader", leader=1).do("replica-learns", replica=1)
     story.do("metadata-expires").do("consumer-gets-metadata", broker=1)
@@ -127,9 +133,7 @@ def test_a_guarded_leader_does_not_answer_until_it_knows_its_high_watermark() ->
 
 
 def test_a_follower_drops_what_the_leader_dropped_together_with_its_answer() -> None:
-    story = Story("follower-reads", replicas=2, records=1, retentions=1)
-    story.do("leader-appends").do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
-    story.do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
+    story = fetching(2, retentions=1)
     story.do("retention-moves-log-start", replica=0)
     story.do("follower-waits-in-vain", follower=1).do("follower-appends", follower=1)
     assert (story.state.replica[1].start, story.state.replica[1].high_watermark) == (1, 1)
@@ -158,10 +162,7 @@ def test_merged_answers_hide_a_false_truncation_that_takes_an_old_answer_after_a
 def at_a_follower_that_retention_left(**constants: int) -> Story:
     """The consumer prefers a follower whose retention passes its position; the error is under way when the preference
     expires."""
-    story = Story("follower-reads", replicas=2, records=1, epochs=1, retentions=1, policy=0, late_errors=1, **constants)
-    story.do("leader-appends").do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
-    story.do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
-    story.do("follower-waits-in-vain", follower=1).do("follower-appends", follower=1)
+    story = fetching(3, epochs=1, retentions=1, policy=0, late_errors=1, **constants)
     story.do("leader-prefers-replica", replica=1).do("retention-moves-log-start", replica=1)
     return story.do("preferred-replica-refuses-late").do("preference-expires").do("consumer-gets-late-error")
 
@@ -172,10 +173,7 @@ def test_a_late_error_of_a_follower_is_taken_for_the_leaders_unless_its_sender_i
 
 
 def test_no_second_fetch_goes_to_a_replica_whose_answer_is_under_way() -> None:
-    story = Story("follower-reads", replicas=2, records=1, epochs=1, retentions=1, late_errors=1)
-    story.do("leader-appends").do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
-    story.do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
-    story.do("follower-waits-in-vain", follower=1).do("follower-appends", follower=1)
+    story = fetching(3, epochs=1, retentions=1, late_errors=1)
     story.do("leader-prefers-replica", replica=1).do("retention-moves-log-start", replica=1)
     assert story.can("consumer-finds-offset-out-of-range")
     assert not story.do("preferred-replica-refuses-late").can("consumer-finds-offset-out-of-range")
@@ -206,10 +204,7 @@ def test_a_new_leader_ends_a_preference_in_the_code() -> None:
 
 
 def test_the_leader_chooses_by_the_log_start_of_the_last_fetch() -> None:
-    story = Story("follower-reads", replicas=2, records=1, retentions=1)
-    story.do("leader-appends").do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
-    story.do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
-    story.do("follower-waits-in-vain", follower=1).do("follower-appends", follower=1)
+    story = fetching(3, retentions=1)
     story.do("retention-moves-log-start", replica=1)
     assert story.can("leader-prefers-replica", replica=1)
     story.do("follower-waits-in-vain", follower=1)
@@ -217,8 +212,7 @@ def test_the_leader_chooses_by_the_log_start_of_the_last_fetch() -> None:
 
 
 def test_the_leader_removes_a_follower_whose_last_fetch_it_has_not_seen() -> None:
-    story = Story("follower-reads", replicas=2, records=1)
-    story.do("leader-appends").do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
+    story = fetching(1)
     assert story.state.replica[1].end == story.state.replica[0].end
     assert story.can("leader-shrinks-isr", follower=1)
     story.do("leader-answers-follower", follower=1)

@@ -5,20 +5,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from fencepost.explorers.program.subset.program import check
-from fencepost.invariants import lineage
 from fencepost.invariants.catalogue import runs_of
 from fencepost.model.clients.tokens import store
 from fencepost.model.clients.tokens.constants import C
 from fencepost.model.clients.tokens.operations import LISTED, Operation
 from fencepost.model.clients.tokens.state import State
 from fencepost.model.cluster import log
-from fencepost.model.language import Machine, Property
+from fencepost.model.language import Machine
 from fencepost.model.language.records import Schema
 from fencepost.model.lineage import base, kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
 
 from tests.helpers.search import explore
-from tests.machines import finite_replicated_log, id_sequence, mailbox
 
 SIZE = 3
 LEADS = 2
@@ -86,8 +83,6 @@ def test_a_log_starts_by_its_checkpoint_or_where_its_files_do(checkpoint: int, s
 
 
 MODELS = {module.MACHINE.name: module.MACHINE for module in (truncate_to_hwm, kip101, kip279, kip320_first_try, kip320)}
-SMALL = (id_sequence, finite_replicated_log, mailbox)
-WITNESSES = {"committed-on-all-replicas", "follower-truncates", "leader-changes", "isr-grows-back"}
 
 
 def sizes(replicas: int, log_size: int, max_records: int, max_leader_epoch: int) -> dict[str, int]:
@@ -100,41 +95,9 @@ def sizes(replicas: int, log_size: int, max_records: int, max_leader_epoch: int)
     }
 
 
-@pytest.mark.parametrize(
-    ("machine", "properties"),
-    [
-        *((machine, lineage.PROPERTIES) for machine in MODELS.values()),
-        *((module.MACHINE, module.PROPERTIES) for module in SMALL),
-    ],
-    ids=lambda item: getattr(item, "name", ""),
-)
-def test_machines_are_inside_the_modelling_language(machine: Machine, properties: tuple[Property, ...]) -> None:
-    program = check(machine, properties)
-    assert list(program.actions) == [item.name for item in machine.actions]
-
-
 @pytest.mark.parametrize("machine", MODELS.values(), ids=MODELS)
 def test_every_action_says_what_it_does(machine: Machine) -> None:
     assert all(item.sentence.endswith(".") for item in machine.actions)
-
-
-@pytest.mark.parametrize(
-    ("name", "distinct", "depth", "violated"),
-    [
-        ("truncate-to-hwm", 1251, 16, {"weak-isr": 9, "strong-isr": 10}),
-        ("kip101", 1177, 15, {}),
-        ("kip279", 1177, 15, {}),
-        ("kip320-first-try", 1165, 15, {}),
-        ("kip320", 957, 15, {}),
-    ],
-)
-def test_two_replicas_and_two_epochs_give_the_states_that_tlc_counts(
-    name: str, distinct: int, depth: int, violated: dict[str, int]
-) -> None:
-    found = explore(MODELS[name], sizes(2, 2, 2, 1), lineage.PROPERTIES)
-    assert (found.distinct, found.depth, found.violated) == (distinct, depth, violated)
-    assert set(found.reached) == WITNESSES
-    assert all(found.fired.values()), found.fired
 
 
 # Counted by a transcription of the specification into sets and tuples, action by action, from every state.

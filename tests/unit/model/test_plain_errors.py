@@ -4,10 +4,10 @@ too large for engines are refused at their declaration.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
-from fencepost.model.language import NONE, Range, Record, bound, capacity, shape
+from fencepost.model.language import NONE, bound, capacity, shape
 from fencepost.model.language.errors import DomainError, ModelError
 from fencepost.model.language.records import Schema
 
@@ -88,12 +88,6 @@ def test_what_the_schema_lacks_is_neither_read_nor_written(s: Any, statement: st
     with pytest.raises(ModelError) as caught:
         exec(statement, {"s": s})  # noqa: S102 (our own)
     assert str(caught.value) == message
-
-
-def test_a_domain_without_zero_is_refused() -> None:
-    record = type("Wrong", (Record,), {"__annotations__": {"field": Annotated[int, Range(1, 3)]}})
-    with pytest.raises(ModelError, match=r"Wrong\.field: the domain 1\.\.3 excludes 0, which cleared records contain"):
-        Schema(record, C)
 
 
 def test_a_failed_store_leaves_the_field_as_it_was(s: Any) -> None:
