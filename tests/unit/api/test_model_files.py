@@ -6,10 +6,13 @@ from pathlib import Path
 import fencepost
 import pytest
 from fencepost.api.asking.targets import find_protocol
-from fencepost.explorers.model_files import load_sent
+from fencepost.explorers.model_files import load, load_sent
+from fencepost.model import cluster
+from fencepost.model.cluster import machine
 
 from tests.agreement.test_beside import HEAD, SESSIONS, SHARED, files_of
 from tests.helpers.blocks import whole
+from tests.helpers.places import MACHINES
 
 MODEL = HEAD + whole(files_of(SESSIONS[SHARED])["counting"])
 RULES = 'def step_of(s, c):\n    """How far."""\n    return {step}\n'
@@ -95,3 +98,9 @@ def test_a_page_shows_the_line_that_was_executed(tmp_path: Path) -> None:
         model.write_text(more + text)
         page = fencepost.check(model).traces["small"].render("html")
         assert "require(not c.careful or s.x &lt; 1)" in page
+
+
+def test_modules_of_fencepost_belong_to_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "machine", machine)
+    monkeypatch.delitem(sys.modules, machine.__name__)
+    assert not any(name.startswith("model/") for name, _ in load(MACHINES / "shrink_any_epoch.py").files)
