@@ -21,7 +21,7 @@ from fencepost.invariants.protocols import protocol
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import handwritten, tuples, yardsticks
+from benchmarks import tuples, yardsticks
 
 SIZE = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
 PLAIN_SIZE = {**SIZE, "max_leader_epoch": 1}
@@ -50,7 +50,6 @@ def main() -> None:
     one: list[Result] = []
     two: list[Result] = []
     simple: list[float] = []
-    clever: list[float] = []
     in_c: list[float] = []
     bound: list[float] = []
     latency: list[float] = []
@@ -62,7 +61,6 @@ def main() -> None:
         latency += _figure(yardsticks.c_latency_bound(*SIZE.values()), "seconds")
         if turn < max(1, rounds // 2):
             simple.append(_time(lambda: tuples.search(*SIZE.values())))
-            clever.append(_time(lambda: handwritten.search(*SIZE.values())))
     reference = plain.search(found.machine, found.machine.set_constants(PLAIN_SIZE), found.properties)
     small = median(_small(PLAIN_SIZE) for _ in range(rounds))
     compact = native(1, compact=True)
@@ -77,7 +75,6 @@ def main() -> None:
         ("native, one worker", base),
         ("native, two workers", pair),
         ("hand-written Python (tuples and a set)", median(simple)),
-        ("hand-written Python (packed integers, memoised actions)", median(clever)),
         *([("hand-written C, one thread", median(in_c))] if in_c else []),
         *([("table accesses alone, one after another", median(latency))] if latency else []),
         *([("table accesses alone, overlapping: the bound", median(bound))] if bound else []),

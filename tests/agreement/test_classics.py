@@ -15,7 +15,7 @@ from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.catalogue import runs_of
 from fencepost.invariants.protocols import protocol
 
-from benchmarks import handwritten
+from benchmarks import tuples
 from tests.helpers.commands import fencepost
 from tests.helpers.places import DOCS
 from tests.helpers.search import Search
@@ -190,7 +190,7 @@ def test_the_native_engine_finds_what_a_search_by_hand_finds(sizes: tuple[int, i
     kip320 = protocol("kip320")
     constants = kip320.machine.set_constants(dict(zip(names, sizes, strict=True)))
     result = search(kip320.machine, constants, kip320.properties, Options(workers=1))
-    expected = handwritten.search(*sizes)
+    expected = tuples.search(*sizes)
     holds = {
         name: result.of(name).verdict is Verdict.HOLDS for name in ("weak-isr", "strong-isr", "leader-in-isr-or-none")
     }
