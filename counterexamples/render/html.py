@@ -21,6 +21,7 @@ from fencepost.counterexamples.promises import kept
 from fencepost.counterexamples.render import story
 from fencepost.counterexamples.render.parties import ELSEWHERE, Lane
 from fencepost.counterexamples.render.pictures import Card, card_html, cards
+from fencepost.counterexamples.replay import Replay
 from fencepost.counterexamples.sources import place_of, promises
 from fencepost.counterexamples.trace import Trace
 from fencepost.counterexamples.violating_binding import violated_for, violating_binding
@@ -30,7 +31,6 @@ from fencepost.model.language.errors import FencepostError
 from fencepost.model.language.interpreter import Path
 
 if TYPE_CHECKING:
-    from fencepost.counterexamples.replay import Replay
     from jinja2 import Environment
 
 LABELS, LANE, ROW, TOP = 290, 140, 40, 46
