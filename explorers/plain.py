@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fencepost.explorers import verdict
-from fencepost.explorers.liveness.reference import with_behaviours
+from fencepost.explorers.liveness.reference import judge, with_behaviours
 from fencepost.explorers.paths import with_late_faults, with_way
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.program.subset.program import check, guards_of
@@ -163,8 +163,6 @@ class PlainSearch(Stoppable):
         return path if prop is None else with_late_faults(self.plain.exact, self.plain.decided(path, prop), prop)
 
     def behaviour(self, prop: Property) -> verdict.PropertyResult:
-        from fencepost.explorers.liveness.reference import judge
-
         if self.graph is None:
             self.graph = {key: list(self.plain.transitions(key)) for key in self.parents}
         return judge(self.plain, self.graph, self.plain.initial_states(), prop)

@@ -13,14 +13,14 @@ from fencepost.model.language.errors import UsageError
 FORMAT = 1
 Json = dict[str, Any]
 """A JSON object in an answer; docs/use/json.md documents its keys."""
-OPTIONAL, HIDDEN, KEY = {"optional": True}, {"hidden": True}, "key"
-"""Metadata for a dataclass field: omit the field from the JSON if it is `None`, always omit it, or rename it."""
+OPTIONAL, KEY = {"optional": True}, "key"
+"""Metadata for a dataclass field: omit the field from the JSON if it is `None`, or rename it."""
 
 
 def as_json(value: Any) -> Any:
     """Return a value as JSON: dataclasses and mappings as objects, sequences as lists, and enums as their values."""
     if is_dataclass(value):
-        shown = [(item, getattr(value, item.name)) for item in fields(value) if "hidden" not in item.metadata]
+        shown = [(item, getattr(value, item.name)) for item in fields(value)]
         return {item.name: as_json(part) for item, part in shown if part is not None or "optional" not in item.metadata}
     if isinstance(value, Mapping):
         return {str(name): as_json(part) for name, part in value.items()}

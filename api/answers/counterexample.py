@@ -15,13 +15,13 @@ from fencepost.invariants.catalogue import Run, values_of
 from fencepost.invariants.protocols import Protocol, protocol
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError
+from fencepost.model.language.interpreter import Interpreter, Path
 from fencepost.model.language.records import Key, Record
 
 if TYPE_CHECKING:
     import pandas as pd
     from fencepost.counterexamples.replay import Replay
     from fencepost.counterexamples.trace import Trace
-    from fencepost.model.language.interpreter import Interpreter, Path
     from rich.console import Console, RenderableType
 
 
@@ -235,7 +235,6 @@ def way_of(found: Protocol, constants: Constants, to: DomainError | Path | None,
     """Return the text of the path to a state with an invalid value or a difference of engines, or an empty string."""
     from fencepost.counterexamples.history import way_text
     from fencepost.counterexamples.trace import Trace
-    from fencepost.model.language.interpreter import Path
 
     if to is None or not to.states:
         return ""

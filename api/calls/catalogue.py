@@ -1,12 +1,16 @@
-"""The catalogue's runs, which are executed one after the other, compared with their expected results, and saved."""
+"""The catalogue's runs, which are executed one after the other, compared with their expected results, and saved.
+
+Pinned figures are written into the files of runs. Verdicts are not pinned, but edited by hand in a run's row.
+"""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.api.answers.as_json import FORMAT, Printed, pick
 from fencepost.api.answers.counterexample import archived
@@ -16,17 +20,19 @@ from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.targets import Question
 from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.check import answer, note_way, with_memory_explained
-from fencepost.api.files import Kept, keeps_search, make_sure_folder, slug
+from fencepost.api.files import Kept, keeps_search, make_sure_folder, slug, write_text
 from fencepost.explorers import verdict
+from fencepost.explorers.native.checkpoint import discard, model_of
+from fencepost.explorers.native.compile import Kernels, Source, begin, is_ready
 from fencepost.explorers.running.interrupts import default_memory, interruptible
-from fencepost.invariants.catalogue import Profile, Run, runs, values_of
+from fencepost.explorers.search import is_compact, judge, sources_of
+from fencepost.invariants import run_files
+from fencepost.invariants.catalogue import NAME, Profile, Run, file_of, runs, values_of, with_reached
+from fencepost.invariants.figures import store
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language import Property
 from fencepost.model.language.errors import FencepostError, UnkeptError, UsageError, require_known
 from fencepost.model.language.interpreter import Interpreter
-
-if TYPE_CHECKING:
-    from fencepost.explorers.native.compile import Kernels, Source
 
 
 def data_of(run: Run, result: CheckResult, differences: tuple[str, ...]) -> dict[str, Any]:
@@ -74,9 +80,6 @@ class Runs:
 
     def check(self, run: Run) -> tuple[dict[str, Any], CheckResult]:
         """Search a run, compare it with its expected result, and save it if it finished; return JSON and result."""
-        from fencepost.explorers.native.checkpoint import discard
-        from fencepost.explorers.search import judge
-
         loaded = self._compiled(run)
         began = time.perf_counter()
         with interruptible(f"preparing {run.name}"):
@@ -106,8 +109,6 @@ class Runs:
 
     def _compiled(self, run: Run) -> list[Kernels]:
         """Return a run's compiled code, which must not be released during the search. A compilation is reported."""
-        from fencepost.explorers.native.compile import begin, is_ready
-
         sources = self._sources(run)
         if all(map(is_ready, sources)):
             return [begin(source) for source in sources]
@@ -126,15 +127,10 @@ class Runs:
         return replace(self.options, checkpoint=str(own), resume=resume)
 
     def _sources(self, run: Run) -> list[Source]:
-        from fencepost.explorers.search import is_compact, sources_of
-
         graph = not is_compact(run, self.options)
         return sources_of(run.protocol, values_of(run), run.properties, normalize=self.options.normalize, graph=graph)
 
     def _mark(self, run: Run) -> str:
-        from fencepost.explorers.native.checkpoint import model_of
-        from fencepost.explorers.search import is_compact
-
         question = question_of(run)
         plain = Interpreter(question.protocol.machine, question.constants, normalize=self.options.normalize)
         models = [str(model_of(source, plain)) for source in self._sources(run)]
@@ -271,3 +267,97 @@ def choose_runs(profile: Profile, names: Sequence[str]) -> tuple[Run, ...]:
             f'profile {profile} has no run of {", ".join(names)}: write `profile="{order[-1]}"`, or leave it out.'
         )
     return found
+
+
+_ROW = re.compile(r"^run\.(?:\"[^\"]*\"|'[^']*'|[\w-]+) *= *(?=[\[{]).*?(?=^run\.|^\[|\Z)", re.MULTILINE | re.DOTALL)
+"""Matches a row up to the next row or the end of its group."""
+_PIN = re.compile(r"(\bpin *= *\[)[\d_]+, *[\d_]+")
+_LISTED = re.compile(r"\b(fails|worst) *= *(\"\"\"|\")(.*?)\2", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """A report on pinned figures, with a line for each file and for each run that stays unchanged."""
+
+    lines: tuple[str, ...]
+    left: tuple[dict[str, Any], ...]
+
+
+def pin(done: Sequence[dict[str, Any]]) -> Pinned:
+    """Write the figures of runs that have the expected verdicts into their files."""
+    by_name = {run.name: run for run in runs()}
+    changed: dict[Path, dict[str, Run]] = {}
+    left, lines = [], []
+    for item in done:
+        run = by_name[item["run"]]
+        expected = dict.fromkeys(run.violated, "violated") | dict.fromkeys(run.unreached, "unreached")
+        if not item["complete"] or any(
+            prop["verdict"] != expected.get(prop["name"], "holds") for prop in item["properties"]
+        ):
+            left.append(item)
+        elif (found := _found(run, item)) != run:
+            changed.setdefault(file_of(run), {})[run.name] = found
+    bounds = {
+        item["run"]: tuple(found["constant"] for found in item["bounds_reached"])
+        for item in done
+        if item not in left and "bounds_reached" in item
+    }
+    reached = with_reached(runs(), bounds)
+    if reached != store.load(NAME):
+        store.save(NAME, reached)
+        lines.append(f"{store.file_of(NAME)}: the bounds that were reached. Review the diff before keeping it.")
+    for file, repinned in changed.items():
+        write_text(file, pinned(file.name, file.read_text("utf-8"), repinned))
+        lines.append(f"{file}: pinned {counted(len(repinned), 'run')}. Review the diff before keeping it.")
+    for item in left:
+        why = "did not finish"
+        if item["complete"]:
+            why = "has unexpected verdicts, which must be edited by hand"
+        lines.append(f"not pinned: {item['run']} {why}.")
+    return Pinned(tuple(lines), tuple(left))
+
+
+def _found(run: Run, item: dict[str, Any]) -> Run:
+    by_name = {prop["name"]: prop for prop in item["properties"]}
+    lengths = {name: by_name[name]["length"] for name in run.violated}
+    worst = {name: by_name[name]["worst"] for name in run.worst}
+    return replace(run, distinct=item["distinct"], depth=item["depth"], violated=lengths, worst=worst)
+
+
+def pinned(name: str, text: str, changed: Mapping[str, Run]) -> str:
+    """Return the text of a runs file with new figures; raise UsageError if a run has no place for its figures."""
+    before = run_files.Runs({name: text})
+    rows = iter(before.all)
+    if sum(1 for _ in _ROW.finditer(text)) != len(before.all):
+        raise UsageError(f'{name}: figures are written into rows of the form run."..." = {{...}}: use this form.')
+
+    def row(match: re.Match[str]) -> str:
+        run = next(rows)
+        return _repinned(before, match[0], changed[run.name]) if run.name in changed else match[0]
+
+    made = _ROW.sub(row, text)
+    for run, again in zip(before.all, run_files.Runs({name: made}).all, strict=True):
+        if again != changed.get(run.name, run):
+            raise UsageError(
+                f"{name}: some figures of {run.name!r} are defaults of its group: write them in the run's row, then "
+                "pin again."
+            )
+    return made
+
+
+def _repinned(runs: run_files.Runs, row: str, run: Run) -> str:
+    places: dict[str, Mapping[str, int | str]] = {"fails": run.violated, "worst": run.worst}
+
+    def listed(match: re.Match[str]) -> str:
+        key, quote, items = match[1], match[2], match[3]
+        named = [_item(runs, run, item, places[key]) for item in items.split(",")]
+        return match[0].replace(f"{quote}{items}{quote}", f"{quote}{','.join(named)}{quote}")
+
+    row = _PIN.sub(lambda match: f"{match[1]}{run.distinct:_}, {run.depth:_}", row, count=1)
+    return _LISTED.sub(listed, row)
+
+
+def _item(runs: run_files.Runs, run: Run, item: str, figures: Mapping[str, int | str]) -> str:
+    words, last = item.rstrip(), item.rsplit(maxsplit=1)[-1]
+    (name,) = runs.names(run.protocol, " ".join(item.split()[:-1]))
+    return words[: -len(last)] + str(figures[name]) + item[len(words) :]

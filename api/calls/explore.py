@@ -6,6 +6,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from fencepost.api.asking.watching import Event, Watch, watched
+from fencepost.counterexamples.browser.serving import HOST, address, prepared, server
 
 
 def explore(
@@ -20,8 +21,6 @@ def explore(
     `ready` is called with the address when the server is ready; by default, it opens the browser. `port` 0 selects any
     free port. Raises UsageError for names that do not exist, and for a port in use.
     """
-    from fencepost.counterexamples.browser.serving import HOST, address, prepared, server
-
     wanted = address(str(what) if what is not None else None)
     with ExitStack() as held:
         with watched(progress).busy("preparing the page ..."):

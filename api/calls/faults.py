@@ -20,6 +20,16 @@ from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.check import choose_engine, explore
 from fencepost.api.files import Kept, digest, make_sure_folder
 from fencepost.api.topics.claims import name_of, one_of, words_of
+from fencepost.explorers.evidence.faults import (
+    Breaking,
+    Tolerance,
+    choose_kinds,
+    fault_kinds,
+    natively,
+    spent,
+    tolerance,
+    with_faults,
+)
 from fencepost.explorers.program.fingerprint import ends, texts
 from fencepost.explorers.running.interrupts import cancelled_by, default_memory
 from fencepost.explorers.verdict import Cause, Options, Problem, Result, cause_of, not_kept
@@ -29,7 +39,6 @@ from fencepost.model.language.errors import DomainError, FencepostError, ModelEr
 
 if TYPE_CHECKING:
     import pandas as pd
-    from fencepost.explorers.evidence.faults import Breaking, Tolerance
 
 
 @dataclass(frozen=True)
@@ -169,8 +178,6 @@ class _Request:
         return [*texts(found.machine, judged), *ends(found.machine, judged), repr(parts)]
 
     def refuse_early(self, settings: list[Setting]) -> None:
-        from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds
-
         found = self.question.protocol
         if not self.prop.kind.must_hold:
             known_ones = [item.name for item in found.properties if item.kind.must_hold]
@@ -244,8 +251,6 @@ class _Request:
         return data, problems
 
     def point(self, constants: Constants, shown: Json, watch: Watch) -> tuple[Json, dict[Path, Counterexample]]:
-        from fencepost.explorers.evidence.faults import choose_kinds, natively, tolerance
-
         found = self.question.protocol
         kinds = choose_kinds(found.machine, constants, self.kinds)
         where = name_of(shown) if shown else ""
@@ -286,8 +291,6 @@ class _Request:
         return data, traces
 
     def undecided(self, constants: Constants, shown: Json, error: FencepostError) -> Json:
-        from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds
-
         machine = self.question.protocol.machine
         kinds = choose_kinds(machine, constants, self.kinds)
         bounds = fault_kinds(machine)
@@ -310,8 +313,6 @@ class _Request:
         }
 
     def breaking(self, shown: Json, result: Tolerance, item: Breaking, traces: dict[Path, Counterexample]) -> Json:
-        from fencepost.explorers.evidence.faults import spent, with_faults
-
         found, prop = self.question.protocol, self.prop
         allowed = zip(result.kinds, item.faults, strict=True)
         used = {name: count for name, count in allowed if count or (name in result.fewer and any(item.faults))}

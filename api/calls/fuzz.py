@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.api.answers.as_json import table
 from fencepost.api.answers.results import Answer
@@ -18,12 +18,12 @@ from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.files import make_sure_folder
 from fencepost.explorers.running.files import write_file
+from fencepost.explorers.spark.session import Cluster
+from fencepost.kafka.clusters.kit import kit
+from fencepost.kafka.driver.releases import Release
+from fencepost.kafka.fuzz.histories import PROFILES, Alarm, Fuzzer, Progress, Repaired, Script, Step, fuzz_release
+from fencepost.kafka.fuzz.sight import sight
 from fencepost.model.language.errors import UsageError, nearest
-
-if TYPE_CHECKING:
-    from fencepost.explorers.spark.session import Cluster
-    from fencepost.kafka.driver.releases import Release
-    from fencepost.kafka.fuzz.histories import Alarm, Progress, Repaired
 
 FORMAT = 1
 HISTORIES = 1_000
@@ -83,9 +83,6 @@ def fuzz(
     are also written to the folder as Parquet, from which a stopped run continues. With `cluster`, Spark runs the same
     histories, with a Java process in each Python worker.
     """
-    from fencepost.kafka.clusters.kit import kit
-    from fencepost.kafka.fuzz.histories import PROFILES, Fuzzer, Repaired, Script, fuzz_release
-
     if profile not in PROFILES:
         raise UsageError(f"there is no profile {profile!r}.{nearest(profile, PROFILES, 'The profiles are:')}")
     script = Script.read(Path(replay)) if replay else None
@@ -138,8 +135,6 @@ class _Pieces:
         return self.folder / f"histories-{self.name}-{first:09}.parquet"
 
     def read(self, alarms: dict[int, tuple[Alarm, str]]) -> None:
-        from fencepost.kafka.fuzz.histories import Alarm, Script, Step
-
         with suppress(ImportError):
             from pyarrow import parquet
 
@@ -188,8 +183,6 @@ class _Found:
         self.progress: Progress | None = None
 
     def take(self, told: Iterator[Alarm | Progress], repaired: Repaired) -> None:
-        from fencepost.kafka.fuzz.histories import Alarm
-
         for item in told:
             if isinstance(item, Alarm):
                 self._add(item, repaired)
@@ -213,8 +206,6 @@ class _Found:
         self.alarms[alarm.seed] = (short, name)
 
     def result(self, seconds: float) -> FuzzResult:
-        from fencepost.kafka.fuzz.sight import sight
-
         alarms = list(self.alarms.values())
         self.pieces.write()
         counts = Counter(name for _, name in alarms)

@@ -12,26 +12,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fencepost.api.answers.as_json import Json
+from fencepost.api.answers.matrix import refuse_unfinished, row_data
 from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.targets import Question
 from fencepost.api.asking.watching import Watch
+from fencepost.explorers.evidence.ablation import Ablation, Row
 from fencepost.explorers.native.compile import Kernels, compiled
 from fencepost.explorers.running.interrupts import default_memory
+from fencepost.explorers.spark.explore import Explore
+from fencepost.explorers.spark.session import Cluster, require_java, run_tasks, spark
 from fencepost.explorers.spark.work import Origin
 from fencepost.explorers.verdict import Options, Result, Summed
 from fencepost.invariants.protocols import Protocol
+from fencepost.kafka.fuzz.histories import Alarm, Fuzzer, Progress, fuzz_release
 
 if TYPE_CHECKING:
-    from fencepost.explorers.evidence.ablation import Ablation, Row
-    from fencepost.explorers.spark.session import Cluster
-    from fencepost.kafka.fuzz.histories import Alarm, Fuzzer, Progress
     from pyspark import SparkContext
 
 
 @contextmanager
 def started(cluster: Cluster, watch: Watch, name: str = "") -> Iterator[SparkContext]:
-    from fencepost.explorers.spark.session import spark
-
     with ExitStack() as stack:
         with watch.busy(f"{name}{': ' if name else ''}starting Spark with master {cluster.shown}"):
             context = stack.enter_context(spark(cluster))
@@ -41,9 +41,6 @@ def started(cluster: Cluster, watch: Watch, name: str = "") -> Iterator[SparkCon
 def search_on(
     question: Question, options: Options, kernels: Kernels, watch: Watch, cluster: Cluster, *, summed: Summed | None
 ) -> Result:
-    from fencepost.explorers.spark.explore import Explore
-    from fencepost.explorers.spark.session import require_java
-
     values = tuple((name, int(value)) for name, value in question.constants.values.items())
     names = tuple(item.name for item in question.properties)
     origin = Origin(question.name, question.protocol.files, values, names, options.normalize)
@@ -79,9 +76,6 @@ def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
     """Return a matrix whose unmodified machine has been explored. Each process explores that machine once, because
     every row is compared with it. Raises UsageError if an executor has too little memory for the unmodified machine.
     """
-    from fencepost.api.answers.matrix import refuse_unfinished
-    from fencepost.explorers.evidence.ablation import Ablation
-
     found, constants = plan.origin.protocol(), plan.origin.constants()
     asked = found.select(plan.origin.properties)
     kernels = compiled(
@@ -96,8 +90,6 @@ def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
 
 
 def row_there(plan: Plan, row: Row) -> Json:
-    from fencepost.api.answers.matrix import row_data
-
     found, ablation = _ablation(plan)
     return row_data(found, ablation, ablation.explore(row))
 
@@ -106,8 +98,6 @@ def explore_on(
     cluster: Cluster, plan: Plan, rows: tuple[Row, ...], done: Callable[[Row, Json], None], display: Watch
 ) -> str:
     """Explore rows on Spark; return why the work ended early, or an empty string."""
-    from fencepost.explorers.spark.session import run_tasks
-
     with (
         started(cluster, display, plan.origin.name) as context,
         display.busy(f"{plan.origin.name}: {counted(len(rows), 'row')} on {cluster.shown}"),
@@ -132,8 +122,6 @@ class Drawn(NamedTuple):
 
 @cache
 def _fuzzer(kafka: str | None, jars: Path | None) -> Fuzzer:
-    from fencepost.kafka.fuzz.histories import Fuzzer, fuzz_release
-
     return Fuzzer(fuzz_release(kafka, jars, is_long=True))
 
 
@@ -144,9 +132,6 @@ def histories_there(drawn: Drawn, block: tuple[int, int]) -> list[Alarm | Progre
 
 def draw_on(cluster: Cluster, drawn: Drawn, take: Callable[[list[Alarm | Progress]], None], watch: Watch) -> str:
     """Run random histories on Spark and process them in the order of their seeds; return why the run ended early."""
-    from fencepost.explorers.spark.session import run_tasks
-    from fencepost.kafka.fuzz.histories import Alarm, Progress
-
     began, total, at, last = time.monotonic(), Progress(0, 0, 0.0, "0"), drawn.first, drawn.first + drawn.histories
     waiting: dict[int, list[Alarm | Progress]] = {}
 

@@ -15,8 +15,12 @@ from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.targets import Question, ask
 from fencepost.api.asking.watching import Event, Watch, watched
+from fencepost.explorers.native.expansion import processors
+from fencepost.explorers.native.search import Search
 from fencepost.explorers.paths import holds_at_end, values_of
+from fencepost.explorers.plain import PlainSearch
 from fencepost.explorers.running import interrupts
+from fencepost.explorers.symbolic.replays import lifted_names, require_tried_arguments
 from fencepost.explorers.verdict import Options, Result, Verdict, ended_by_signal, extended
 from fencepost.invariants.protocols import Protocol
 from fencepost.invariants.theorems import WIDEST, select
@@ -27,7 +31,6 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import Key
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.search import Search
     from fencepost.explorers.symbolic.models import Pair
     from fencepost.explorers.symbolic.proof import Proof, Settings
 
@@ -78,9 +81,7 @@ def prove(
     `strengthen` adds a search for lemmas.
     """
     look_for_z3()
-    from fencepost.explorers.native.expansion import processors
     from fencepost.explorers.symbolic.proof import Settings
-    from fencepost.explorers.symbolic.replays import lifted_names
 
     question = ask(what, properties, constants=constants, version=version, more=more)
     found, watch = question.protocol, watched(progress)
@@ -252,8 +253,6 @@ def why_unconfirmed(report: ProveResult, error: Exception) -> str:
 def confirm(report: ProveResult, pair: Pair) -> Key:
     """Take a step under the plain semantics and return its successor; raise MismatchError if it violates nothing."""
     machine = report.found.machine
-    from fencepost.explorers.symbolic.replays import require_tried_arguments
-
     plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=False)
     step = Step(machine.action(pair.action), pair.args)
     require_tried_arguments(plain, step)
@@ -322,8 +321,6 @@ def search_states(
     report: ProveResult, constants: Constants, seconds: float
 ) -> tuple[Search, Result | None, DomainError | None]:
     """Search exhaustively. Return the search, its result, and the model's error that ended the search, if any."""
-    from fencepost.explorers.native.search import Search
-
     options = Options(workers=1, budget=seconds, memory=interrupts.default_memory())
     search = Search(report.found.machine, constants, report.properties, options)
     try:
@@ -382,7 +379,6 @@ def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResu
 
 
 def _with_lemmas(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
-    from fencepost.explorers.plain import PlainSearch
     from fencepost.explorers.symbolic.templates import candidates, not_refuted, strengthen
 
     machine, constants = report.found.machine, report.constants

@@ -86,9 +86,10 @@ def prove_theorem(item: Theorem, watch: Watch, *, timeout: float, workers: int, 
     other = item.twin.machine or machine
     values = other.set_constants({**item.constants, **item.twin.constants})
     twin = _prove(item, other, values, replace(settings, explain=False), watch, cache=cache)
+    words = [name if most is None else f"{name} (64 bits)" for name, most in item.unbounded.items()]
     return {
         **pick(item, "name says protocol goals lemmas"),
-        "unbounded": unbounded_words(item),
+        "unbounded": ", ".join([*([] if item.everywhere else ["steps"]), *words]),
         "bounded": bounded_of(constants, settings),
         **pick(proof, "method verdict"),
         "why": "; ".join(f"{found.name}: {found.why}" for found in proof.findings if found.why),
@@ -141,8 +142,3 @@ def twin_fails(item: Theorem, twin: Proof) -> bool:
     is_step = any(answer.action == named for answer in twin.broken)
     is_property = any(found.name == named and found.verdict is not Verdict.PROVED for found in twin.findings)
     return not twin.gave_up and (is_step or is_property)
-
-
-def unbounded_words(item: Theorem) -> str:
-    words = [name if most is None else f"{name} (64 bits)" for name, most in item.unbounded.items()]
-    return ", ".join([*([] if item.everywhere else ["steps"]), *words])

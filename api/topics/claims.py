@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from fencepost.api.answers.as_json import Json
 from fencepost.api.answers.matrix import MEANING
 from fencepost.api.asking.quantities import counted, in_values
+from fencepost.explorers.verdict import BoundCount
 
 if TYPE_CHECKING:
     from fencepost.api.answers.growing import Growth
     from fencepost.api.asking.constants import Value
-    from fencepost.explorers.verdict import BoundCount
 
 
 FEW_CELLS = 4

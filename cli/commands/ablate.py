@@ -13,7 +13,7 @@ from fencepost.api.answers.matrix import SUSPICIONS, meaning_for, not_run
 from fencepost.api.asking.constants import parse_setting
 from fencepost.api.asking.quantities import counted, in_values
 from fencepost.api.asking.targets import Question
-from fencepost.api.calls.patience import SAFE, eventual_of
+from fencepost.api.calls.ablate import SAFE, eventual_of
 from fencepost.api.files import make_sure_folder, write_text
 from fencepost.cli.commands import options
 from fencepost.cli.failures import require_kept

@@ -89,7 +89,7 @@ def exit_of_runs(found: CatalogueResult) -> Exit:
 
 
 def _pin(found: CatalogueResult, *, to_stderr: bool) -> Exit:
-    from fencepost.api.calls.pins import pin
+    from fencepost.api.calls.catalogue import pin
 
     pinned = pin(found.runs)
     for line in pinned.lines:

@@ -277,21 +277,17 @@ def progress_text(title: str, progress: Progress) -> Text:
     levels = progress.levels
     growth = f"x{levels[-1] / levels[-2]:.2f}" if len(levels) > 1 else "x1"
     share = progress.expanded / max(1, progress.frontier)
+    shown = levels[-MOST_BARS:]
+    top = max(shown, default=0) or 1
     return joined(
         (title, "bold"),
         f"  {progress.distinct:,} states  {show_rate(progress.distinct, progress.seconds, 'states')}  "
         f"{show_seconds(progress.seconds)}\n",
         (f"depth {progress.depth}  frontier {progress.frontier:,} ({share:.0%} expanded)  growth {growth}  ", "dim"),
-        (sparkline(levels), "cyan"),
+        ("".join(BARS[(len(BARS) - 1) * size // top] for size in shown), "cyan"),
     )
 
 
 def walks_text(title: str, done: int, walks: int, steps: int, seconds: float) -> Text:
     rate = show_rate(steps, seconds, "steps")
     return joined((title, "bold"), f"  {done:,} of {walks:,} walks  {rate}  {show_seconds(seconds)}")
-
-
-def sparkline(levels: list[int]) -> str:
-    shown = levels[-MOST_BARS:]
-    top = max(shown, default=0) or 1
-    return "".join(BARS[(len(BARS) - 1) * size // top] for size in shown)

@@ -21,6 +21,7 @@ from fencepost.counterexamples.promises import kept
 from fencepost.counterexamples.render import story
 from fencepost.counterexamples.render.parties import ELSEWHERE, Lane
 from fencepost.counterexamples.render.pictures import Card, card_html, cards
+from fencepost.counterexamples.replay import Replay
 from fencepost.counterexamples.sources import place_of, promises
 from fencepost.counterexamples.trace import Trace
 from fencepost.counterexamples.violating_binding import violated_for, violating_binding
@@ -30,7 +31,6 @@ from fencepost.model.language.errors import FencepostError
 from fencepost.model.language.interpreter import Path
 
 if TYPE_CHECKING:
-    from fencepost.counterexamples.replay import Replay
     from jinja2 import Environment
 
 LABELS, LANE, ROW, TOP = 290, 140, 40, 46
@@ -69,7 +69,6 @@ class Drawing:
     arrows: tuple[Arrow, ...]
     row: int = ROW
     top: int = TOP
-    labels: int = LABELS
 
     @property
     def bottom(self) -> int:
@@ -194,6 +193,7 @@ def _content(made: Replay, history: story.Story) -> dict[str, Any]:
     trace = made.trace
     found = preventions(trace, made.path)
     first = [item for number, item in enumerate(found) if number == 0 or item.is_usual]
+    text = (trace.prop.text or inspect.getdoc(trace.prop.function) or "") if trace.prop else ""
     return {
         "trace": trace,
         "machine": trace.protocol.machine,
@@ -206,7 +206,7 @@ def _content(made: Replay, history: story.Story) -> dict[str, Any]:
         "scenes": _scenes(made, history),
         "constants": [pair.partition("=") for pair in trace.constants_text.split()],
         "property": trace.prop,
-        "sentences": _paragraphs(trace.prop),
+        "sentences": [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()],
         "property_source": place_of(trace.prop.function).shown if trace.prop else "",
         "ending": _ending(made),
         "broken": () if trace.prop else _broken(made),
@@ -279,8 +279,3 @@ def _source(function: Callable[..., Any]) -> str:
 
 def _code(line: Line) -> str:
     return linecache.getline(str(line.place.file), line.place.line).strip()
-
-
-def _paragraphs(prop: Property | None) -> list[str]:
-    text = (prop.text or inspect.getdoc(prop.function) or "") if prop else ""
-    return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]

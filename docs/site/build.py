@@ -17,6 +17,7 @@ from typing import Any
 
 from fencepost.api.files import make_sure_folder
 from fencepost.counterexamples.browser.links import link_of_trace
+from fencepost.counterexamples.browser.page import write
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.replay import replay
@@ -56,8 +57,6 @@ def build_site(
             f"{output} contains other files, which the site would overwrite: choose a new or empty folder."
         )
     make_sure_folder(output)
-    from fencepost.counterexamples.browser.page import write
-
     with tempfile.TemporaryDirectory() as folder:
         pages, explorer = Path(folder) / "pages", Path(folder) / "explore"
         tell(f"1 of {STAGES}: writing the explorer and its stories")

@@ -7,6 +7,8 @@ from statistics import median
 
 from fencepost.invariants.claim_files import HARMS
 from fencepost.invariants.figures.store import load
+from fencepost.kafka.clients.duties import RULES
+from fencepost.kafka.clients.stories import STORIES
 from fencepost.site.places import Column, Figures, Row, Table, grouped, table_of
 
 # -- releases of Kafka
@@ -122,8 +124,6 @@ def _counts(found: dict[str, int]) -> str:
 
 
 def client_stories() -> Table:
-    from fencepost.kafka.clients.stories import STORIES
-
     told = {story.name: story for story in STORIES}
     groups: dict[str, list[Figures]] = {}
     for row in _played("stories"):
@@ -150,8 +150,6 @@ def _rule(name: str) -> str:
 
 
 def client_duties() -> Table:
-    from fencepost.kafka.clients.duties import RULES
-
     columns = ["rule", "from", "sentence", "harm if it is violated"]
     return columns, ([f"`{rule.name}`", rule.source, rule.sentence, rule.cost] for rule in RULES)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fencepost.api.asking.constants import read_values
+from fencepost.api.calls.theorems import settings_of
 from fencepost.api.files import digest
 from fencepost.api.topics import matrices
 from fencepost.invariants.catalogue import evidence, values_of
@@ -163,8 +164,6 @@ def stale_proofs() -> Iterator[str]:
     except ModuleNotFoundError:
         yield "not compared: invariants/figures/proofs.json: z3 is missing: `pip install 'fencepost[prove]'`."
         return
-    from fencepost.api.calls.theorems import settings_of
-
     old = []
     for item in THEOREMS:
         machine, settings = item.found.machine, settings_of(item, timeout=60.0, workers=1)

@@ -87,7 +87,8 @@ class Layout:
         return self.wide if record is self.state else record_of(record, self.rooms, self.lows)
 
     def field(self, kind: FieldType) -> np.dtype[Any]:
-        return field_of(kind, self.rooms, self.lows)
+        found: np.dtype[Any] = _described(kind, self.rooms, self.lows)[0]
+        return np.dtype(found)
 
     def extent(self, size: Linear | int) -> int:
         return room_of(size, self.rooms, self.lows)
@@ -363,11 +364,6 @@ def state_of(state: type[Record], rooms: Mapping[str, int], lows: Mapping[str, i
 
 def record_of(record: type[Record], rooms: Mapping[str, int], lows: Mapping[str, int]) -> np.dtype[Any]:
     return np.dtype(_describe(record, rooms, lows), align=True)
-
-
-def field_of(kind: FieldType, rooms: Mapping[str, int], lows: Mapping[str, int]) -> np.dtype[Any]:
-    found: np.dtype[Any] = _described(kind, rooms, lows)[0]
-    return np.dtype(found)
 
 
 def _describe(record: type[Record], rooms: Mapping[str, int], lows: Mapping[str, int]) -> list[Any]:

@@ -21,6 +21,7 @@ from uuid import uuid4
 
 import numpy as np
 from fencepost.explorers.native.checkpoint import question, refuse_other_question
+from fencepost.explorers.native.search import Search
 from fencepost.explorers.running import sealed
 from fencepost.explorers.running.files import LEFTOVER, MOST, open_regular, write_file
 from fencepost.explorers.running.sealed import DamagedError, damaged
@@ -28,7 +29,6 @@ from fencepost.explorers.verdict import refuse_replacing
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.search import Search
     from pyarrow.fs import FileSystem
 
 FORMAT = 2

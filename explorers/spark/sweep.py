@@ -19,6 +19,7 @@ from fencepost.explorers.running.interrupts import Signals, Stoppable
 from fencepost.explorers.running.sealed import DamagedError
 from fencepost.explorers.spark.session import first_cause
 from fencepost.explorers.spark.store import Store, folder_of
+from fencepost.explorers.spark.work import Origin
 from fencepost.explorers.verdict import Cause, Reason, Verdict, out_of_time
 from fencepost.explorers.walk.measures import deepest_log
 from fencepost.explorers.walk.walker import End, Walker, Walks
@@ -28,7 +29,6 @@ from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from fencepost.explorers.spark.work import Origin
     from pyspark.sql import DataFrame, SparkSession
 
 FORMAT = 4

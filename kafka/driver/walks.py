@@ -55,7 +55,7 @@ class Cover:
             self._remaining[self._of[state]] += len(edges)
         for place, count in list(self._remaining.items()):
             if not count and not children[place]:
-                self._spend(place)
+                self._count_down(self._parents[place])
 
     def walks(self) -> Iterator[list[Transition]]:
         start = self.graph.graph["initial"]
@@ -76,7 +76,7 @@ class Cover:
             state = waiting.popleft()
             if self._left[state]:
                 after, number = self._left[state].pop()
-                self._count_down(self._of[state])
+                self._count_down([self._of[state]])
                 return [*self._back(came, state), (state, after, number)]
             for after, edges in self.graph.adj[state].items():
                 if after not in came and self._remaining[self._of[after]]:
@@ -87,18 +87,13 @@ class Cover:
                 return self._back(came, away)
         raise AssertionError(start)  # every uncovered edge is reachable
 
-    def _count_down(self, place: int) -> None:
-        self._remaining[place] -= 1
-        if not self._remaining[place]:
-            self._spend(place)
-
-    def _spend(self, place: int) -> None:
-        spent = [place]
-        while spent:
-            for parent in self._parents[spent.pop()]:
-                self._remaining[parent] -= 1
-                if not self._remaining[parent]:
-                    spent.append(parent)
+    def _count_down(self, places: Iterable[int]) -> None:
+        waiting = [*places]
+        while waiting:
+            place = waiting.pop()
+            self._remaining[place] -= 1
+            if not self._remaining[place]:
+                waiting += self._parents[place]
 
     @staticmethod
     def _back(came: dict[Key, tuple[Key, Key, int] | None], state: Key) -> list[tuple[Key, Key, int]]:

@@ -234,13 +234,12 @@ class Places:
             self.scope.made.removes.add(bag)
             self.forget(f"{bag}[]", what)
         if bags:
-            self.gone |= self.may_be_messages()
+            state = Rec(self.scope.program.machine.state)
+            params = self.scope.made.params
+            self.gone |= {
+                name for name, kind in params.items() if isinstance(kind, Rec | Arr) and kind != state
+            } - self.received
             self.scope.made.reads_gone |= self.gone & {head(place) for places in self.held for place in places}
-
-    def may_be_messages(self) -> set[str]:
-        state = Rec(self.scope.program.machine.state)
-        params = self.scope.made.params
-        return {name for name, kind in params.items() if isinstance(kind, Rec | Arr) and kind != state} - self.received
 
     def require_one_name(self, node: ast.Call, callee: Function) -> None:
         for bag in sorted(callee.removes):

@@ -139,15 +139,13 @@ def test_compact_leaves_runs_with_properties_of_behaviours_their_states(monkeypa
 
 
 def test_ctrl_c_ends_the_catalogue_after_the_run_that_it_hit(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fencepost.explorers import search as searching
-
-    judge = searching.judge
+    from fencepost.explorers.search import judge
 
     def interrupted(item: Run, *rest: Any) -> Any:
         made, _ = judge(item, *rest)
         return replace(made, complete=False, why_stopped=BY_KEYBOARD), ("the search did not finish",)
 
-    monkeypatch.setattr(searching, "judge", interrupted)
+    monkeypatch.setattr("fencepost.api.calls.catalogue.judge", interrupted)
     result = check()
     assert "2 runs: 0 as expected, 1 cut short, 1 not begun." in result.stdout
     assert "Stopped: SIGINT was received." in result.stdout

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from fencepost.api.calls import catalogue, pins
+from fencepost.api.calls import catalogue
 from fencepost.invariants.catalogue import file_of, runs_of
 from fencepost.invariants.figures import store
 from fencepost.invariants.run_files import Runs
@@ -25,9 +25,8 @@ run."kip320 2/2/2/2" = {pin=[5_973, 18]}
 def put(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> Path:
     file = folder / "lineage.toml"
     file.write_text(text)
-    for module in (catalogue, pins):
-        monkeypatch.setattr(module, "runs", lambda: tuple(Runs({"lineage.toml": text}).all))
-    monkeypatch.setattr(pins, "file_of", lambda _: file)
+    monkeypatch.setattr(catalogue, "runs", lambda: tuple(Runs({"lineage.toml": text}).all))
+    monkeypatch.setattr(catalogue, "file_of", lambda _: file)
     monkeypatch.setattr(store, "FOLDER", folder / "figures")
     monkeypatch.setattr(store, "load", cache(lambda _: {}))
     return file

@@ -4,7 +4,7 @@ from dataclasses import replace
 from importlib import resources
 
 import pytest
-from fencepost.api.calls.pins import pinned
+from fencepost.api.calls.catalogue import pinned
 from fencepost.invariants.catalogue import RUN_FILES, Profile
 from fencepost.invariants.claim_files import read_claims, settle
 from fencepost.invariants.run import Run

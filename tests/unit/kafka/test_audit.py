@@ -16,11 +16,10 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.kafka.audit import judging
 from fencepost.kafka.audit.cluster_context import LogRecord, gather_context
 from fencepost.kafka.audit.controller_history import ControllerHistory, controller_history
-from fencepost.kafka.audit.dump_text import lines
 from fencepost.kafka.audit.findings import SEVERITIES, SORTS
 from fencepost.kafka.audit.following import Row, follow
 from fencepost.kafka.audit.logs import Coverage, File, Note
-from fencepost.kafka.audit.reading import Reading, read, take_notes
+from fencepost.kafka.audit.reading import Reading, lines, read, take_notes
 from fencepost.kafka.audit.reconstruction import reconstruct
 from fencepost.kafka.formatting import when
 from fencepost.model.language.errors import UsageError
