@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import fencepost.kafka.moves.mapping as moves
 import fencepost.kafka.quorum.mapping as quorum
 import fencepost.kafka.replication.mapping as replication
 import fencepost.kafka.tiers.mapping as tiers
@@ -68,6 +69,7 @@ LOGS = Harness(
     "org.apache.kafka.server.log.remote.storage.FencepostTiers",
     (HERE / "loop", KAFKA / "tiers" / "java"),
 )
+DIRECTORIES = Harness(moves.RELEASES, "fencepost.Moves", (*BROKERS.sources, KAFKA / "moves" / "java"))
 REPLICATION = Binding(
     protocol="replication", harness=BROKERS, follow=Brokers, small=replication.SMALL, refuse=replication.refuse,
     rules=replication.rules, not_compared=replication.NOT_COMPARED, not_driven=replication.NOT_DRIVEN,
@@ -81,7 +83,12 @@ TIERS = Binding(
     protocol="tiers", harness=LOGS, follow=tiers.Logs, small=tiers.SMALL, refuse=tiers.refuse, rules=tiers.rules,
     not_compared=tiers.NOT_COMPARED, not_driven=tiers.NOT_DRIVEN, limits=tiers.LIMITS, ablation=tiers.ABLATION,
 )  # fmt: skip
-BINDINGS: dict[str, Binding] = {item.protocol: item for item in (REPLICATION, QUORUM, TIERS)}
+MOVES = Binding(
+    protocol="directory-moves", harness=DIRECTORIES, follow=moves.Directories, small=moves.SMALL, refuse=moves.refuse,
+    rules=moves.rules, not_compared=moves.NOT_COMPARED, not_driven=moves.NOT_DRIVEN, limits=moves.LIMITS,
+    ablation=moves.ABLATION,
+)  # fmt: skip
+BINDINGS: dict[str, Binding] = {item.protocol: item for item in (REPLICATION, QUORUM, TIERS, MOVES)}
 
 
 def binding(protocol: str) -> Binding:

@@ -45,6 +45,9 @@ class C(Constants):
     ends_are_assigned = switch(
         default=False, meaning="when a move ends or a directory fails, the directory of the log is assigned"
     )
+    new_directories_are_judged = switch(
+        default=False, meaning="an assignment elects a replica if its new directory is online, not its previous one"
+    )
 
 
 Directory = Annotated[int, Index(2)]
@@ -62,9 +65,11 @@ class Assignment(Record):
 class Broker(Record):
     """The broker's memory. A promotion is `queued`, `accepted` or neither (ReassignmentState). `recorded` means that
     the controller has recorded `sent`. `changed` and `reassigned` mean that the broker has not yet applied a change.
+    `leads` means that the broker has applied that it leads.
     """
 
     serves: bool
+    leads: bool
     queued: bool
     accepted: bool
     ready: Assignment
@@ -93,6 +98,7 @@ class State(Record):
     offline: Annotated[int, BitSet(2)]
     broker: Broker
     leads: bool
+    fenced: bool
     assigned: Directory
     budget: Budget
     ghost_acknowledged: Offset
@@ -102,7 +108,7 @@ class State(Record):
 def initial(s: State, c: C) -> None:
     """The replica leads. Its log is empty and in directory 0."""
     s.copy = NONE
-    s.broker = Broker(serves=True, ready=Assignment(to=NONE), sent=Assignment(to=NONE))
+    s.broker = Broker(serves=True, leads=True, ready=Assignment(to=NONE), sent=Assignment(to=NONE))
     s.leads = True
     s.budget = Budget(moves=c.moves, kills=c.kills, failures=c.failures, changes=c.changes)
 
@@ -110,8 +116,7 @@ def initial(s: State, c: C) -> None:
 @action()
 def leader_appends(s: State, c: C) -> None:
     """The leader appends a record and acknowledges it (Partition.appendRecordsToLeader)."""
-    require(s.leads)
-    require(s.broker.serves)
+    require(s.broker.leads)
     require(s.end < c.log_size, bound=C.log_size)
     s.end += 1
     s.ghost_acknowledged = max(s.ghost_acknowledged, s.end)
@@ -127,11 +132,12 @@ def partition_changes(s: State, c: C) -> None:
 
 @action()
 def controller_elects(s: State, c: C) -> None:
-    """The controller elects the replica if its directory is online (ReplicationControlManager.LeaderAcceptor)."""
-    require(not s.leads)
-    require(not bits.contains(s.offline, s.assigned))
-    s.leads = True
-    s.broker.changed = True
+    """The controller unfences the broker, and elects the replica if its directory is online (LeaderAcceptor)."""
+    elects = not s.leads and not bits.contains(s.offline, s.assigned)
+    require(s.fenced or elects)
+    s.fenced = False
+    s.leads = s.leads or elects
+    s.broker.changed = s.broker.changed or elects
 
 
 def undo(s: State, c: C) -> None:
@@ -200,14 +206,21 @@ def broker_sends_assignment(s: State, c: C) -> None:
 
 @action()
 def controller_assigns_directory(s: State, c: C) -> None:
-    """The controller records a directory; an offline directory ends leadership (handleAssignReplicasToDirs)."""
+    """The controller records a directory (handleAssignReplicasToDirs).
+
+    PartitionChangeBuilder elects the replica if its previous directory is online. An offline new directory ends only
+    the leadership that the replica already had.
+    """
     b = s.broker
     require(b.sent.to != NONE)
     require(not b.recorded)
+    judged = b.sent.to if c.new_directories_are_judged else s.assigned
+    leads = not (s.fenced or bits.contains(s.offline, judged) or (s.leads and bits.contains(s.offline, b.sent.to)))
     b.recorded = True
+    b.changed = b.changed or leads != s.leads
     b.reassigned = b.reassigned or s.assigned != b.sent.to
     s.assigned = b.sent.to
-    s.leads = s.leads and not bits.contains(s.offline, s.assigned)
+    s.leads = leads
 
 
 @action()
@@ -223,12 +236,20 @@ def broker_gets_answer(s: State, c: C) -> None:
 
 
 def apply_metadata(s: State, c: C, compares: bool) -> None:  # noqa: FBT001
-    """Serve the log, reset a promotion, and correct an assignment to another directory (ReplicaManager.applyDelta)."""
+    """Serve the log, reset a promotion, and correct an assignment to another directory (ReplicaManager.applyDelta).
+
+    A thread that copies nothing ends, and an answer that it awaits promotes nothing (shutdownIdleFetcherThreads).
+    """
     b = s.broker
-    b.serves = s.log != NONE and (b.serves or not bits.contains(s.offline, s.assigned))
-    if b.serves and s.copy != NONE and c.changes_reset:
+    b.serves = s.log != NONE and (b.serves or not (compares and bits.contains(s.offline, s.assigned)))
+    b.leads = b.serves and s.leads
+    ends = not b.serves or s.copy == NONE
+    if ends or c.changes_reset:
         b.queued = False
         b.accepted = False
+    if ends:
+        b.ready.promotes = False
+        b.sent.promotes = False
     if compares and s.log not in (NONE, s.assigned):
         b.ready = Assignment(to=s.log)
     b.changed = False
@@ -259,6 +280,7 @@ def directory_fails(s: State, c: C, directory: int) -> None:
     s.leads = s.leads and s.assigned != directory
     if s.log == directory:
         s.broker.serves = False
+        s.broker.leads = False
         s.log = NONE
         s.end = 0
     if s.copy == directory:
@@ -276,6 +298,7 @@ def broker_is_killed(s: State, c: C) -> None:
     require(s.offline != bits.everyone(2))
     s.budget.kills -= 1
     s.leads = False
+    s.fenced = True
     s.broker = Broker(ready=Assignment(to=NONE), sent=Assignment(to=NONE))
     is_kept = c.longer_logs_are_kept and s.log != NONE and s.end > s.copied
     if c.copies_are_recovered and s.copy == s.assigned and not is_kept:

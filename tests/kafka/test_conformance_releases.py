@@ -1,9 +1,8 @@
 """Every release that the driver knows, compared with the model; and how its text is made to fit a release."""
 
 import pytest
-from fencepost.kafka.conform.binding import TIERS
+from fencepost.kafka.conform.binding import BINDINGS
 from fencepost.kafka.driver.releases import RELEASES, adapt_classes, select_lines
-from fencepost.kafka.tiers import mapping as tiers
 
 from tests.helpers.parameters import sized, words
 from tests.kafka.kafkas import conformed, on_kafka
@@ -43,8 +42,7 @@ def test_processes_that_follow_before_they_are_registered_do_as_the_model_says(r
 @on_kafka
 @pytest.mark.parametrize("release", RELEASES)
 def test_operators_of_every_release_move_replicas_as_the_model_says(release: str) -> None:
-    """With four brokers of which two have no replica at first, so that one reassignment replaces another in all
-    ways."""
+    """With two brokers without a replica at first, so that one reassignment replaces another in all ways."""
     sizes = {"brokers": 4, "movable": 4, "spare": 2, "reassignments": 3, "cancels": 2, "min_isr": 2, "metadata_lag": 8}
     settings = [f"--set={name}={value}" for name, value in {**sizes, "shrinks": 0, "max_leader_epoch": 6}.items()]
     found = conformed("replication", "--kafka", release, "--walks", "100", *settings)
@@ -90,8 +88,10 @@ def test_a_class_that_has_moved_is_named_where_it_is() -> None:
 @pytest.mark.long
 @on_kafka
 @pytest.mark.parametrize("release", ["4.1.2", "4.4.0"])
-def test_logs_with_a_tier_take_every_transition_of_a_small_state_graph_as_the_model_does(release: str) -> None:
-    assert {item.name for item in TIERS.machine.actions} == tiers.ACTIONS.keys() | tiers.NOT_DRIVEN.keys()
-    found = conformed("tiers", "--kafka", release)
-    assert found["executed"] == found["transitions"] > 7_500
-    assert conformed("tiers", "--kafka", release, "--ablate")["verdict"] == "conforms"
+@pytest.mark.parametrize("protocol", ["tiers", "directory-moves"])
+def test_a_log_and_a_move_take_every_transition_of_a_small_graph_as_the_model_does(protocol: str, release: str) -> None:
+    bound = BINDINGS[protocol]
+    assert {item.name for item in bound.machine.actions} == {*bound.follow.acts, *bound.not_driven}
+    found = conformed(protocol, "--kafka", release)
+    assert found["executed"] == found["transitions"] > 5_500
+    assert conformed(protocol, "--kafka", release, "--ablate")["verdict"] == "conforms"

@@ -80,7 +80,7 @@ final class Broker {
     final Object logs;
     final Object alterations;
     /** Moves replicas between its directories; no thread of it runs. */
-    private Moving moving;
+    final Moving moving;
     private IOException failure;
     private final LogDirFailureChannel failures = new LogDirFailureChannel(9) {
         @Override public void maybeAddOfflineLogDir(String dir, String message, IOException cause) {

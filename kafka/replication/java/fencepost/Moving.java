@@ -38,6 +38,11 @@ final class Moving extends kafka.server.ReplicaAlterLogDirsManager {
         @Override public void start() { }
     }
 
+    /** The thread that copies, or has copied; null if there is none. */
+    kafka.server.ReplicaAlterLogDirsThread thread() {
+        return movers.values().stream().findFirst().orElse(null);
+    }
+
     boolean isBusy() {
         return movers.values().stream().anyMatch(mover -> mover.partitionCount() > 0);
     }

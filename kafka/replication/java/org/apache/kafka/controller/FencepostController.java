@@ -15,6 +15,7 @@ import org.apache.kafka.common.message.AlterPartitionReassignmentsResponseData;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
 import org.apache.kafka.common.message.AlterPartitionResponseData;
 import org.apache.kafka.common.message.AssignReplicasToDirsRequestData;
+import org.apache.kafka.common.message.AssignReplicasToDirsResponseData;
 import org.apache.kafka.common.message.BrokerHeartbeatRequestData;
 import org.apache.kafka.common.message.BrokerRegistrationRequestData;
 import org.apache.kafka.common.message.CreateTopicsRequestData;
@@ -42,6 +43,7 @@ import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.BrokerRegistrationReply;
 import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.metadata.Replicas;
 import org.apache.kafka.metadata.placement.StripedReplicaPlacer;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.MetadataVersion;
@@ -349,11 +351,22 @@ public final class FencepostController {
         AssignReplicasToDirsRequestData request = new AssignReplicasToDirsRequestData().setBrokerId(broker).setBrokerEpoch(epoch);
         request.directories().add(in);
         try {
-            commit(replication.handleAssignReplicasToDirs(request).records());
+            assign(request);
             return Errors.NONE;
         } catch (ApiException e) {
             return Errors.forException(e);
         }
+    }
+
+    public AssignReplicasToDirsResponseData assign(AssignReplicasToDirsRequestData request) {
+        ControllerResult<AssignReplicasToDirsResponseData> result = replication.handleAssignReplicasToDirs(request);
+        commit(result.records());
+        return result.response();
+    }
+
+    /** A change of the partition that keeps its leader and its directories: its ISR is written again. */
+    public void writeIsr(Uuid topic) {
+        replay(new PartitionChangeRecord().setTopicId(topic).setPartitionId(0).setIsr(Replicas.toList(partition(topic).isr)));
     }
 
     /** What a heartbeat does first that reports directories as failed. */
