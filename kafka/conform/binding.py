@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import fencepost.kafka.quorum.mapping as quorum
 import fencepost.kafka.replication.mapping as replication
+import fencepost.kafka.sessions.mapping as sessions
 import fencepost.kafka.tiers.mapping as tiers
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.kafka.driver.ablation import Ablation
@@ -68,6 +69,9 @@ LOGS = Harness(
     "org.apache.kafka.server.log.remote.storage.FencepostTiers",
     (HERE / "loop", KAFKA / "tiers" / "java"),
 )
+HEARTBEATS = Harness(
+    sessions.RELEASES, "org.apache.kafka.controller.FencepostSessions", (*BROKERS.sources, KAFKA / "sessions" / "java")
+)
 REPLICATION = Binding(
     protocol="replication", harness=BROKERS, follow=Brokers, small=replication.SMALL, refuse=replication.refuse,
     rules=replication.rules, not_compared=replication.NOT_COMPARED, not_driven=replication.NOT_DRIVEN,
@@ -81,7 +85,12 @@ TIERS = Binding(
     protocol="tiers", harness=LOGS, follow=tiers.Logs, small=tiers.SMALL, refuse=tiers.refuse, rules=tiers.rules,
     not_compared=tiers.NOT_COMPARED, not_driven=tiers.NOT_DRIVEN, limits=tiers.LIMITS, ablation=tiers.ABLATION,
 )  # fmt: skip
-BINDINGS: dict[str, Binding] = {item.protocol: item for item in (REPLICATION, QUORUM, TIERS)}
+SESSIONS = Binding(
+    protocol="broker-sessions", harness=HEARTBEATS, follow=sessions.Sessions, small=sessions.SMALL,
+    refuse=sessions.refuse, rules=sessions.rules, not_compared=sessions.NOT_COMPARED, not_driven=sessions.NOT_DRIVEN,
+    limits=sessions.LIMITS, ablation=sessions.ABLATION,
+)  # fmt: skip
+BINDINGS: dict[str, Binding] = {item.protocol: item for item in (REPLICATION, QUORUM, TIERS, SESSIONS)}
 
 
 def binding(protocol: str) -> Binding:

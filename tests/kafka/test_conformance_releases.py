@@ -1,9 +1,8 @@
 """Every release that the driver knows, compared with the model; and how its text is made to fit a release."""
 
 import pytest
-from fencepost.kafka.conform.binding import TIERS
+from fencepost.kafka.conform.binding import BINDINGS
 from fencepost.kafka.driver.releases import RELEASES, adapt_classes, select_lines
-from fencepost.kafka.tiers import mapping as tiers
 
 from tests.helpers.parameters import sized, words
 from tests.kafka.kafkas import conformed, on_kafka
@@ -90,8 +89,12 @@ def test_a_class_that_has_moved_is_named_where_it_is() -> None:
 @pytest.mark.long
 @on_kafka
 @pytest.mark.parametrize("release", ["4.1.2", "4.4.0"])
-def test_logs_with_a_tier_take_every_transition_of_a_small_state_graph_as_the_model_does(release: str) -> None:
-    assert {item.name for item in TIERS.machine.actions} == tiers.ACTIONS.keys() | tiers.NOT_DRIVEN.keys()
-    found = conformed("tiers", "--kafka", release)
-    assert found["executed"] == found["transitions"] > 7_500
-    assert conformed("tiers", "--kafka", release, "--ablate")["verdict"] == "conforms"
+@pytest.mark.parametrize(("protocol", "least"), [("tiers", 7_500), ("broker-sessions", 1_500)])
+def test_other_protocols_take_every_transition_of_a_small_state_graph_as_the_model_does(
+    protocol: str, least: int, release: str
+) -> None:
+    bound = BINDINGS[protocol]
+    assert {item.name for item in bound.machine.actions} == bound.follow.acts.keys() | bound.not_driven.keys()
+    found = conformed(protocol, "--kafka", release)
+    assert found["executed"] == found["transitions"] > least
+    assert conformed(protocol, "--kafka", release, "--ablate")["verdict"] == "conforms"
