@@ -5,7 +5,7 @@
 covers: walks that take every transition of small state graphs. walks: walks of three brokers, in batches until enough
 steps are compared (half an hour per release). With --keep, the results of batches are saved in DIR, so the command may
 be interrupted and restarted. moves: walks in which operators move replicas, on every release. changes: every change of
-every image. quorum: walks that take every transition of a small state graph of the metadata quorum. seen: each of
+every image. others: walks that take every transition of small state graphs of other protocols. seen: each of
 Kafka's checks removed from the models, each rule changed, and refused steps tried. Writes the rows of these releases in
 invariants/figures/conformance.json.
 """
@@ -21,7 +21,7 @@ from fencepost.api.topics.measured import NAME as MEASURED
 from fencepost.api.topics.measured import machine_mark
 from fencepost.explorers.running.files import write_file
 from fencepost.invariants.figures.store import load, save
-from fencepost.kafka.conform.binding import BINDINGS, QUORUM, REPLICATION, Binding
+from fencepost.kafka.conform.binding import BINDINGS, REPLICATION, Binding
 from fencepost.kafka.conform.changes import conform_changes
 from fencepost.kafka.conform.guards import Sight, conform_guards
 from fencepost.kafka.conform.histories import HistoriesPlan, HistoriesReport, conform_histories
@@ -64,17 +64,24 @@ COVERS = {
     "records are deleted, a crash, a shrink": "fences=0 loss=0 deletions=1",
 }
 """Small graphs of two brokers, with the constants that they add to `SMALL`."""
-ELECTIONS = {"elections in two epochs, a record": "", "one epoch, snapshots": "max_epoch=1 snapshots=2"}
-"""The same for three voters."""
+OTHERS = {
+    "quorum": {"elections in two epochs, a record": "", "one epoch, snapshots": "max_epoch=1 snapshots=2"},
+    "broker-sessions": {
+        "a crash, a clean stop, a fail-over, a repeated registration": "",
+        "a crash, a freeze, a fail-over, an overload": "stops=0 amendments=0 freezes=1 overloads=1",
+    },
+    "topic-deltas": {"three topics of one name": ""},
+}
+"""The same for other protocols."""
 REFUSALS = 1_000
 COUNTS = ("histories", "steps", "seconds", "aside", "differences")
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("part", choices=("covers", "walks", "moves", "changes", "quorum", "seen"))
+    options.add_argument("part", choices=("covers", "walks", "moves", "changes", "others", "seen"))
     options.add_argument("--kafka", action="append", metavar="VERSION", help="only this release (repeatable)")
-    options.add_argument("--protocol", choices=BINDINGS, help="seen: only this variant")
+    options.add_argument("--protocol", choices=BINDINGS, help="others, seen: only this protocol")
     options.add_argument("--steps", type=int, default=STEPS, help="compare this many steps on each release")
     options.add_argument(
         "--workers", type=int, default=1, help="processes that run Kafka's classes; with --idle, the command's"
@@ -96,12 +103,14 @@ def main() -> None:
             _write("moves", version, [_moved(release(version), *size, text) for size, text in MOVES.items()])
         if given.part == "changes":
             _write("changes", version, [_changed(release(version))])
-        if given.part == "quorum" and version in QUORUM.harness.releases:
-            kafka = release(version, None, QUORUM.harness)
-            _write("quorum", version, [_covered(kafka, *graph, given, QUORUM) for graph in ELECTIONS.items()])
-        if given.part == "seen":
-            bounds = [bound for name, bound in BINDINGS.items() if given.protocol in (None, name)]
-            _write("seen", version, [_seen(bound, version) for bound in bounds if version in bound.harness.releases])
+        bounds = [item for name, item in BINDINGS.items() if given.protocol in (None, name)]
+        for bound in (item for item in bounds if version in item.harness.releases):
+            if given.part == "others" and bound.protocol in OTHERS:
+                kafka, graphs = release(version, None, bound.harness), OTHERS[bound.protocol].items()
+                rows = [_covered(kafka, *graph, given, bound) for graph in graphs]
+                _write("others", version, [{"release": "", "protocol": bound.protocol, **row} for row in rows])
+            if given.part == "seen":
+                _write("seen", version, [_seen(bound, version)])
 
 
 def _seen(bound: Binding, version: str) -> dict[str, str]:

@@ -116,9 +116,11 @@ def _untried(run: Any) -> list[str]:
     if not hasattr(run, "constants") or not hasattr(run, "outcome"):
         return []
     from fencepost.explorers.evidence.faults import fault_kinds
+    from fencepost.explorers.program.ir.monotone import budget_fields
 
-    values = run.constants.values
-    return sorted({bound for bound in fault_kinds(run.bound.machine).values() if not values[bound]})
+    machine, values = run.bound.machine, run.constants.values
+    kinds = fault_kinds(machine) if budget_fields(machine) else {}
+    return sorted({bound for bound in kinds.values() if not values[bound]})
 
 
 def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformResult:

@@ -24,7 +24,7 @@ CONFORMANCE = {
     "walks": "release|steps|histories|distinct pairs of state and step|set aside|differences",
     "moves": "release|brokers|steps|histories|distinct pairs|reassignments|cancellations|set aside|differences",
     "changes": "release|states|images|changes|changes that keep the replicas|differences",
-    "quorum": "release|faults and changes|transitions executed|steps|set aside|differences",
+    "others": "release|protocol|faults and changes|transitions executed|steps|set aside|differences",
     "seen": "release|protocol|checks noticed|only with others removed|refusals tried|accepted by Kafka",
 }
 """Column titles for each part of the conformance figures, in the order in which the columns are stored."""

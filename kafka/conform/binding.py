@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import fencepost.kafka.moves.mapping as moves
 import fencepost.kafka.quorum.mapping as quorum
 import fencepost.kafka.replication.mapping as replication
+import fencepost.kafka.sessions.mapping as sessions
 import fencepost.kafka.tiers.mapping as tiers
+import fencepost.kafka.topics.mapping as topics
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.kafka.driver.ablation import Ablation
 from fencepost.kafka.driver.execute import Execution
@@ -70,6 +72,12 @@ LOGS = Harness(
     (HERE / "loop", KAFKA / "tiers" / "java"),
 )
 DIRECTORIES = Harness(moves.RELEASES, "fencepost.Moves", (*BROKERS.sources, KAFKA / "moves" / "java"))
+HEARTBEATS = Harness(
+    sessions.RELEASES, "org.apache.kafka.controller.FencepostSessions", (*BROKERS.sources, KAFKA / "sessions" / "java")
+)
+IMAGES = Harness(
+    topics.RELEASES, "fencepost.Topics", (*BROKERS.sources, KAFKA / "topics" / "java"), patches=topics.PATCHES
+)
 REPLICATION = Binding(
     protocol="replication", harness=BROKERS, follow=Brokers, small=replication.SMALL, refuse=replication.refuse,
     rules=replication.rules, not_compared=replication.NOT_COMPARED, not_driven=replication.NOT_DRIVEN,
@@ -88,7 +96,17 @@ MOVES = Binding(
     rules=moves.rules, not_compared=moves.NOT_COMPARED, not_driven=moves.NOT_DRIVEN, limits=moves.LIMITS,
     ablation=moves.ABLATION,
 )  # fmt: skip
-BINDINGS: dict[str, Binding] = {item.protocol: item for item in (REPLICATION, QUORUM, TIERS, MOVES)}
+SESSIONS = Binding(
+    protocol="broker-sessions", harness=HEARTBEATS, follow=sessions.Sessions, small=sessions.SMALL,
+    refuse=sessions.refuse, rules=sessions.rules, not_compared=sessions.NOT_COMPARED, not_driven=sessions.NOT_DRIVEN,
+    limits=sessions.LIMITS, ablation=sessions.ABLATION,
+)  # fmt: skip
+TOPICS = Binding(
+    protocol="topic-deltas", harness=IMAGES, follow=topics.Topics, small=topics.SMALL, refuse=topics.refuse,
+    rules=topics.rules, not_compared=topics.NOT_COMPARED, not_driven=topics.NOT_DRIVEN, limits=topics.LIMITS,
+    ablation=topics.ABLATION,
+)  # fmt: skip
+BINDINGS: dict[str, Binding] = {item.protocol: item for item in (REPLICATION, QUORUM, TIERS, MOVES, SESSIONS, TOPICS)}
 
 
 def binding(protocol: str) -> Binding:

@@ -3,9 +3,9 @@
 from typing import Any
 
 from fencepost.kafka.driver.ablation import Ablation, read_sizes, rules_as_built, set_otherwise
-from fencepost.kafka.driver.execute import Act, Difference, Execution, View, with_fields
+from fencepost.kafka.driver.execute import Act, Execution, View, with_fields
 from fencepost.model.language.constants import Constants
-from fencepost.model.language.interpreter import Interpreter, Step, Transition
+from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import Key, fields
 from fencepost.model.tiers.machine import MACHINE
 from fencepost.model.tiers.state import Replica, State, Tier
@@ -73,9 +73,6 @@ class LogsView(View):
         highest = dict(enumerate(self.state["highest"])).get(epoch, 0)
         return with_fields(TIER, expected, {"segment": tuple(map(tuple, segments)), "highest": highest})
 
-    def contradictions(self) -> list[str]:
-        return []
-
 
 class Logs(Execution):
     acts = ACTIONS
@@ -86,9 +83,6 @@ class Logs(Execution):
     def reset(self) -> str:
         c: Any = self.plain.constants
         return f"reset {c.brokers} {c.retention}"
-
-    def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
-        return self.compare(steps, transition.after)
 
 
 def compared(_: Interpreter, state: Key) -> Key:

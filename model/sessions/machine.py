@@ -153,6 +153,14 @@ def has_session(s: State, c: C) -> bool:
     return 0 <= s.controller.contact <= c.session
 
 
+def is_tracked(s: State, c: C) -> bool:
+    """Return whether a contact of the broker opens a session: until 3.9, not if the broker is fenced.
+
+    BrokerHeartbeatManager.touch; since 4.0, BrokerHeartbeatTracker.
+    """
+    return c.fenced_sessions != Sessions.UNFENCED or not s.controller.fenced
+
+
 def fail(s: State, c: C) -> None:
     """Schedule the next heartbeat after a failure, with or without exponential backoff.
 
@@ -175,11 +183,15 @@ def end_process(s: State) -> None:
 
 @action()
 def broker_sends_heartbeat(s: State, c: C) -> None:
-    """A broker sends its next heartbeat; if no controller is active, the heartbeat goes to an inactive controller."""
+    """A broker sends its next heartbeat; if no controller is active, the heartbeat goes to an inactive controller.
+
+    A broker that waits for the response to a registration sends no heartbeat.
+    """
     b = s.broker
     require(b.running)
     require(not b.waiting)
     require(b.remaining == 0)
+    require(b.epoch == s.controller.epoch)
     b.waiting = True
     b.lost = not s.controller.active
     b.remaining = c.request_timeout
@@ -189,17 +201,16 @@ def broker_sends_heartbeat(s: State, c: C) -> None:
 def controller_gets_heartbeat(s: State, c: C) -> None:
     """The active controller records the contact, and unfences the broker if it is fenced; the broker gets a response.
 
-    ReplicationControlManager.processBrokerHeartbeat rejects an old broker epoch. In an overloaded controller's queue,
-    the heartbeat expires and fails, but since 3.5, processExpiredBrokerHeartbeat records the contact. Since 4.0, the
-    contact is recorded on arrival (ClusterControlManager.trackBrokerHeartbeat).
+    In an overloaded controller's queue, the heartbeat expires and fails, but since 3.5, processExpiredBrokerHeartbeat
+    records the contact. Since 4.0, the contact is recorded on arrival (ClusterControlManager.trackBrokerHeartbeat).
     """
     b, k = s.broker, s.controller
-    is_current = b.epoch == k.epoch
+    is_handled = handles(s)
     require(b.waiting)
     require(not b.lost)
-    if is_current and (handles(s) or c.expired_heartbeats_count):
+    if is_handled or (c.expired_heartbeats_count and is_tracked(s, c)):
         k.contact = 0
-    if is_current and handles(s):
+    if is_handled:
         k.fenced = False
         b.waiting = False
         b.failures = 0
@@ -265,7 +276,7 @@ def broker_freezes(s: State, c: C) -> None:
     require(s.broker.running)
     require(not s.broker.waiting)
     s.budget.freezes -= 1
-    s.broker.remaining = c.freeze
+    s.broker.remaining = max(s.broker.remaining, c.freeze)
 
 
 @action()
@@ -282,11 +293,12 @@ def broker_stops(s: State, c: C) -> None:
     """A broker requests its controlled shutdown in a heartbeat. The controller fences the broker, which then stops.
 
     The heartbeat counts as a contact; until 3.9, a fenced broker has no session
-    (BrokerHeartbeatManager.hasValidSession).
+    (BrokerHeartbeatManager.hasValidSession). A lost heartbeat must fail before the request is sent.
     """
     require(s.budget.stops > 0, bound=C.stops)
     require(handles(s))
     require(s.broker.running)
+    require(not s.broker.lost)
     require(s.broker.epoch == s.controller.epoch)
     s.budget.stops -= 1
     s.controller.fenced = True
@@ -319,14 +331,20 @@ def controller_registers_broker(s: State, c: C) -> None:
 def controller_amends_registration(s: State, c: C) -> None:
     """A process registers again, for example when its directories become known after an upgrade (KAFKA-16757). Until
     3.8, the registration starts a new broker epoch, which the process does not know before the response (KAFKA-16952).
+
+    Until 3.9, the registration counts as a contact; in every release, the process sends a heartbeat after the response.
     """
+    b, k = s.broker, s.controller
     require(s.budget.amendments > 0, bound=C.amendments)
     require(handles(s))
-    require(s.broker.running)
-    require(s.broker.epoch == s.controller.epoch)
+    require(b.running)
+    require(not b.waiting)
+    require(b.epoch == k.epoch)
     s.budget.amendments -= 1
-    s.controller.epoch += c.amendment_opens_epoch
-    s.controller.contact = 0
+    k.epoch += c.amendment_opens_epoch
+    if c.fenced_sessions == Sessions.UNFENCED and is_tracked(s, c):
+        k.contact = 0
+    b.remaining = 0
 
 
 @action()

@@ -38,6 +38,9 @@ class C(Constants):
     deletion_undoes_creation = switch(
         default=True, meaning="a topic that a delta creates and deletes is not listed as created (KAFKA-19497)"
     )
+    created_by_name = switch(
+        default=True, meaning="a delta lists only the last topic that it creates with a name (since 4.0)"
+    )
     assignments_need_topics = switch(
         default=True, meaning="no directory is reported for a topic that left the image (KAFKA-17190)"
     )
@@ -52,17 +55,18 @@ class Delta(Record):
     """The changes made by the records since the last image.
 
     A delta contains the topics that it changes, including new topics; the topics that it deletes from the image; and
-    the topic that it lists as created. Kafka cannot apply a `broken` delta, which changes no topic.
+    the topics that it lists as created. Kafka cannot apply a `broken` delta, which changes no topic.
     """
 
     changed: Topics
     deleted: Topics
-    created: MaybeTopic
+    created: Topics
     broken: bool
 
 
 class State(Record):
     """The current topic in the metadata log, the number of topics created so far, and the broker's image and delta.
+    `replicas` contains the topic whose replica the broker has, at most one, because all topics have the same name.
     `unassigned` contains replicas whose directories the broker has not yet reported to the controller.
     """
 
@@ -70,6 +74,7 @@ class State(Record):
     number: Annotated[int, Range(0, C.topics)]
     image: Topics
     delta: Delta
+    replicas: Topics
     unassigned: Topics
     clears: Annotated[int, Range(0, C.clears)]
 
@@ -78,7 +83,6 @@ class State(Record):
 def initial(s: State, c: C) -> None:
     """There is no topic, neither in the metadata log nor in the broker's image."""
     s.topic = NONE
-    s.delta.created = NONE
     s.clears = c.clears
 
 
@@ -89,7 +93,7 @@ def controller_creates_topic(s: State, c: C) -> None:
     require(s.topic == NONE)
     s.topic = s.number
     s.delta.changed |= bits.only(s.number)
-    s.delta.created = s.number
+    s.delta.created = bits.only(s.number) | (0 if c.created_by_name else s.delta.created)
     s.number += 1
 
 
@@ -103,8 +107,8 @@ def controller_deletes_topic(s: State, c: C) -> None:
     require(s.topic != NONE)
     s.delta.changed = bits.without(s.delta.changed, s.topic)
     s.delta.deleted |= s.image & bits.only(s.topic)
-    if c.deletion_undoes_creation and s.delta.created == s.topic:
-        s.delta.created = NONE
+    if c.deletion_undoes_creation:
+        s.delta.created = bits.without(s.delta.created, s.topic)
     s.topic = NONE
 
 
@@ -117,7 +121,7 @@ def controller_clears_elrs(s: State, c: C) -> None:
     causes a NullPointerException, both immediately and when the delta is applied.
     """
     d = s.delta
-    is_gone = d.created != NONE and not bits.contains(d.changed, d.created)
+    is_gone = d.created & ~d.changed != 0
     require(s.clears > 0, bound=C.clears)
     s.clears -= 1
     if c.deleted_stay_deleted:
@@ -131,17 +135,22 @@ def controller_clears_elrs(s: State, c: C) -> None:
 def broker_publishes(s: State, c: C) -> None:
     """The broker applies the delta to its image, and creates replicas of topics that are new to it.
 
-    TopicsDelta.apply: first deletions, then changes. The directory of each new replica is unassigned. A delta that
-    cannot be applied is dropped (MetadataBatchLoader.applyDeltaAndUpdate).
+    TopicsDelta.apply: first deletions, then changes. The directory of each new replica is unassigned. If a delta cannot
+    be applied, the image stays (MetadataBatchLoader.applyDeltaAndUpdate), but ReplicaManager.applyDelta deletes and
+    creates replicas. A replica is not created if the broker still has one of another topic with the name
+    (getOrCreatePartition), which its image did not contain when the topic was deleted.
     """
     d = s.delta
-    require(d.changed != 0 or d.deleted != 0 or d.created != NONE)
+    kept = 0 if d.deleted != 0 else s.replicas
+    new = 0 if kept != 0 else d.changed & ~s.image
+    require(d.changed != 0 or d.deleted != 0 or d.created != 0)
+    s.replicas = kept | new
+    s.unassigned |= new
     if not d.broken:
-        s.unassigned |= d.changed & ~s.image
         s.image = (s.image & ~d.deleted) | d.changed
     d.changed = 0
     d.deleted = 0
-    d.created = NONE
+    d.created = 0
     d.broken = False
 
 
@@ -149,11 +158,14 @@ def broker_publishes(s: State, c: C) -> None:
 def broker_assigns_directory(s: State, c: C, topic: int) -> None:
     """The broker reports the directory of a replica, or drops the replica of a topic that is no longer in its image.
 
-    The controller rejects a report for a topic that does not exist; until 3.8.0, the broker repeats the report forever.
+    The controller answers with a record, which changes the topic (PartitionChangeRecord), and rejects a report for a
+    topic that does not exist; until 3.8.0, the broker repeats the report forever.
     """
     require(bits.contains(s.unassigned, topic))
     require(topic == s.topic or (c.assignments_need_topics and not bits.contains(s.image, topic)))
     s.unassigned = bits.without(s.unassigned, topic)
+    if topic == s.topic and bits.contains(s.image, topic):
+        s.delta.changed |= bits.only(topic)
 
 
 _WITHOUT_19497 = {"deletion_undoes_creation": 0}
@@ -161,7 +173,7 @@ VERSIONS = (
     Version(
         "kafka-3.8",
         "3.7.2, 3.8.1 and 3.9, with KAFKA-17190; no ELR",
-        {**_WITHOUT_19497, "clears": 0},
+        {**_WITHOUT_19497, "created_by_name": 0, "clears": 0},
         (Version("kafka-3.8.0", "3.7.0 to 3.8.0, without KAFKA-17190", {"assignments_need_topics": 0}),),
     ),
     Version(

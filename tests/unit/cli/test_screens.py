@@ -14,7 +14,7 @@ import pytest
 from fencepost.api.asking.constants import make_constants
 from fencepost.api.calls.audit import AuditResult
 from fencepost.api.calls.conform import Comparison, ConformResult
-from fencepost.cli.commands.conform import print_conform
+from fencepost.cli.commands.conform import _untried, print_conform
 from fencepost.cli.printing import HINT
 from fencepost.cli.views.audit import print_screen
 from fencepost.cli.views.console import COLOURS, theme
@@ -63,9 +63,9 @@ TITLES = (": the shortest trace has ", ": a trace of ", ", in what clients see: 
 """Words in the line above a trace."""
 
 
-def histories(*differences: Difference) -> HistoriesReport:
+def histories(*differences: Difference, protocol: str = "replication") -> HistoriesReport:
     """Return a comparison of Kafka's classes with the model, as `conform replication` makes it."""
-    bound, release = binding("replication"), Release("4.1.2", "kafka-4.1", Path(), Path())
+    bound, release = binding(protocol), Release("4.1.2", "kafka-4.1", Path(), Path())
     tally = Tally(5_106, 66_319, 98_099, aside=Counter({"a follower reads an older snapshot": 12}))
     found = {item.kind: item for item in differences}
     outcome = HistoriesOutcome(tally, found, Counter(list(found)), set(range(14_252)), seconds=38.7)
@@ -198,6 +198,11 @@ def test_a_screen_has_no_colours_but_those() -> None:
     numbers = {f"38;5;{Color.parse(colour).number}" for colour in COLOURS.values()}
     assert used <= {"0", "1", "2", *numbers, *(f"1;{number}" for number in numbers)}
     assert used & numbers
+
+
+def test_where_a_protocol_has_no_budgets_none_is_called_untried() -> None:
+    assert _untried(histories())
+    assert not _untried(histories(protocol="topic-deltas"))
 
 
 def write() -> None:

@@ -335,7 +335,6 @@ final class Broker {
         publish(log, upTo, index, false);
     }
 
-    /** What BrokerMetadataPublisher does with a delta: the cache first, then LogManager if it has not started, then ReplicaManager. */
     private void publish(List<ApiMessage> log, int upTo, int index, boolean first) {
         MetadataDelta delta = new MetadataDelta.Builder().setImage(image).build();
         log.subList(records, upTo).forEach(delta::replay);
@@ -343,6 +342,11 @@ final class Broker {
         applied = index;
         MetadataImage next = delta.apply(new MetadataProvenance(upTo, 1, upTo));  // until 3.9
         MetadataImage next = delta.apply(new MetadataProvenance(upTo, 1, upTo, true));  // since 4.0
+        publish(delta, next, first);
+    }
+
+    /** What BrokerMetadataPublisher does with a delta: the cache first, then LogManager if it has not started, then ReplicaManager. */
+    void publish(MetadataDelta delta, MetadataImage next, boolean first) {
         Reflect.call(cache, "setImage", next);
         image = next;
         if (SETTINGS_FIRST && !first && delta.configsDelta() != null) {

@@ -66,14 +66,20 @@ public final class FencepostController {
     private final SnapshotRegistry snapshots = new SnapshotRegistry(new LogContext());
     private final FeatureControlManager features;
     private final ConfigurationControlManager configs;
-    private final ClusterControlManager cluster;
-    private final ReplicationControlManager replication;
+    final ClusterControlManager cluster;
+    final ReplicationControlManager replication;
     private final Time time;
+    private final long session;
     private final int minIsr;
     private final boolean unclean;
 
     public FencepostController(int minIsr, boolean elr, boolean unclean, Time time) {
-        this(minIsr, unclean, time);
+        this(minIsr, elr, unclean, time, SESSION_NS);
+    }
+
+    /** The same with a session timeout in nanoseconds. */
+    FencepostController(int minIsr, boolean elr, boolean unclean, Time time, long session) {
+        this(minIsr, unclean, time, session);
         replay(new FeatureLevelRecord().setName("metadata.version")
             .setFeatureLevel(MetadataVersion.latestProduction().featureLevel()));
         if (elr) {
@@ -84,14 +90,15 @@ public final class FencepostController {
 
     /** Another controller that has read the same metadata log, and becomes the active one. */
     public FencepostController successor() {
-        FencepostController next = new FencepostController(minIsr, unclean, time);
+        FencepostController next = new FencepostController(minIsr, unclean, time, session);
         log.forEach(next::replay);
         next.cluster.activate();
         return next;
     }
 
-    private FencepostController(int minIsr, boolean unclean, Time time) {
+    private FencepostController(int minIsr, boolean unclean, Time time, long session) {
         this.time = time;
+        this.session = session;
         this.minIsr = minIsr;
         this.unclean = unclean;
         features = new FeatureControlManager.Builder().setSnapshotRegistry(snapshots)
@@ -102,7 +109,7 @@ public final class FencepostController {
             .setStaticConfig(Map.of(MIN_ISR, "" + minIsr, "unclean.leader.election.enable", "" + unclean))
             .setKafkaConfigSchema(kafka.server.KafkaRaftServer.configSchema()).build();
         cluster = new ClusterControlManager.Builder().setClusterId("c").setTime(time).setSnapshotRegistry(snapshots)
-            .setSessionTimeoutNs(SESSION_NS).setReplicaPlacer(new StripedReplicaPlacer(new Random(1)))
+            .setSessionTimeoutNs(session).setReplicaPlacer(new StripedReplicaPlacer(new Random(1)))
             .setFeatureControlManager(features)
             .setBrokerUncleanShutdownHandler(this::uncleanShutdown)  // since 3.8 until 3.9
             .build();  // until 3.9
@@ -147,7 +154,7 @@ public final class FencepostController {
         log.add(record);
     }
 
-    private boolean commit(List<ApiMessageAndVersion> records) {
+    boolean commit(List<ApiMessageAndVersion> records) {
         records.forEach(record -> replay(record.message()));
         return !records.isEmpty();
     }
@@ -172,6 +179,13 @@ public final class FencepostController {
             .setMinSupportedVersion((short) 7).setMaxSupportedVersion(MetadataVersion.latestTesting().featureLevel()));
         request.features().add(new BrokerRegistrationRequestData.Feature().setName(ELR)
             .setMinSupportedVersion((short) 0).setMaxSupportedVersion((short) 1));
+        long epoch = register(request);
+        touch(broker);
+        return epoch;
+    }
+
+    /** The same without the heartbeat that follows. */
+    long register(BrokerRegistrationRequestData request) {
         ControllerResult<BrokerRegistrationReply> result =
             cluster.registerBroker(request, log.size(), features.finalizedFeatures(Long.MAX_VALUE)
                 , Short.MAX_VALUE  // until 3.8
@@ -179,7 +193,6 @@ public final class FencepostController {
             );
         repeats = result.records().stream().filter(record -> record.message() instanceof PartitionChangeRecord).count() > 1;
         commit(result.records());
-        touch(broker);
         return result.response().epoch();
     }
 
@@ -254,7 +267,7 @@ public final class FencepostController {
             );
         CreateTopicsResponseData.CreatableTopicResult made = result.response().topics().find(name);
         if (made.errorCode() != 0) {
-            throw new IllegalStateException("the topic was not created: " + made.errorMessage());
+            throw Errors.forCode(made.errorCode()).exception("the topic was not created: " + made.errorMessage());
         }
         for (ApiMessageAndVersion record : result.records()) {
             if (id != null && record.message() instanceof TopicRecord) {
@@ -274,11 +287,20 @@ public final class FencepostController {
 
     /** IncrementalAlterConfigs: another min ISR of a topic. */
     public void setMinIsr(String topic, int minIsr) {
+        setMinIsr(topic(topic), minIsr);
+    }
+
+    /** The same of the cluster. */
+    public void setMinIsr(int minIsr) {
+        setMinIsr(new ConfigResource(ConfigResource.Type.BROKER, ""), minIsr);
+    }
+
+    private void setMinIsr(ConfigResource of, int minIsr) {
         ControllerResult<Map<ConfigResource, ApiError>> result = configs.incrementalAlterConfigs(
-            Map.of(topic(topic), Map.of(MIN_ISR, Map.entry(AlterConfigOp.OpType.SET, "" + minIsr))), false
+            Map.of(of, Map.of(MIN_ISR, Map.entry(AlterConfigOp.OpType.SET, "" + minIsr))), false
             , false  // since 4.3
         );
-        ApiError error = result.response().get(topic(topic));
+        ApiError error = result.response().get(of);
         if (error.isFailure()) {
             throw new IllegalStateException("min ISR was not changed: " + error);
         }

@@ -1,0 +1,1 @@
+"""Binding of the model `broker-sessions` to Kafka's BrokerLifecycleManager and BrokerHeartbeatManager."""

@@ -1,0 +1,1 @@
+"""Binding of the model `topic-deltas` to Kafka's MetadataBatchLoader, ReplicaManager and AssignmentsManager."""
