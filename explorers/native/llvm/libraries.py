@@ -12,14 +12,13 @@ import json
 import logging
 import mmap
 import os
-import struct
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakValueDictionary
 
 import llvmlite.binding as llvm
@@ -162,9 +161,6 @@ class Library:
         self._exports = {
             name: (int(engine.get_function_address(name)), export) for name, export in made.exports.items()
         }
-        if os.environ.get(NAMED):
-            for name, (address, _) in list(self._exports.items())[:1]:
-                write_map(made.code, name, address)
         # Nothing here refers to the engine, so the garbage collector cannot free its context first.
         weakref.finalize(self, engine.close).atexit = False
 
@@ -230,53 +226,3 @@ def _taken(annotation: str) -> tuple[Any, int] | None:
     if annotation[0] in _KINDS and bits.isdigit():
         return np.dtype(f"{_KINDS[annotation[0]]}{int(bits) // 8}"), annotation.count("s")
     return None
-
-
-NAMED = "FENCEPOST_PERF"
-MAP = "/tmp/perf-{}.map"  # noqa: S108 (perf looks there and nowhere else)
-_ELF64 = b"\x7fELF\x02\x01"
-_FUNCTION, _TABLE = 2, 2
-
-
-class Symbol(NamedTuple):
-    name: str
-    section: int
-    place: int
-    size: int
-
-
-def symbols(code: bytes) -> Iterator[Symbol]:
-    if not code.startswith(_ELF64):
-        return
-    (heads,) = struct.unpack_from("<Q", code, 0x28)
-    size, count = struct.unpack_from("<HH", code, 0x3A)
-    sections = [struct.unpack_from("<IIQQQQIIQQ", code, heads + number * size) for number in range(count)]
-    for _, kind, _, _, at, length, link, *_ in sections:
-        if kind == _TABLE:
-            names = sections[link][4]
-            for entry in range(at, at + length, 24):
-                name, info, _, section, place, many = struct.unpack_from("<IBBHQQ", code, entry)
-                if info & 15 == _FUNCTION and section:
-                    start = names + name
-                    yield Symbol(code[start : code.index(b"\0", start)].decode(), section, place, many)
-
-
-def write_map(code: bytes, kernel: str, address: int) -> None:
-    """Add an object's functions to the file that perf reads, given the address of one kernel. Only functions in the
-    kernel's section are listed, because LLVM does not reveal the addresses of other sections.
-    """
-    found = list(symbols(code))
-    base = next((item for item in found if item.name == kernel), None)
-    if base is None:
-        return
-    lines = [
-        f"{address - base.place + item.place:x} {item.size:x} fencepost:{item.name}\n"
-        for item in found
-        if item.section == base.section
-    ]
-    file = os.open(
-        MAP.format(os.getpid()), os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-    )
-    with os.fdopen(file, "w") as out:
-        if os.fstat(out.fileno()).st_uid == os.getuid():  # never write another user's file
-            out.writelines(lines)
