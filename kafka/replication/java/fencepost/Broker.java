@@ -46,8 +46,6 @@ import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 /** One process of a broker: LogManager, KRaftMetadataCache, ReplicaManager with its fetchers, AlterPartitionManager. */
 final class Broker {
     static final TopicPartition PARTITION = new TopicPartition("t", 0);
-    /** The repair of HYP-11, which is in a class that this driver stands for. */
-    static final boolean SETTINGS_FIRST = Boolean.getBoolean("fencepost.settings-first");
     /** The directory of a broker that has one. */
     static final String DIRECTORY = "d0";
     private static final String STARTS = "log-start-offset-checkpoint";
@@ -345,7 +343,7 @@ final class Broker {
         MetadataImage next = delta.apply(new MetadataProvenance(upTo, 1, upTo, true));  // since 4.0
         Reflect.call(cache, "setImage", next);
         image = next;
-        if (SETTINGS_FIRST && !first && delta.configsDelta() != null) {
+        if (!first && Fakes.isRepaired("hyp-11") && delta.configsDelta() != null) {
             configure();
         }
         if (first) {
