@@ -61,6 +61,16 @@ class Kit:
 
     def repaired(self, findings: Sequence[str], folder: Path) -> "Kit":
         """Return a kit with fixes for these findings. The fixed classes are written to `folder`."""
+        self._repair(folder, *findings)
+        return replace(self, first=folder)
+
+    def switched(self, findings: Sequence[str], folder: Path) -> list[str]:
+        """Return the findings whose fixes fit this release. The classes in `folder` get all of these fixes, each of
+        which has an effect while the system property `fencepost.repair.FINDING` is true.
+        """
+        return self._repair(folder, "switched", *findings).split()
+
+    def _repair(self, folder: Path, *findings: str) -> str:
         done = run(self.java("fencepost.clusters.Repair", str(folder), *findings), 60, "the repair")
         if done.returncode != 0:
             said = "\n".join(done.stderr.splitlines()[:6])
@@ -68,7 +78,7 @@ class Kit:
                 f"the fix for {' and '.join(findings)} does not fit Kafka {self.version}, whose class is "
                 f"different:\n{said}"
             )
-        return replace(self, first=folder)
+        return done.stdout
 
 
 def kit(version: str | None, jars: Path | None = None) -> Kit:

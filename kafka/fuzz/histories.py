@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -30,11 +31,7 @@ REPAIRS = (
     *("reassigned-twice", "hyp-24", "hyp-25", "hyp-26", "moved-empty", "hidden-checkpoint", "hyp-28", "hyp-27"),
 )
 """Findings fixed by edits to Kafka's classes, most frequent first."""
-SWITCHES = {
-    "late-epoch-flush": "-Dfencepost.flush-at-once=true",
-    "hyp-11": "-Dfencepost.settings-first=true",
-    "failed-while-moved": "-Dfencepost.revert-moves=true",
-}
+SWITCHES = ("late-epoch-flush", "hyp-11", "failed-while-moved")
 """Findings fixed by replacing a class of the driver. For example, a late flush of a deleted log's epoch cache may empty
 the cache of a new log with the same name.
 """
@@ -217,8 +214,8 @@ class Fuzzer(Driver):
                     return
             told = self._read(line)
 
-    def replayed(self, script: Script, *, shortens: bool = False) -> Alarm | None:
-        told = self._answered(f"{'shorten' if shortens else 'replay'} {script.line()}")
+    def replayed(self, script: Script, fixes: tuple[str, ...] = (), *, shortens: bool = False) -> Alarm | None:
+        told = self._answered(f"{'shorten' if shortens else 'replay'} {script.line()}|{' '.join(fixes)}")
         return Alarm.of(told) if told["kind"] else None
 
     def stop(self) -> None:
@@ -234,40 +231,37 @@ class Repaired:
     release: Release
     kit: Kit
     _stack: ExitStack = field(default_factory=ExitStack)
-    _running: dict[tuple[str, ...], Fuzzer | None] = field(default_factory=dict)
     _later: dict[str, Fuzzer] = field(default_factory=dict)
     _latest: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Findings that explained the latest violations of each kind."""
 
     def __enter__(self) -> Self:
-        self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fencepost-repairs-")))
         return self
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
 
-    def _process(self, repairs: tuple[str, ...]) -> Fuzzer | None:
-        if repairs not in self._running:
-            folder = self._folder / "-".join(("with", *repairs))
-            folder.mkdir()
-            try:
-                if edited := [name for name in repairs if name in REPAIRS]:
-                    self.kit.repaired(edited, folder)
-            except UsageError:
-                self._running[repairs] = None
-                return None
-            path = f"{folder}{os.pathsep}{self.release.classes}"
-            options = (*FLAGS, *(switch for name, switch in SWITCHES.items() if name in repairs))
-            started = Fuzzer(replace(self.release, classes=Path(path), options=options))
-            self._running[repairs] = self._stack.enter_context(started)
-        return self._running[repairs]
+    @cached_property
+    def _plain(self) -> Fuzzer:
+        return self._stack.enter_context(Fuzzer(replace(self.release, options=FLAGS)))
+
+    @cached_property
+    def _fixed(self) -> tuple[Fuzzer, tuple[str, ...]]:
+        """A process in which replays turn on the fixes that they name, and the fixes that fit the release. One process
+        for all fixes is fast: a new process takes seconds to load Kafka's classes, and a replay a tenth of a second.
+        """
+        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fencepost-repairs-"))
+        fit = self.kit.switched(REPAIRS, Path(folder))
+        path = Path(f"{folder}{os.pathsep}{self.release.classes}")
+        process = self._stack.enter_context(Fuzzer(replace(self.release, classes=path, options=FLAGS)))
+        return process, (*fit, *(name for name in SWITCHES if name not in REPAIRS))
 
     def explained(self, alarm: Alarm) -> tuple[tuple[str, ...] | None, Alarm]:
         """Return the findings that explain a violation (None if unknown), and the alarm, possibly shortened. A fix that
         prevents the violation in the whole history explains it; otherwise, single fixes and pairs of fixes are tried on
         the shortest history.
         """
-        fit = [(name,) for name in dict.fromkeys((*REPAIRS, *SWITCHES)) if self._process((name,)) is not None]
+        fit = [(name,) for name in self._fixed[1]]
         tried = [self._latest[alarm.kind]] if alarm.kind in self._latest else []
         for names in (*tried, *fit):
             if self._ends(names, alarm.script):
@@ -275,12 +269,12 @@ class Repaired:
                 return names, alarm
         short = self.shortened(alarm)
         found: tuple[str, ...] | None = next((names for names in fit if self._ends(names, short.script)), None)
-        found = found or self._together(tuple(name for (name,) in fit), short.script)
+        found = found or self._together(self._fixed[1], short.script)
         return found or self._repaired_in(short.script, short.message), short
 
     def _together(self, names: tuple[str, ...], script: Script) -> tuple[str, ...] | None:
         """Return at most `TOGETHER` fixes that prevent a violation only together, or None. First, all fixes are
-        applied; then they are removed one by one, because trying every pair would take too many processes.
+        applied; then they are removed one by one, because trying every pair would take too many replays.
         """
         if not self._ends(names, script):
             return None
@@ -303,10 +297,8 @@ class Repaired:
 
     def shortened(self, alarm: Alarm) -> Alarm:
         """Return the alarm with its history shortened, or the same alarm if the violation does not recur."""
-        process = self._process(())
-        found = process.replayed(alarm.script, shortens=True) if process is not None else None
+        found = self._plain.replayed(alarm.script, shortens=True)
         return alarm if found is None else replace(found, seed=alarm.seed, drawn=len(alarm.steps))
 
     def _ends(self, repairs: tuple[str, ...], script: Script) -> bool:
-        process = self._process(repairs)
-        return process is not None and process.replayed(script) is None
+        return self._fixed[0].replayed(script, repairs) is None

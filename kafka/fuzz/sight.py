@@ -13,7 +13,6 @@ from fencepost.kafka.clusters.kit import kit
 from fencepost.kafka.driver.process import DriverError
 from fencepost.kafka.driver.releases import run
 from fencepost.kafka.fuzz.histories import FLAGS, REPAIRS, SWITCHES, Alarm, Fuzzer, fuzz_release
-from fencepost.model.language.errors import UsageError
 
 FIGURE = "sight"
 UNFIT = "the release has no such place"
@@ -151,13 +150,7 @@ def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant,
     """
     release, base = fuzz_release(version, None), kit(version)
     with tempfile.TemporaryDirectory(prefix="fencepost-sight-") as work:
-        fit = []
-        for name in REPAIRS:
-            try:
-                base.repaired((name,), Path(work) / name)
-                fit.append(name)
-            except UsageError:
-                continue
+        fit = base.switched(REPAIRS, Path(work) / "switched")
         repaired = base.repaired(fit, Path(work) / "repaired")
         for number, plant in enumerate(drawn_plants()):
             folder = Path(work) / f"plant-{number}"
@@ -168,7 +161,7 @@ def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant,
                 yield plant, None, UNFIT
                 continue
             path = Path(f"{first}{os.pathsep}{release.classes}")
-            options = (*FLAGS, *(switch for name, switch in SWITCHES.items() if name != plant.method))
+            options = (*FLAGS, *(f"-Dfencepost.repair.{name}=true" for name in SWITCHES if name != plant.method))
             with Fuzzer(replace(release, classes=path, options=options), patience=30) as fuzzer:
                 found, last = fuzzer.histories(profile, 1, histories), 0
                 try:

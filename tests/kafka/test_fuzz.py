@@ -121,4 +121,4 @@ def test_a_finding_is_known_by_its_repair_and_no_other() -> None:
             alarm = fuzzer.replayed(script)
             assert alarm is not None, name
             assert "fencepost-kafka-" not in alarm.message
-            assert repaired.explained(alarm)[0] == (name,)
+            assert (repaired.explained(alarm)[0], repaired._fixed[0].replayed(script)) == ((name,), alarm)

@@ -492,7 +492,8 @@ final class Cluster {
     private void fail(int b, String dir) {
         List<TopicPartition> moved = partitions.stream().filter(p -> up[b].future(p) != null && up[b].log(p).parentDirFile().getName().equals(dir)).toList();
         up[b].fail(dir);
-        for (TopicPartition p : REVERTS_MOVES ? moved : List.<TopicPartition>of()) {
+        // the repair: a move that its directory ends is taken back in the metadata as well
+        for (TopicPartition p : Fakes.isRepaired("failed-while-moved") ? moved : List.<TopicPartition>of()) {
             Object place = new org.apache.kafka.server.common.TopicIdPartition(up[b].image().topics().getTopic("t").id(), p.partition());
             up[b].assignments.add(new Object[] {place, Broker.directoryId(b, dir), (Runnable) () -> { }});
         }
@@ -539,7 +540,7 @@ final class Cluster {
     private void answer(Alteration a) {
         alterations.remove(a);
         if (up[a.sender.id] == a.sender) {
-            if (Broker.SETTINGS_FIRST) {
+            if (Fakes.isRepaired("hyp-11")) {
                 a.sender.configure(minIsr);  // the fix for HYP-11: an answer contains the min ISR that was used to judge the request
             }
             a.answer();
@@ -589,8 +590,6 @@ final class Cluster {
         });
     }
 
-    /** The fix for FAILED-WHILE-MOVED: if a failed directory ends a move, the metadata is reverted too. */
-    private static final boolean REVERTS_MOVES = Boolean.getBoolean("fencepost.revert-moves");
     private static final String[] NAMED = {"high watermark", "recovery point", "log start"};
 
     private Map<String, long[]> offsets(int b) {

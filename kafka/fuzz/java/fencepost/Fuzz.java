@@ -23,8 +23,9 @@ import org.apache.kafka.server.metrics.KafkaYammerMetrics;
 
 /**
  * Random histories of Kafka's classes. Reads commands, one per line, and answers in JSON: `run PROFILE FIRST COUNT
- * SECONDS` draws histories, each of which depends only on its seed; `replay SHAPE|STEP;STEP` takes the possible steps
- * of a script; `shorten SHAPE|STEP;STEP` removes the steps that a violation does not need.
+ * SECONDS` draws histories, each of which depends only on its seed; `replay SHAPE|STEP;STEP|FINDING FINDING` takes the
+ * possible steps of a script, with the fixes for these findings; `shorten SHAPE|STEP;STEP` removes the steps that a
+ * violation does not need.
  */
 public final class Fuzz {
     /** The relative frequency of each verb. A seed raises some frequencies and omits some verbs. */
@@ -212,14 +213,13 @@ public final class Fuzz {
     /** Returns the shortest history with the same violation that omitting steps, brokers, directories and partitions yields. */
     private History shortened(History found) throws Exception {
         History best = found;
-        int replays = 0;
+        Set<List<Cluster.Step>> known = new HashSet<>();
         for (int size = Math.max(1, best.steps.size() / 2); size >= 1; size /= 2) {
-            for (int at = 0; at < best.steps.size() && replays < REPLAYS;) {
+            for (int at = 0; at < best.steps.size() && known.size() < REPLAYS;) {
                 List<Cluster.Step> fewer = new ArrayList<>(best.steps.subList(0, at));
                 fewer.addAll(best.steps.subList(Math.min(best.steps.size(), at + size), best.steps.size()));
-                History tried = replayed(best.shape, fewer, false);
-                replays++;
-                if (tried.isLike(found) && tried.steps.size() < best.steps.size()) {
+                History tried = known.add(fewer) ? replayed(best.shape, fewer, false) : null;
+                if (tried != null && tried.isLike(found) && tried.steps.size() < best.steps.size()) {
                     best = tried;
                 } else {
                     at += size;
@@ -246,7 +246,7 @@ public final class Fuzz {
                 }
             }
         }
-        return found;
+        return found.subList(1, found.size());  // the first is the same
     }
 
     /** Returns a message without numbers, for exceptions with the throwing method. Equal texts mean the same kind of bug. */
@@ -315,10 +315,13 @@ public final class Fuzz {
         if (line.startsWith("replay ") || line.startsWith("shorten ")) {
             String[] parts = line.substring(line.indexOf(' ')).split("\\|", -1);
             List<Cluster.Step> script = Arrays.stream(parts[1].split(";")).filter(s -> !s.isBlank()).map(Cluster.Step::of).toList();
+            List<String> repairs = Arrays.stream(parts).skip(2).flatMap(names -> Arrays.stream(names.split(" "))).map(name -> "fencepost.repair." + name).toList();
+            repairs.forEach(repair -> System.setProperty(repair, "true"));
             History history = replayed(Cluster.Shape.of(parts[0].trim()), script, true);
             if (line.startsWith("shorten ") && history.end != null) {
                 history = shortened(history);
             }
+            repairs.forEach(System::clearProperty);
             out.println("{" + json(history) + "}");
             out.flush();
             return;

@@ -46,8 +46,6 @@ import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 /** A broker process: LogManager, KRaftMetadataCache, ReplicaManager with its fetchers, and AlterPartitionManager. */
 final class Broker {
     static final TopicPartition PARTITION = new TopicPartition("t", 0);
-    /** The fix for HYP-11, which belongs to a class that this driver replaces. */
-    static final boolean SETTINGS_FIRST = Boolean.getBoolean("fencepost.settings-first");
     /** The directory of a broker that has only one. */
     static final String DIRECTORY = "d0";
     private static final String STARTS = "log-start-offset-checkpoint";
@@ -349,7 +347,7 @@ final class Broker {
     void publish(MetadataDelta delta, MetadataImage next, boolean first) {
         Reflect.call(cache, "setImage", next);
         image = next;
-        if (SETTINGS_FIRST && !first && delta.configsDelta() != null) {
+        if (!first && Fakes.isRepaired("hyp-11") && delta.configsDelta() != null) {
             configure();
         }
         if (first) {

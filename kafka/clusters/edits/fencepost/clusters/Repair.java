@@ -1,5 +1,6 @@
 package fencepost.clusters;
 
+import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -23,15 +24,44 @@ public final class Repair {
     private Repair() {
     }
 
-    /** Arguments: the folder to write to, and the findings. If several fixes edit the same class, they are applied in turn. */
+    private static ClassPool pool = ClassPool.getDefault();
+    /** The condition under which the edits that follow have an effect. */
+    private static String when = "true";
+
+    /**
+     * Arguments: the folder to write to, and the findings. If several fixes edit the same class, they are applied in turn. With
+     * `switched`, fixes that do not fit are omitted, and the others are printed. Each then takes effect only while the system
+     * property `fencepost.repair.FINDING` is true.
+     */
     public static void main(String[] arguments) throws Exception {
+        List<String> findings = new ArrayList<>(List.of(arguments).subList(1, arguments.length));
+        boolean isSwitched = findings.remove("switched");
+        if (isSwitched) {
+            findings.removeIf(finding -> !fits(finding));
+            pool = new ClassPool(true);
+        }
         Set<CtClass> repaired = new LinkedHashSet<>();
-        for (int at = 1; at < arguments.length; at++) {
-            repaired.addAll(repaired(arguments[at]));
+        for (String finding : findings) {
+            when = isSwitched ? "Boolean.getBoolean(\"fencepost.repair." + finding + "\")" : "true";
+            repaired.addAll(repaired(finding));
+            System.out.println(finding);
         }
         for (CtClass one : repaired) {
             one.writeFile(arguments[0]);
         }
+    }
+
+    private static boolean fits(String finding) {
+        pool = new ClassPool(true);
+        try {
+            return !repaired(finding).isEmpty();
+        } catch (Exception e) {
+            return false;
+        }
+    }
+
+    private static String on(String edit) {
+        return "if (" + when + ") { " + edit + " }";
     }
 
     private static List<CtClass> repaired(String finding) throws Exception {
@@ -67,7 +97,7 @@ public final class Repair {
         CtClass replica = type("org.apache.kafka.server.replica.Replica");
         CtMethod reset = replica.getDeclaredMethod("resetReplicaState", new CtClass[] {
             CtClass.longType, CtClass.longType, CtClass.booleanType, CtClass.booleanType});
-        reset.insertBefore("$3 = true;");
+        reset.insertBefore(on("$3 = true;"));
         return replica;
     }
 
@@ -77,8 +107,8 @@ public final class Repair {
         partition.addField(CtField.make("private boolean keepsPending;", partition));
         CtMethod lead = partition.getDeclaredMethod("makeLeader");
         String call = lead.getParameterTypes()[0].getSimpleName().equals("PartitionRegistration") ? "" : "()";
-        lead.insertBefore("this.keepsPending = this.isLeader() && this.partitionState().isInflight()"
-            + " && $1.leaderEpoch" + call + " == this.getLeaderEpoch() && $1.partitionEpoch" + call + " == this.getPartitionEpoch();");
+        lead.insertBefore(on("this.keepsPending = this.isLeader() && this.partitionState().isInflight()"
+            + " && $1.leaderEpoch" + call + " == this.getLeaderEpoch() && $1.partitionEpoch" + call + " == this.getPartitionEpoch();"));
         replaceCalls(partition.getDeclaredMethod("updateAssignmentAndIsr"), named("partitionState_$eq"),
             "{ if (!this.keepsPending) { $proceed($$); } this.keepsPending = false; }");
         return partition;
@@ -87,8 +117,8 @@ public final class Repair {
     /** Settings that arrive with a smaller ISR are applied before it. Applying them again afterwards has no effect. */
     private static CtClass applySettingsFirst() throws Exception {
         CtClass publisher = type("kafka.server.metadata.BrokerMetadataPublisher");
-        publisher.getDeclaredMethod("onMetadataUpdate").insertBefore(
-            "if (!this._firstPublish()) { this.dynamicConfigPublisher().onMetadataUpdate($1, $2); }");
+        publisher.getDeclaredMethod("onMetadataUpdate").insertBefore(on(
+            "if (!this._firstPublish()) { this.dynamicConfigPublisher().onMetadataUpdate($1, $2); }"));
         return publisher;
     }
 
@@ -127,7 +157,7 @@ public final class Repair {
             "{ org.apache.kafka.metadata.BrokerRegistration before = this.registration($1);"
             + " boolean all = before == null || this.registeredDirs.containsAll(before.directories());"
             + " $proceed($1, $2 && all, $3); }");
-        register.insertBefore("this.registeredDirs = $1.logDirs();");
+        register.insertBefore(on("this.registeredDirs = $1.logDirs();"));
         return cluster;
     }
 
@@ -154,24 +184,24 @@ public final class Repair {
             manager));
         CtMethod validate = manager.getDeclaredMethod("validateAlterPartitionData");
         replaceCalls(validate, named("ineligibleReplicasForIsr"), "{ $_ = $proceed($$); this.addOffline($1, $_); }");
-        validate.insertBefore("this.altered = $4;");
+        validate.insertBefore(on("this.altered = $4;"));
         return List.of(manager, refused);
     }
 
     /** A change of min ISR does not clear the ELR while there is no leader, because nothing is committed during that time. */
     private static CtClass keepElrWithoutLeader() throws Exception {
         CtClass partition = type("org.apache.kafka.metadata.PartitionRegistration");
-        partition.getDeclaredMethod("merge").insertBefore("{ java.util.List e = $1.eligibleLeaderReplicas(); java.util.List k = $1.lastKnownElr();"
+        partition.getDeclaredMethod("merge").insertBefore(on("{ java.util.List e = $1.eligibleLeaderReplicas(); java.util.List k = $1.lastKnownElr();"
             + " if (this.leader < 0 && $1.leader() == -2 && $1.isr() == null && e != null && e.isEmpty() && k != null && k.isEmpty())"
-            + " { return this; } }");
+            + " { return this; } }"));
         return partition;
     }
 
     /** An election after which the ISR has min ISR members clears the rest of the ELR, because the new leader commits without them. */
     private static CtClass clearElrOnceEnough() throws Exception {
         CtClass builder = type("org.apache.kafka.controller.PartitionChangeBuilder");
-        builder.getDeclaredMethod("maybeUpdateRecordElr").insertBefore(
-            "if (($1.isr() != null ? $1.isr() : this.targetIsr).size() >= this.minISR) { this.targetElr = java.util.Collections.emptyList(); }");
+        builder.getDeclaredMethod("maybeUpdateRecordElr").insertBefore(on(
+            "if (($1.isr() != null ? $1.isr() : this.targetIsr).size() >= this.minISR) { this.targetElr = java.util.Collections.emptyList(); }"));
         return builder;
     }
 
@@ -186,8 +216,8 @@ public final class Repair {
     /** No broker is elected from the ELR while the feature is off. */
     private static CtClass forgetElrWhileOff() throws Exception {
         CtClass builder = type("org.apache.kafka.controller.PartitionChangeBuilder");
-        builder.getDeclaredMethod("tryElection").insertBefore(
-            "if (!this.eligibleLeaderReplicasEnabled) { this.targetElr = java.util.Collections.emptyList(); }");
+        builder.getDeclaredMethod("tryElection").insertBefore(on(
+            "if (!this.eligibleLeaderReplicasEnabled) { this.targetElr = java.util.Collections.emptyList(); }"));
         return builder;
     }
 
@@ -195,8 +225,8 @@ public final class Repair {
     private static CtClass deleteNewConfig() throws Exception {
         CtClass delta = type("org.apache.kafka.image.ConfigurationsDelta");
         CtClass[] deletes = {type("org.apache.kafka.common.metadata.RemoveTopicRecord"), type("java.lang.String")};
-        delta.getDeclaredMethod("replay", deletes).insertBefore("this.changes.remove(new org.apache.kafka.common.config.ConfigResource("
-            + "org.apache.kafka.common.config.ConfigResource$Type.TOPIC, $2));");
+        delta.getDeclaredMethod("replay", deletes).insertBefore(on("this.changes.remove(new org.apache.kafka.common.config.ConfigResource("
+            + "org.apache.kafka.common.config.ConfigResource$Type.TOPIC, $2));"));
         return delta;
     }
 
@@ -204,12 +234,12 @@ public final class Repair {
     private static CtClass forgetDirectories() throws Exception {
         CtClass manager = type("org.apache.kafka.controller.ReplicationControlManager");
         CtClass record = type("org.apache.kafka.common.metadata.RemoveTopicRecord");
-        manager.getDeclaredMethod("replay", new CtClass[] {record}).insertAfter(
+        manager.getDeclaredMethod("replay", new CtClass[] {record}).insertAfter(on(
             "{ java.util.Iterator sets = new java.util.ArrayList(this.directoriesToPartitions.values()).iterator(); while (sets.hasNext()) {"
             + " java.util.Collection of = (java.util.Collection) sets.next(); java.util.Iterator parts = new java.util.ArrayList(of).iterator();"
             + " while (parts.hasNext()) { org.apache.kafka.server.common.TopicIdPartition one ="
             + " (org.apache.kafka.server.common.TopicIdPartition) parts.next();"
-            + " if (one.topicId().equals($1.topicId())) { of.remove(one); } } } }");
+            + " if (one.topicId().equals($1.topicId())) { of.remove(one); } } } }"));
         return manager;
     }
 
@@ -221,15 +251,15 @@ public final class Repair {
         replaceCalls(heartbeat, named("calculateNextBrokerState"),
             "{ $_ = $proceed($$); if (this.reports && $_.current().fenced() && !$_.next().fenced())"
             + " { $_ = new org.apache.kafka.controller.BrokerControlStates($_.current(), $_.current()); } }");
-        heartbeat.insertBefore("{ org.apache.kafka.metadata.BrokerRegistration of = this.clusterControl.registration($1.brokerId());"
-            + " this.reports = of != null && !of.directoryIntersection($1.offlineLogDirs()).isEmpty(); }");
+        heartbeat.insertBefore(on("{ org.apache.kafka.metadata.BrokerRegistration of = this.clusterControl.registration($1.brokerId());"
+            + " this.reports = of != null && !of.directoryIntersection($1.offlineLogDirs()).isEmpty(); }"));
         return manager;
     }
 
     /** After a broker has started, its checkpoints contain no stray logs. */
     private static CtClass forgetStraysStart() throws Exception {
         CtClass manager = logManager();
-        manager.getDeclaredMethod("loadLogs").insertAfter("{ this.checkpointLogRecoveryOffsets(); this.checkpointLogStartOffsets(); }");
+        manager.getDeclaredMethod("loadLogs").insertAfter(on("{ this.checkpointLogRecoveryOffsets(); this.checkpointLogStartOffsets(); }"));
         return manager;
     }
 
@@ -249,8 +279,8 @@ public final class Repair {
             if (method.getParameterTypes().length == 3) {
                 String type = method.getParameterTypes()[1].getName();
                 String has = method.getParameterTypes()[0].getName().startsWith("scala") ? "isDefined" : "isPresent";
-                method.insertBefore("if (!$3 && $1." + has + "()) { " + type + " log = (" + type + ") $1.get(); if (" + condition + ") {"
-                    + " this.resumeCleaning($2.topicPartition()); return; } }");
+                method.insertBefore(on("if (!$3 && $1." + has + "()) { " + type + " log = (" + type + ") $1.get(); if (" + condition + ") {"
+                    + " this.resumeCleaning($2.topicPartition()); return; } }"));
             }
         }
         return manager;
@@ -261,7 +291,7 @@ public final class Repair {
         CtClass manager = logManager();
         for (String name : List.of("checkpointRecoveryOffsetsInDir", "checkpointLogStartOffsetsInDir")) {
             for (CtMethod method : manager.getDeclaredMethods(name)) {
-                method.insertBefore("if (!Boolean.TRUE.equals(this.loadLogsCompletedFlags.get($1.getAbsolutePath()))) { return; }");
+                method.insertBefore(on("if (!Boolean.TRUE.equals(this.loadLogsCompletedFlags.get($1.getAbsolutePath()))) { return; }"));
             }
         }
         return manager;
@@ -287,15 +317,15 @@ public final class Repair {
             + "    of.directory(this.brokerId()).toString())) { return true; } }"
             + " return false; }", publisher));
         String yes = stray.getReturnType() == CtClass.booleanType ? "true" : "Boolean.TRUE";
-        stray.insertBefore("if ($1.isSuperseded($2, $3)) { return " + yes + "; }");
+        stray.insertBefore(on("if ($1.isSuperseded($2, $3)) { return " + yes + "; }"));
         return publisher;
     }
 
     /** A replica whose log may be in a directory that has failed is offline. */
     private static CtClass failWithoutLog() throws Exception {
         CtClass partition = type("kafka.cluster.Partition");
-        partition.getDeclaredMethod("createLogInAssignedDirectoryId").insertAfter("if (this.log().isEmpty()) {"
-            + " throw new org.apache.kafka.common.errors.KafkaStorageException(\"the log may be in a failed directory\"); }");
+        partition.getDeclaredMethod("createLogInAssignedDirectoryId").insertAfter(on("if (this.log().isEmpty()) {"
+            + " throw new org.apache.kafka.common.errors.KafkaStorageException(\"the log may be in a failed directory\"); }"));
         return partition;
     }
 
@@ -326,13 +356,13 @@ public final class Repair {
     /** A log that replaces a leader's log knows where the leader's epoch begins, even without a record in that epoch. */
     private static CtClass keepEpochOfMovedLog() throws Exception {
         CtClass partition = type("kafka.cluster.Partition");
-        partition.getDeclaredMethod("$anonfun$maybeReplaceCurrentWithFutureReplica$1").insertAfter("if ($1.isLeader()) {"
-            + " $1.localLogOrException().assignEpochStartOffset($1.getLeaderEpoch(), $1.localLogOrException().logEndOffset()); }");
+        partition.getDeclaredMethod("$anonfun$maybeReplaceCurrentWithFutureReplica$1").insertAfter(on("if ($1.isLeader()) {"
+            + " $1.localLogOrException().assignEpochStartOffset($1.getLeaderEpoch(), $1.localLogOrException().logEndOffset()); }"));
         return partition;
     }
 
     private static CtClass type(String name) throws NotFoundException {
-        return ClassPool.getDefault().get(name);
+        return pool.get(name);
     }
 
     private static Predicate<MethodCall> named(String name) {
@@ -351,7 +381,7 @@ public final class Repair {
             public void edit(MethodCall call) throws CannotCompileException {
                 if (which.test(call)) {
                     replaced.incrementAndGet();
-                    call.replace(with);
+                    call.replace(on(with) + " else { $_ = $proceed($$); }");
                 }
             }
         });
