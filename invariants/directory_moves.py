@@ -29,7 +29,7 @@ PROPERTIES = properties_in(globals())
 
 
 def is_misplaced(s: State, c: C) -> bool:
-    """Return whether a leader is not served, or a replica is served from a directory that is not assigned to it."""
+    """Return whether a replica leads without being served, or is served from a directory not assigned to it."""
     return s.log != s.assigned if s.broker.serves else s.leads
 
 

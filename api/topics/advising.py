@@ -268,7 +268,7 @@ def notes(settings: Settings, data: Json) -> Iterator[str]:
         yield (
             f"The crashes were counted in a model in which {_without_findings(settings, data, crashes['constants'])}, "
             "every crash may lose the whole log, and at most "
-            f"{counted(int(crashes['constants']['max_records']), 'record')} is written. The searches visited "
+            f"{counted(int(crashes['constants']['max_records']), 'record')} can be written. The searches visited "
             f"{crashes['states']:,} states{_missed(crashes['omission'])}."
         )
         if not _is_as_measured(settings.replicas):
@@ -340,7 +340,7 @@ def _without_findings(settings: Settings, data: Json, constants: Mapping[str, An
     contained = [name for name in others if name not in never]
     found = "every finding below that the model can fix is fixed"
     if never:
-        found += f", the trigger of {listed(never)} never occurs (the model has no fix)"
+        found += f", {listed(never)} cannot be triggered (the model has no fix)"
     return found + (f", {listed(contained)} can happen, as in this release" if contained else "")
 
 

@@ -71,6 +71,7 @@ OTHERS = {
         "a crash, a freeze, a fail-over, an overload": "stops=0 amendments=0 freezes=1 overloads=1",
     },
     "topic-deltas": {"three topics of one name": ""},
+    "directory-moves": {"a move, a kill, a failed directory": ""},
 }
 """The same for other protocols."""
 REFUSALS = 1_000

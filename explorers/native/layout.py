@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.domains import BitSet, Depending, Domain, End, Linear, Range, linear
-from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields
 
 WORD = 8
@@ -406,10 +405,5 @@ def ends_of(
 
 def width(domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]) -> type[np.signedinteger[Any]]:
     (low, _), (_, high) = ends_of(domain, rooms, lows)
-    for kind in (np.int8, np.int16, np.int32, np.int64):
-        limits = np.iinfo(kind)
-        if limits.min <= low and high <= limits.max:
-            return kind
-    raise ModelError(
-        f"{domain}: values from {low} to {high} do not fit in 64 bits. Give the domain's constants smaller ranges."
-    )
+    kinds = (np.int8, np.int16, np.int32, np.int64)
+    return next(kind for kind in kinds if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)

@@ -166,8 +166,8 @@ class Follower:
         left = {broker: at for broker, at in self._cleared.items() if broker not in core.elr}
         if left:
             text = (
-                f"{show_brokers(tuple(left))} left the ELR when it was cleared at offset {min(left.values())}, but "
-                "stayed in the controller's index"
+                f"{show_brokers(tuple(left))} left the ELR that was cleared at offset {min(left.values())}, but "
+                "stayed in the controller's index of ELR members"
             )
             self._say("cleared-then-deleted", moment.offset, moment.time, tuple(left), text)
         self._cleared.clear()

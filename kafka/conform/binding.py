@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import fencepost.kafka.moves.mapping as moves
 import fencepost.kafka.quorum.mapping as quorum
@@ -10,7 +11,7 @@ import fencepost.kafka.sessions.mapping as sessions
 import fencepost.kafka.tiers.mapping as tiers
 import fencepost.kafka.topics.mapping as topics
 from fencepost.invariants.protocols import protocol as named_protocol
-from fencepost.kafka.driver.ablation import Ablation
+from fencepost.kafka.driver.ablation import Ablation, rules_as_built
 from fencepost.kafka.driver.execute import Execution
 from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.releases import BROKERS, HERE, KAFKA, Harness
@@ -36,7 +37,8 @@ class Binding:
     harness: Harness
     follow: Callable[[Driver, Interpreter], Execution]
     small: Mapping[str, int]
-    refuse: Callable[[Constants, str], str | None]
+    refuse: Callable[[Constants], str | None] | None
+    """Return a further reason why Kafka cannot be run with these constants, or None."""
     rules: Callable[[str], dict[str, int]]
     """Return the constants with which a version of the model matches Kafka and the driver."""
     not_compared: Mapping[str, str]
@@ -49,9 +51,16 @@ class Binding:
     def machine(self) -> Machine:
         return named_protocol(self.protocol).machine
 
+    def why_not(self, version: str, constants: Constants) -> str | None:
+        """Return why Kafka cannot be compared with these constants under a version's rules, or None."""
+        if self.refuse and (why := self.refuse(constants)):
+            return why
+        rules = self.rules(version).items()
+        other = next((f"{name}={value}" for name, value in rules if constants.values[name] != value), None)
+        return other and f"{other} differs from Kafka or the driver"
+
     def make_sure_drivable(self, version: str, constants: Constants) -> None:
-        why = self.refuse(constants, version)
-        if why:
+        if why := self.why_not(version, constants):
             raise UsageError(
                 f"Kafka cannot be compared with these constants: {why}. Kafka's rules are fixed, so do not change "
                 "the constants that the version sets."
@@ -78,34 +87,24 @@ HEARTBEATS = Harness(
 IMAGES = Harness(
     topics.RELEASES, "fencepost.Topics", (*BROKERS.sources, KAFKA / "topics" / "java"), patches=topics.PATCHES
 )
-REPLICATION = Binding(
-    protocol="replication", harness=BROKERS, follow=Brokers, small=replication.SMALL, refuse=replication.refuse,
-    rules=replication.rules, not_compared=replication.NOT_COMPARED, not_driven=replication.NOT_DRIVEN,
-    limits=replication.LIMITS, ablation=ABLATION,
-)  # fmt: skip
-QUORUM = Binding(
-    protocol="quorum", harness=QUORUMS, follow=Nodes, small=quorum.SMALL, refuse=quorum.refuse, rules=quorum.rules,
-    not_compared=quorum.NOT_COMPARED, not_driven=quorum.NOT_DRIVEN, limits=quorum.LIMITS, ablation=QUORUM_ABLATION,
-)  # fmt: skip
-TIERS = Binding(
-    protocol="tiers", harness=LOGS, follow=tiers.Logs, small=tiers.SMALL, refuse=tiers.refuse, rules=tiers.rules,
-    not_compared=tiers.NOT_COMPARED, not_driven=tiers.NOT_DRIVEN, limits=tiers.LIMITS, ablation=tiers.ABLATION,
-)  # fmt: skip
-MOVES = Binding(
-    protocol="directory-moves", harness=DIRECTORIES, follow=moves.Directories, small=moves.SMALL, refuse=moves.refuse,
-    rules=moves.rules, not_compared=moves.NOT_COMPARED, not_driven=moves.NOT_DRIVEN, limits=moves.LIMITS,
-    ablation=moves.ABLATION,
-)  # fmt: skip
-SESSIONS = Binding(
-    protocol="broker-sessions", harness=HEARTBEATS, follow=sessions.Sessions, small=sessions.SMALL,
-    refuse=sessions.refuse, rules=sessions.rules, not_compared=sessions.NOT_COMPARED, not_driven=sessions.NOT_DRIVEN,
-    limits=sessions.LIMITS, ablation=sessions.ABLATION,
-)  # fmt: skip
-TOPICS = Binding(
-    protocol="topic-deltas", harness=IMAGES, follow=topics.Topics, small=topics.SMALL, refuse=topics.refuse,
-    rules=topics.rules, not_compared=topics.NOT_COMPARED, not_driven=topics.NOT_DRIVEN, limits=topics.LIMITS,
-    ablation=topics.ABLATION,
-)  # fmt: skip
+
+
+def _bound(
+    protocol: str, parts: Any, follow: Callable[[Driver, Interpreter], Execution], harness: Harness, ablation: Ablation
+) -> Binding:
+    rules = getattr(parts, "rules", lambda v: rules_as_built(named_protocol(protocol).machine, v, parts.AS_BUILT))
+    return Binding(
+        protocol, harness, follow, parts.SMALL, getattr(parts, "refuse", None), rules, parts.NOT_COMPARED,
+        parts.NOT_DRIVEN, parts.LIMITS, ablation,
+    )  # fmt: skip
+
+
+REPLICATION = _bound("replication", replication, Brokers, BROKERS, ABLATION)
+QUORUM = _bound("quorum", quorum, Nodes, QUORUMS, QUORUM_ABLATION)
+TIERS = _bound("tiers", tiers, tiers.Logs, LOGS, tiers.ABLATION)
+MOVES = _bound("directory-moves", moves, moves.Directories, DIRECTORIES, moves.ABLATION)
+SESSIONS = _bound("broker-sessions", sessions, sessions.Sessions, HEARTBEATS, sessions.ABLATION)
+TOPICS = _bound("topic-deltas", topics, topics.Topics, IMAGES, topics.ABLATION)
 BINDINGS: dict[str, Binding] = {item.protocol: item for item in (REPLICATION, QUORUM, TIERS, MOVES, SESSIONS, TOPICS)}
 
 

@@ -10,7 +10,7 @@ from fencepost.kafka.driver.chances import Chance, after, can_be_tried, try_step
 from fencepost.kafka.driver.execute import Execution
 from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.replication.brokers import Brokers
-from fencepost.kafka.replication.mapping import ACTIONS, NOT_DRIVEN, refuse
+from fencepost.kafka.replication.mapping import ACTIONS, NOT_DRIVEN
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.interpreter import Interpreter, Step, Transition
 from fencepost.model.language.records import Key
@@ -62,8 +62,8 @@ def _not_driven(driver: Driver, trace: Trace) -> str:
         return f"its protocol is {trace.protocol.name}"
     if trace.removed is not None or not trace.normalize:
         return "its model lacks a guard or `normalize`"
-    why = refuse(REPLICATION.as_built(driver.release.model, trace.constants), driver.release.model)
-    if why:
+    model = driver.release.model
+    if why := REPLICATION.why_not(model, REPLICATION.as_built(model, trace.constants)):
         return why
     if trace.constants.values["any_preferred"] and any(
         step.action.name == ELECTS and step.args[0] != 0 for step in trace.steps

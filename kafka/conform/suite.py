@@ -86,7 +86,7 @@ def grounds(bound: Binding, model: str) -> list[Constants]:
     sizes = [bound.small, *bound.ablation.grounds(machine.set_constants(values)), *WIDE]
     found = [{**values, **bound.rules(model), **item} for item in sizes]
     kept = [machine.set_constants({**item, "elr": values.get("elr", 1) and item.get("elr", 1)}) for item in found]
-    return [item for item in kept if not bound.refuse(item, model)]
+    return [item for item in kept if not bound.why_not(model, item)]
 
 
 def suite(bound: Binding, release: Release, tell: Callable[[str], None], until: float | None = None) -> list[History]:
@@ -99,7 +99,7 @@ def suite(bound: Binding, release: Release, tell: Callable[[str], None], until: 
     paths = [cache_folder() / "kafka" / release.version / f"{stem}-{place}.json.gz" for place in range(len(every))]
     missing = [place for place, path in enumerate(paths) if not path.is_file()]
     if missing:
-        tell(f"creating the histories for {release.model}, which happens once and takes some minutes")
+        tell(f"creating the histories for {release.model}, which happens once and takes a few minutes")
         with Driver(release) as driver:
             for place in missing:
                 if place and until is not None and time.monotonic() > until:

@@ -112,9 +112,3 @@ def read_sizes(*texts: str) -> tuple[Sizes, ...]:
 def rules_as_built(machine: Machine, version: str, names: tuple[str, ...]) -> dict[str, int]:
     changed, declared = machine.version(version).values, machine.constants.declared()
     return {name: int(changed.get(name, declared[name].default)) for name in names}
-
-
-def set_otherwise(c: Constants, rules: Mapping[str, int]) -> str | None:
-    """Return a constant that differs from Kafka or the driver, or None."""
-    other = next((item for item in rules.items() if int(c.values[item[0]]) != item[1]), None)
-    return other and f"{other[0]}={other[1]} differs from Kafka or the driver"

@@ -49,6 +49,15 @@ class Difference:
         return self.action, re.sub(r"[0-9]+", "", self.rows[0][0])
 
 
+def acts(does: Mapping[str, str]) -> dict[str, Act]:
+    """Return acts whose command is the action's label with the step's numbers, given the methods that execute each."""
+
+    def act(name: str) -> Act:
+        return Act(lambda _, *numbers: " ".join(map(str, (name.replace("_", "-"), *numbers))), does[name])
+
+    return {name: act(name) for name in does}
+
+
 @dataclass
 class Tally:
     histories: int = 0
@@ -71,6 +80,7 @@ class Execution(ABC):
     """A Java process with Kafka's classes that executes histories. Subclasses define commands and observations."""
 
     acts: Mapping[str, Act]
+    view: Callable[[], Any]
     asides: tuple[str, ...] = ()
     """Reasons, among the model's known limits, why Kafka rejects a step that the model allows."""
     leaving: Collection[str] = ()
@@ -85,9 +95,9 @@ class Execution(ABC):
         self.why = ""
         self.at: Key = ()
 
-    @abstractmethod
     def look(self) -> Any:
         """Return an empty view of Kafka's state, which has `take`, `key` and `contradictions`."""
+        return self.view()
 
     @abstractmethod
     def reset(self) -> str:

@@ -1,8 +1,7 @@
 """The mapping of `directory-moves` to a broker's ReplicaManager and AssignmentsManager, and to a controller."""
 
-from fencepost.kafka.driver.ablation import Ablation, read_sizes, rules_as_built, set_otherwise
-from fencepost.kafka.driver.execute import Act, Difference, Execution, View, with_fields
-from fencepost.model.language.constants import Constants
+from fencepost.kafka.driver.ablation import Ablation, read_sizes
+from fencepost.kafka.driver.execute import Difference, Execution, View, acts, with_fields
 from fencepost.model.language.interpreter import Interpreter, Step, Transition
 from fencepost.model.language.records import Key, fields
 from fencepost.model.moves.machine import MACHINE, Broker, State
@@ -40,21 +39,6 @@ AS_BUILT = tuple(name for name, item in MACHINE.constants.declared().items() if 
 SMALL: dict[str, int] = {"failures": 1}
 
 
-def _act(name: str) -> Act:
-    return Act(lambda _, *numbers: " ".join(map(str, (name.replace("_", "-"), *numbers))), DOES[name])
-
-
-ACTIONS = {name: _act(name) for name in DOES}
-
-
-def rules(version: str) -> dict[str, int]:
-    return rules_as_built(MACHINE, version, AS_BUILT)
-
-
-def refuse(c: Constants, version: str) -> str | None:
-    return set_otherwise(c, rules(version))
-
-
 class BrokerView(View):
     def key(self, expected: Key) -> Key:
         was = expected[STATE["broker"]]
@@ -68,10 +52,8 @@ class BrokerView(View):
 
 
 class Directories(Execution):
-    acts = ACTIONS
-
-    def look(self) -> BrokerView:
-        return BrokerView()
+    acts = acts(DOES)
+    view = BrokerView
 
     def reset(self) -> str:
         return "reset"

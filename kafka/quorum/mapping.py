@@ -9,7 +9,7 @@ answers, without serialization. Messages without an action, such as EndQuorumEpo
 
 from typing import Any
 
-from fencepost.kafka.driver.ablation import rules_as_built, set_otherwise
+from fencepost.kafka.driver.ablation import rules_as_built
 from fencepost.kafka.driver.execute import Act
 from fencepost.model.language.constants import Constants
 from fencepost.model.quorum.constants import Applied
@@ -160,10 +160,8 @@ BEFORE_PRE_VOTES = ("kafka-3.9",)
 """Versions whose releases do not support pre-votes (KIP-996)."""
 
 
-def refuse(c: Constants, version: str) -> str | None:
-    """Return why Kafka cannot be run with these constants, whose switches must have the version's values, or None."""
-    if other := set_otherwise(c, rules(version)):
-        return other
+def refuse(c: Constants) -> str | None:
+    """Return why Kafka cannot be run with these constants, or None."""
     if c.values["real_votes"] and c.values["pre_vote"]:
         return (
             "real_votes is on, but a pre-vote of the model is one step, whereas Kafka's voters change with each "

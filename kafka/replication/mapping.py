@@ -10,7 +10,7 @@ One image in the model is the metadata log up to and including the records of on
 
 from typing import Any
 
-from fencepost.kafka.driver.ablation import rules_as_built, set_otherwise
+from fencepost.kafka.driver.ablation import rules_as_built
 from fencepost.kafka.driver.execute import Act
 from fencepost.model.cluster import constants
 from fencepost.model.cluster.machine import MACHINE
@@ -206,14 +206,12 @@ LIMITS: tuple[str, ...] = (
 )  # fmt: skip
 
 
-def refuse(c: Constants, version: str) -> str | None:
-    """Return why Kafka cannot be run with these constants, whose switches must have the version's values, or None."""
+def refuse(c: Constants) -> str | None:
+    """Return why Kafka cannot be run with these constants, or None."""
     values: Any = c
     for name, why in AROUND.items():
         if int(getattr(values, name)):
             return f"{name} is set: {why}"
-    if other := set_otherwise(c, rules(version)):
-        return other
     if values.restart_high_watermark == constants.Checkpoint.LOG_START:
         return "restart_high_watermark=log-start: Kafka has a high watermark checkpoint"
     return None
@@ -262,7 +260,6 @@ SMALL: dict[str, int] = {
     "brokers": 2, "max_records": 1, "metadata_lag": 1, "crashes": 1, "fences": 1, "shrinks": 1, "late_fetches": 0,
     "max_leader_epoch": 1,
 }  # fmt: skip
-LOSSES = (constants.Loss.NONE, constants.Loss.OUTSIDE_ISR, constants.Loss.ANY)
 
 
 def reset(c: Constants) -> str:

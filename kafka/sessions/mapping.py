@@ -2,28 +2,22 @@
 
 from typing import Any
 
-from fencepost.kafka.driver.ablation import Ablation, Check, rules_as_built, set_otherwise
-from fencepost.kafka.driver.execute import Act, Execution, View, with_fields
+from fencepost.kafka.driver.ablation import Ablation, Check
+from fencepost.kafka.driver.execute import Execution, View, acts, with_fields
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import Key, fields
-from fencepost.model.sessions.machine import MACHINE, Broker, Controller, State
+from fencepost.model.sessions.machine import Broker, Controller, State
 
-RELEASES: dict[str, str] = {
-    "3.9.2": "kafka-3.9", "4.0.2": "kafka-4.0", "4.1.2": "kafka-4.1", "4.2.1": "kafka-4.1", "4.3.1": "kafka-4.1",
-    "4.4.0": "kafka-4.1",
-}  # fmt: skip
+RELEASES = {"3.9.2": "kafka-3.9", "4.0.2": "kafka-4.0"}
+RELEASES |= dict.fromkeys(("4.1.2", "4.2.1", "4.3.1", "4.4.0"), "kafka-4.1")
 STATE, BROKER, CONTROLLER = (
     {name: at for at, (name, _) in enumerate(fields(one))} for one in (State, Broker, Controller)
 )
 _TIME = "The driver's clock moves; the driver, as QuorumController, hands requests to the controller, or loses them."
 
 
-def _act(name: str, does: str) -> Act:
-    return Act(lambda _: name.replace("_", "-"), does)
-
-
-_DOES = {
+DOES: dict[str, str] = {
     "broker_sends_heartbeat": "KafkaEventQueue runs BrokerLifecycleManager's CommunicationEvent, which is due.",
     "controller_gets_heartbeat": "ClusterControlManager.trackBrokerHeartbeat (since 4.0), and "
     "ReplicationControlManager.processBrokerHeartbeat, or processExpiredBrokerHeartbeat at an overloaded controller.",
@@ -40,7 +34,6 @@ _DOES = {
     "controller_amends_registration": "BrokerLifecycleManager.resendBrokerRegistration, then registerBroker.",
     "time_passes": _TIME,
 }
-ACTIONS = {name: _act(name, does) for name, does in _DOES.items()}
 NOT_DRIVEN: dict[str, str] = {"broker_learns_epoch": "since 3.9, a process that registers again keeps its epoch"}
 NOT_COMPARED: dict[str, str] = {
     "broker.remaining of a heartbeat in flight": "NodeToControllerChannelManager, which is not driven, ends a request",
@@ -58,14 +51,9 @@ AS_BUILT = (
 SMALL: dict[str, int] = {"session": 3, "outage": 2, "overload": 2, "freeze": 4, "stops": 1, "amendments": 1}
 
 
-def rules(version: str) -> dict[str, int]:
-    return rules_as_built(MACHINE, version, AS_BUILT)
-
-
-def refuse(c: Constants, version: str) -> str | None:
-    if int(c.values["amendments"]) > 1:
-        return "a process that has just registered again does not register once more"
-    return set_otherwise(c, rules(version))
+def refuse(c: Constants) -> str | None:
+    again = int(c.values["amendments"]) > 1
+    return "a process that has just registered again does not register once more" if again else None
 
 
 class SessionsView(View):
@@ -76,10 +64,8 @@ class SessionsView(View):
 
 
 class Sessions(Execution):
-    acts = ACTIONS
-
-    def look(self) -> SessionsView:
-        return SessionsView()
+    acts = acts(DOES)
+    view = SessionsView
 
     def reset(self) -> str:
         c: Any = self.plain.constants
@@ -90,7 +76,6 @@ _AMENDS = ("controller-amends-registration", "not b.waiting")
 
 
 def compared(_: Interpreter, state: Key) -> Key:
-    """Return the state without what is not compared."""
     running, epoch, waiting, lost, remaining, _failures = state[STATE["broker"]]
     hidden = {"failures": 0, "epoch": epoch if running else 0, "remaining": remaining if running > waiting else 0}
     broker = with_fields(BROKER, (running, epoch, waiting, lost, remaining, 0), hidden)

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from fencepost.kafka.driver.ablation import Ablation, read_sizes, rules_as_built, set_otherwise
-from fencepost.kafka.driver.execute import Act, Execution, View, with_fields
-from fencepost.model.language.constants import Constants
+from fencepost.kafka.driver.ablation import Ablation, read_sizes, rules_as_built
+from fencepost.kafka.driver.execute import Execution, View, acts, with_fields
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import Key, fields
 from fencepost.model.tiers.machine import MACHINE
@@ -20,11 +19,8 @@ NOT_DRIVEN: dict[str, str] = {
 }
 
 
-def _act(name: str) -> Act:
-    return Act(lambda _, *numbers: " ".join(map(str, (name, *numbers))), f"FencepostTiers.act executes {name}.")
-
-
-ACTIONS = {item.name: _act(item.label) for item in MACHINE.actions if item.name not in NOT_DRIVEN}
+_DRIVEN = [item for item in MACHINE.actions if item.name not in NOT_DRIVEN]
+ACTIONS = acts({item.name: f"FencepostTiers.act executes {item.label}." for item in _DRIVEN})
 NOT_COMPARED: dict[str, str] = {
     "replica.moved": NOT_DRIVEN["leader_moves_directory"],
     "replica.copied of a follower": "a follower's value is not read before its election, when it gets a new task",
@@ -43,10 +39,6 @@ SMALL: dict[str, int] = {"log_size": 2, "retention": 1, "unclean": 1}
 
 def rules(version: str) -> dict[str, int]:
     return {**AS_DRIVEN, **rules_as_built(MACHINE, version, AS_BUILT)}
-
-
-def refuse(c: Constants, version: str) -> str | None:
-    return set_otherwise(c, rules(version))
 
 
 class LogsView(View):
@@ -76,9 +68,7 @@ class LogsView(View):
 
 class Logs(Execution):
     acts = ACTIONS
-
-    def look(self) -> LogsView:
-        return LogsView()
+    view = LogsView
 
     def reset(self) -> str:
         c: Any = self.plain.constants

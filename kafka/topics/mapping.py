@@ -2,42 +2,27 @@
 
 from typing import Any
 
-from fencepost.kafka.driver.ablation import Ablation, Check, rules_as_built, set_otherwise
-from fencepost.kafka.driver.execute import Act, Execution, View, with_fields
-from fencepost.model.language.constants import Constants
+from fencepost.kafka.driver.ablation import Ablation, Check, rules_as_built
+from fencepost.kafka.driver.execute import Execution, View, acts, with_fields
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import Key, fields
 from fencepost.model.topics.machine import MACHINE, Delta, State
 
-RELEASES: dict[str, str] = {
-    "3.9.2": "kafka-3.8", "4.0.2": "kafka-4.1", "4.1.2": "kafka-4.1", "4.2.1": "kafka-4.2", "4.3.1": "kafka-4.2",
-    "4.4.0": "kafka-4.2",
-}  # fmt: skip
+RELEASES = {"3.9.2": "kafka-3.8", "4.0.2": "kafka-4.1", "4.1.2": "kafka-4.1"}
+RELEASES |= dict.fromkeys(("4.2.1", "4.3.1", "4.4.0"), "kafka-4.2")
 PATCHES = {"4.0.0": "kafka-4.0.0"}
 STATE, DELTA = ({name: at for at, (name, _) in enumerate(fields(one))} for one in (State, Delta))
 
-ACTIONS: dict[str, Act] = {
-    "controller_creates_topic": Act(
-        lambda _: "controller-creates-topic",
-        "ReplicationControlManager.createTopics with one replica; MetadataBatchLoader.loadBatch replays the records.",
-    ),
-    "controller_deletes_topic": Act(
-        lambda _: "controller-deletes-topic", "ReplicationControlManager.deleteTopics, and loadBatch again."
-    ),
-    "controller_clears_elrs": Act(
-        lambda _: "controller-clears-elrs",
-        "ConfigurationControlManager.incrementalAlterConfigs of the cluster's min.insync.replicas, with ELR.",
-    ),
-    "broker_publishes": Act(
-        lambda _: "broker-publishes",
-        "MetadataBatchLoader.maybeFlushBatches. As BrokerMetadataPublisher, the driver calls ReplicaManager.applyDelta "
-        "and AssignmentsManager.onAssignment for each call of DirectoryEventHandler.handleAssignment.",
-    ),
-    "broker_assigns_directory": Act(
-        lambda _, topic: f"broker-assigns-directory {topic}",
-        "AssignmentsManager.maybeSendAssignments, then ReplicationControlManager.handleAssignReplicasToDirs, and "
-        "AssignmentsManager.handleResponse. Other replicas are kept back for this call.",
-    ),
+DOES: dict[str, str] = {
+    "controller_creates_topic": "ReplicationControlManager.createTopics, replayed by MetadataBatchLoader.loadBatch.",
+    "controller_deletes_topic": "ReplicationControlManager.deleteTopics, and loadBatch again.",
+    "controller_clears_elrs": "ConfigurationControlManager.incrementalAlterConfigs of the cluster's "
+    "min.insync.replicas, with ELR.",
+    "broker_publishes": "MetadataBatchLoader.maybeFlushBatches. As BrokerMetadataPublisher, the driver calls "
+    "ReplicaManager.applyDelta and AssignmentsManager.onAssignment for each call of "
+    "DirectoryEventHandler.handleAssignment.",
+    "broker_assigns_directory": "AssignmentsManager.maybeSendAssignments (for this replica), then "
+    "ReplicationControlManager.handleAssignReplicasToDirs and AssignmentsManager.handleResponse.",
 }
 NOT_DRIVEN: dict[str, str] = {}
 NOT_COMPARED: dict[str, str] = {"clears": "a remaining budget of the model, which has no equivalent in Kafka"}
@@ -51,10 +36,6 @@ def rules(version: str) -> dict[str, int]:
     return {**without_elr, **rules_as_built(MACHINE, version, AS_BUILT)}
 
 
-def refuse(c: Constants, version: str) -> str | None:
-    return set_otherwise(c, rules(version))
-
-
 class TopicsView(View):
     def key(self, expected: Key) -> Key:
         exist = self.state["topic"]
@@ -64,10 +45,8 @@ class TopicsView(View):
 
 
 class Topics(Execution):
-    acts = ACTIONS
-
-    def look(self) -> TopicsView:
-        return TopicsView()
+    acts = acts(DOES)
+    view = TopicsView
 
     def reset(self) -> str:
         c: Any = self.plain.constants
@@ -75,7 +54,6 @@ class Topics(Execution):
 
 
 def compared(_: Interpreter, state: Key) -> Key:
-    """Return the state without what is not compared."""
     return with_fields(STATE, state, {"clears": 0})
 
 

@@ -57,7 +57,7 @@ def epoch_without(s: State, c: C, broker: int, leader: int) -> int:
 
 
 def remove_from_isr(s: State, c: C, broker: int, leader: int) -> None:
-    """Remove a broker from the newest image's ISR, if it is a member, and set the leader."""
+    """If a broker is in the newest image's ISR, remove it and set the leader."""
     isr = bits.without(newest(s).isr, broker)
     if isr != newest(s).isr:
         change_isr(s, c, isr, elr_after(s, c, isr, 0), leader)

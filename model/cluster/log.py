@@ -103,8 +103,8 @@ def departs(r: Replica, leader_epoch: int, offset: int, last_epoch: int) -> bool
 def truncation_offset(r: Replica, epoch: int, end: int) -> int:
     """Return where a follower truncates its log if the leader answers that `epoch` ends at `end`.
 
-    AbstractFetcherThread.getOffsetTruncationState: the offset is the end of `epoch` in both logs or, if the follower's
-    log lacks `epoch`, the end of the closest older epoch; then the follower's next fetch may diverge again.
+    AbstractFetcherThread.getOffsetTruncationState: the smaller of the two logs' ends of `epoch`. If the follower's log
+    lacks `epoch`, it is the end of the closest older epoch, and the follower's next fetch may diverge again.
     """
     own = start_above(r, epoch)
     return own if floor_epoch(r, epoch) != epoch else min(own, end)

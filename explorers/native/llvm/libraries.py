@@ -23,8 +23,7 @@ from weakref import WeakValueDictionary
 
 import llvmlite.binding as llvm
 import numpy as np
-from fencepost.explorers.native.llvm.aside import compiled_somewhere
-from fencepost.explorers.native.llvm.objects import LEVEL, Object, digest, machine_of, native
+from fencepost.explorers.native.llvm.objects import LEVEL, Object, compiled, digest, machine_of, native
 from fencepost.explorers.native.llvm.types import Export, Lowered, Unit
 from fencepost.explorers.running.cache import cache_folder, read_cached, write_cached
 
@@ -75,7 +74,7 @@ def library(unit: Unit | Lowered, level: int = LEVEL) -> "tuple[Library, bool]":
         made = read(folder, name)
         fresh = made is None
         if made is None:
-            made = compiled_somewhere(unit, level)
+            made = compiled(unit, level=level)
             write(folder, name, made)
         found = _loaded[name] = Library(made)
         return found, fresh

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from fencepost.invariants.protocols import protocol
+from fencepost.kafka.conform.binding import REPLICATION
 from fencepost.kafka.driver import releases as kafka
 from fencepost.kafka.driver.process import Driver, DriverError, thrown
 from fencepost.kafka.driver.releases import fetch_jars, model_of, tool
 from fencepost.kafka.driver.walks import Cover, state_graph
 from fencepost.kafka.replication.brokers import REPLICA, STATE
-from fencepost.kafka.replication.mapping import ACTIONS, FIELDS, NOT_COMPARED, NOT_DRIVEN, refuse
+from fencepost.kafka.replication.mapping import ACTIONS, FIELDS, NOT_COMPARED, NOT_DRIVEN
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
 
@@ -166,12 +167,12 @@ def test_every_action_and_every_field_is_mapped_or_named_as_not() -> None:
 
 def test_every_release_is_driven_as_its_version_is_built() -> None:
     for version in set(kafka.RELEASES.values()):
-        assert refuse(MACHINE.set_constants(dict(MACHINE.version(version).values)), version) is None
+        assert REPLICATION.why_not(version, MACHINE.set_constants(dict(MACHINE.version(version).values))) is None
 
 
 def test_a_release_without_eligible_leader_replicas_is_not_driven_with_them() -> None:
     constants = MACHINE.set_constants({**dict(MACHINE.version("kafka-3.9").values), "elr": 1})
-    assert refuse(constants, "kafka-3.9") == "elr=0 differs from Kafka or the driver"
+    assert REPLICATION.why_not("kafka-3.9", constants) == "elr=0 differs from Kafka or the driver"
 
 
 def test_a_cover_takes_every_transition_and_each_walk_begins_at_the_start() -> None:
