@@ -346,11 +346,9 @@ def pinned(name: str, text: str, changed: Mapping[str, Run]) -> str:
 
 
 def _repinned(runs: run_files.Runs, row: str, run: Run) -> str:
-    places: dict[str, Mapping[str, int | str]] = {"fails": run.violated, "worst": run.worst}
-
     def listed(match: re.Match[str]) -> str:
         key, quote, items = match[1], match[2], match[3]
-        named = [_item(runs, run, item, places[key]) for item in items.split(",")]
+        named = [_item(runs, run, item, run.violated if key == "fails" else run.worst) for item in items.split(",")]
         return match[0].replace(f"{quote}{items}{quote}", f"{quote}{','.join(named)}{quote}")
 
     row = _PIN.sub(lambda match: f"{match[1]}{run.distinct:_}, {run.depth:_}", row, count=1)

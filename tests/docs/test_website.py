@@ -217,7 +217,7 @@ def test_the_build_says_what_it_makes_unless_it_is_to_be_quiet(monkeypatch: pyte
         for name in ("index.html", "404.html"):
             (output / name).write_text("x")
 
-    monkeypatch.setattr("fencepost.counterexamples.browser.page.write", lambda folder, _: folder.mkdir())
+    monkeypatch.setattr(building, "write", lambda folder, _: folder.mkdir())
     monkeypatch.setattr(building, "write_traces", lambda _, workers, tell: tell(workers))
     stages = {"gather": lambda pages, _: pages.mkdir(), "generate": generate, "navigation": lambda _: [], "stale": list}
     for name, stand_in in {**stages, "require_generator": lambda: None, "join": lambda _: None}.items():

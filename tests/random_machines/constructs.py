@@ -37,7 +37,7 @@ TO_REFUSE = {
     "word, instead = hints.EXPRESSIONS.get(type(node), (type(node).__name__.lower(), hints.USUAL))", "case _:",
     "except ModelError as error:", "self._refused.setdefault(str(error), error)", "self._open.clear()",
     "except (OSError, TypeError):", "except SyntaxError:  # a lambda is inside another expression", "node = ast.Pass()",
-    'if name == "range":', "elif kind == INT:", "self.expressions.place(target)  # it refuses the target",
+    'if name == "range":', "elif kind == INT:", "self.expressions.place(target)  # raises the error",
     "return frozenset()", "return None", "return False", 'return ""', "return True", "if self.is_in_flight(place):",
     "if head(place) in self.scope.made.params and head(place) not in self.received:",
     "self.scope.made.reads_gone.add(head(place))",

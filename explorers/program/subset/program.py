@@ -317,7 +317,7 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
     text = textwrap.dedent("".join(lines))
     try:
         node: ast.stmt = module_of(text).body[0]
-    except SyntaxError:  # e.g. a lambda inside another expression
+    except SyntaxError:  # a lambda is inside another expression
         node = ast.Pass()
     if not isinstance(node, ast.FunctionDef):
         where, line = f"{path_shown(python.__code__.co_filename)}:{first}", lines[0].strip()
