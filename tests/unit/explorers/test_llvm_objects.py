@@ -209,7 +209,7 @@ def grows(warm: int, count: int, work: Callable[[int], object], most: int) -> bo
 def compile_elsewhere() -> None:
     """Compile in other processes, because llvmlite never frees the passes that it creates for a module (50 kB)."""
     pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=64)
-    libraries.compiled = lambda unit, level: pool.submit(objects.compiled, unit, level=level).result()  # type: ignore[assignment]
+    libraries.compiled = lambda unit, level: pool.submit(objects.compiled, unit, level=level).result()
 
 
 def with_module(number: int) -> object:
