@@ -28,7 +28,7 @@ class Part:
 
 
 ENGINES = r"(model/language|explorers|tests/(agreement|helpers|machines|random_machines))/"
-KAFKA = r"(kafka/(driver|fuzz|replication|quorum|conform|schemas)|model/(cluster|replication|quorum)|tests/kafka)/"
+KAFKA = r"(kafka/(?!audit|clients|clusters)\w+|model/(cluster|moves|quorum|sessions|tiers|topics)|tests/kafka)/"
 PARTS = (
     Part("lint", 2, r".*\.(py|toml)$"),
     Part("imports", 5, r".*\.py$|pyproject\.toml|setup\.py"),

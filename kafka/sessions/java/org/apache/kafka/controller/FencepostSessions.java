@@ -134,6 +134,10 @@ public final class FencepostSessions implements Loop.Driven {
                 }
             });
             done.get();
+            Thread queue = (Thread) get(manager.eventQueue(), "eventHandlerThread");
+            while (queue.getState() == Thread.State.RUNNABLE) {  // else it would see a clock that has moved on, and run what is due
+                Thread.yield();
+            }
         }
 
         /** An event that comes just before what is due now. */
