@@ -49,7 +49,7 @@ class Difference:
         return self.action, re.sub(r"[0-9]+", "", self.rows[0][0])
 
 
-def acts(does: Mapping[str, str]) -> dict[str, Act]:
+def acts_of(does: Mapping[str, str]) -> dict[str, Act]:
     """Return acts whose command is the action's label with the step's numbers, given the methods that execute each."""
 
     def act(name: str) -> Act:

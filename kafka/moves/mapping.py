@@ -1,14 +1,13 @@
 """The mapping of `directory-moves` to a broker's ReplicaManager and AssignmentsManager, and to a controller."""
 
 from fencepost.kafka.driver.ablation import Ablation, read_sizes
-from fencepost.kafka.driver.execute import Difference, Execution, View, acts, with_fields
+from fencepost.kafka.driver.execute import Difference, Execution, View, acts_of, with_fields
 from fencepost.model.language.interpreter import Interpreter, Step, Transition
 from fencepost.model.language.records import Key, fields
 from fencepost.model.moves.machine import MACHINE, Broker, State
 
 RELEASES: dict[str, str] = dict.fromkeys(("3.9.2", "4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0"), "kafka-4.4")
 STATE, BROKER = ({name: at for at, (name, _) in enumerate(fields(one))} for one in (State, Broker))
-
 DOES: dict[str, str] = {
     "leader_appends": "ReplicaManager.appendRecords with acks=all.",
     "partition_changes": "ReplicationControlManager.replay of a record that contains the same ISR.",
@@ -52,7 +51,7 @@ class BrokerView(View):
 
 
 class Directories(Execution):
-    acts = acts(DOES)
+    acts = acts_of(DOES)
     view = BrokerView
 
     def reset(self) -> str:

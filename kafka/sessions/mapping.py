@@ -3,7 +3,7 @@
 from typing import Any
 
 from fencepost.kafka.driver.ablation import Ablation, Check
-from fencepost.kafka.driver.execute import Execution, View, acts, with_fields
+from fencepost.kafka.driver.execute import Execution, View, acts_of, with_fields
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import Key, fields
@@ -64,7 +64,7 @@ class SessionsView(View):
 
 
 class Sessions(Execution):
-    acts = acts(DOES)
+    acts = acts_of(DOES)
     view = SessionsView
 
     def reset(self) -> str:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fencepost.kafka.driver.ablation import Ablation, read_sizes, rules_as_built
-from fencepost.kafka.driver.execute import Execution, View, acts, with_fields
+from fencepost.kafka.driver.execute import Execution, View, acts_of, with_fields
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import Key, fields
 from fencepost.model.tiers.machine import MACHINE
@@ -17,10 +17,8 @@ NOT_DRIVEN: dict[str, str] = {
     "broker_moves_local_start": "in the supported releases, the local log start moves first",
     "leader_moves_directory": "a log stays in its directory",
 }
-
-
 _DRIVEN = [item for item in MACHINE.actions if item.name not in NOT_DRIVEN]
-ACTIONS = acts({item.name: f"FencepostTiers.act executes {item.label}." for item in _DRIVEN})
+ACTIONS = acts_of({item.name: f"FencepostTiers.act executes {item.label}." for item in _DRIVEN})
 NOT_COMPARED: dict[str, str] = {
     "replica.moved": NOT_DRIVEN["leader_moves_directory"],
     "replica.copied of a follower": "a follower's value is not read before its election, when it gets a new task",

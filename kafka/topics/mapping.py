@@ -3,7 +3,7 @@
 from typing import Any
 
 from fencepost.kafka.driver.ablation import Ablation, Check, rules_as_built
-from fencepost.kafka.driver.execute import Execution, View, acts, with_fields
+from fencepost.kafka.driver.execute import Execution, View, acts_of, with_fields
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import Key, fields
 from fencepost.model.topics.machine import MACHINE, Delta, State
@@ -12,7 +12,6 @@ RELEASES = {"3.9.2": "kafka-3.8", "4.0.2": "kafka-4.1", "4.1.2": "kafka-4.1"}
 RELEASES |= dict.fromkeys(("4.2.1", "4.3.1", "4.4.0"), "kafka-4.2")
 PATCHES = {"4.0.0": "kafka-4.0.0"}
 STATE, DELTA = ({name: at for at, (name, _) in enumerate(fields(one))} for one in (State, Delta))
-
 DOES: dict[str, str] = {
     "controller_creates_topic": "ReplicationControlManager.createTopics, replayed by MetadataBatchLoader.loadBatch.",
     "controller_deletes_topic": "ReplicationControlManager.deleteTopics, and loadBatch again.",
@@ -45,7 +44,7 @@ class TopicsView(View):
 
 
 class Topics(Execution):
-    acts = acts(DOES)
+    acts = acts_of(DOES)
     view = TopicsView
 
     def reset(self) -> str:

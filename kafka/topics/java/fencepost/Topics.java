@@ -1,6 +1,5 @@
 package fencepost;
 
-import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -53,8 +52,7 @@ public final class Topics implements Loop.Driven {
     }
 
     private NodeToControllerChannelManager channel() {
-        Class<?> type = NodeToControllerChannelManager.class;
-        return (NodeToControllerChannelManager) Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (self, method, arguments) -> {
+        return (NodeToControllerChannelManager) Reflect.proxy(NodeToControllerChannelManager.class, (self, method, arguments) -> {
             if (method.getName().equals("sendRequest")) {
                 request = ((AssignReplicasToDirsRequest.Builder) arguments[0]).build();
                 handler = (ControllerRequestCompletionHandler) arguments[1];

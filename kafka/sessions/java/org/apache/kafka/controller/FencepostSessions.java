@@ -1,8 +1,7 @@
 package org.apache.kafka.controller;
 
 import fencepost.Loop;
-import java.lang.reflect.Field;
-import java.lang.reflect.Proxy;
+import fencepost.Reflect;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -112,8 +111,7 @@ public final class FencepostSessions implements Loop.Driven {
         }
 
         private NodeToControllerChannelManager channel() {
-            Class<?> type = NodeToControllerChannelManager.class;
-            return (NodeToControllerChannelManager) Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (self, method, arguments) -> {
+            return (NodeToControllerChannelManager) Reflect.proxy(NodeToControllerChannelManager.class, (self, method, arguments) -> {
                 if (method.getName().equals("sendRequest")) {
                     request = (AbstractRequest.Builder<?>) arguments[0];
                     handler = (ControllerRequestCompletionHandler) arguments[1];
@@ -134,7 +132,7 @@ public final class FencepostSessions implements Loop.Driven {
                 }
             });
             done.get();
-            Thread queue = (Thread) get(manager.eventQueue(), "eventHandlerThread");
+            Thread queue = (Thread) Reflect.get(manager.eventQueue(), "eventHandlerThread");
             while (queue.getState() == Thread.State.RUNNABLE) {  // else it would see a clock that has moved on, and run what is due
                 Thread.yield();
             }
@@ -175,16 +173,10 @@ public final class FencepostSessions implements Loop.Driven {
             if (frozen > now || request != null) {
                 return Math.max(frozen - now, 0) / TICK;
             }
-            Object events = get(manager.eventQueue(), "eventHandler");
-            Object event = ((Map<?, ?>) get(events, "tagToEventContext")).get("communication");
-            return Math.max(((OptionalLong) get(event, "deadlineNs")).getAsLong() - now, 0) / TICK;
+            Object events = Reflect.get(manager.eventQueue(), "eventHandler");
+            Object event = ((Map<?, ?>) Reflect.get(events, "tagToEventContext")).get("communication");
+            return Math.max(((OptionalLong) Reflect.get(event, "deadlineNs")).getAsLong() - now, 0) / TICK;
         }
-    }
-
-    private static Object get(Object of, String name) throws Exception {
-        Field field = of.getClass().getDeclaredField(name);
-        field.setAccessible(true);
-        return field.get(of);
     }
 
     /** As QuorumController.processBrokerHeartbeat. */
