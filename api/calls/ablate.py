@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.compile import Source
     from fencepost.explorers.spark.session import Cluster
 
+SAFE = ("nothing-broke", "same-states")
+"""Purposes of rows that change the behaviour but violate no safety property."""
+LATER = " while leads-to properties were judged"
 LEAST_STATES = 1_000_000
 """Minimum limit on states per row, because a machine without a guard may have many more states."""
 UNKEPT = "a finished row could not be saved"
@@ -325,12 +328,6 @@ class _Matrix:
 def _nothing_run(data: Json, rows: tuple[Row, ...], why: str) -> Json:
     data["not_run"], data["why_stopped"] = [row.name for row in rows], why
     return data
-
-
-SAFE = ("nothing-broke", "same-states")
-"""Purposes of rows that change the behaviour but violate no safety property."""
-
-LATER = " while leads-to properties were judged"
 
 
 def eventual_properties(question: Question) -> tuple[Property, ...]:
