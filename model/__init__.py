@@ -1,1 +1,1 @@
-"""The protocols. Each is written once, as guarded actions on a state record."""
+"""The protocols. Each protocol is written once, as guarded actions on a state record."""

@@ -22,7 +22,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def is_reachable(s: State, broker: int) -> bool:
-    """Return whether the endpoint that the client knows for this broker is the current one."""
+    """Return whether the client knows the broker's current endpoint."""
     return s.endpoint[broker] != NONE and s.endpoint[broker] == newest(s).endpoint[broker]
 
 
@@ -160,7 +160,7 @@ def client_receives_response(s: State, c: C) -> None:
 
 
 def finish_attempt(s: State, c: C, partition: int, accepted: int) -> None:
-    """Record one partition's result: its request is complete, or is resent immediately or after the backoff."""
+    """Record one partition's result: the request is complete, or will be resent, immediately or after the backoff."""
     known = s.known[partition]
     if s.request.outcome[partition] == Outcome.SUCCESS:
         known.work = Work.DONE
@@ -237,7 +237,7 @@ def keeps_endpoint(s: State, c: C, broker: int, image: Image) -> bool:
 
 @action()
 def client_applies_metadata(s: State, c: C) -> None:
-    """The client adopts all leaders whose epochs are not older than the known ones, and all endpoints.
+    """The client adopts all endpoints, and every leader whose epoch is not older than the epoch that the client knows.
 
     Metadata.handleMetadataResponse: the brokers in the response replace the known ones.
     """
@@ -275,7 +275,7 @@ def client_validates_position(s: State, c: C, partition: int) -> None:
 
 @action(partition=Partition)
 def client_fails_to_validate(s: State, c: C, partition: int) -> None:
-    """The broker that a consumer asks is down or does not lead in that epoch; the consumer requests metadata.
+    """A consumer asks a broker that is down or does not lead in that epoch; the consumer then requests metadata.
 
     The consumer retries after the retry backoff (OffsetsForLeaderEpochClient).
     """

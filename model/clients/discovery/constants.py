@@ -47,18 +47,18 @@ class C(Constants):
     # sizes
     brokers = capacity(3, low=2, high=4, room=3, meaning="brokers, each with a replica of every partition")
     partitions = capacity(1, low=1, high=2, room=2, meaning="partitions that the client writes to or reads from")
-    changes = capacity(3, low=0, high=6, room=5, meaning="metadata changes of the cluster in total")
+    changes = capacity(3, low=0, high=6, room=5, meaning="changes to the cluster's metadata in total")
     elections = bound(2, low=0, high=4, meaning="leader elections")
-    restarts = bound(0, low=0, high=2, meaning="restarts of a broker, after which it has another endpoint")
+    restarts = bound(0, low=0, high=2, meaning="broker restarts, each of which changes the broker's endpoint")
     recreations = bound(0, low=0, high=1, meaning="times that a topic is deleted and created again")
     late_broker = switch(default=False, meaning="the last broker joins the cluster later")
     history = switch(default=False, meaning="leaders move and broker 1 restarts only before the client acts")
-    old_brokers = bound(0, low=0, high=3, meaning="brokers, counted from the last, whose metadata has no leader epochs")
+    old_brokers = bound(0, low=0, high=3, meaning="how many of the last brokers lack leader epochs in their metadata")
     silent_brokers = bound(
-        0, low=0, high=3, meaning="brokers, counted from the last, that do not know KIP-951 and send no hints"
+        0, low=0, high=3, meaning="how many of the last brokers lack KIP-951 and send no hints"
     )
     lagging_brokers = bound(
-        7, low=0, high=7, meaning="brokers that answer from old metadata, once each: 0 to 6, or 7 for all at any time"
+        7, low=0, high=7, meaning="brokers that answer from old metadata, once each: 0 to 6; 7 means all, at any time"
     )
 
     # the broker
@@ -74,7 +74,7 @@ class C(Constants):
     hint_endpoints = switch(
         default=True, meaning="hints carry the leader's endpoint (NodeEndpoints: host, port and rack)"
     )
-    replica_lags = switch(default=False, meaning="a broker's replicas follow its metadata cache with a delay")
+    replica_lags = switch(default=False, meaning="a broker's replicas lag behind its metadata cache")
     hint_topic_id = switch(
         default=False, meaning="hints carry the topic ID, and only hints for the known ID are accepted"
     )
@@ -88,7 +88,7 @@ class C(Constants):
     )
     accepts = choice(
         Accepts.NEWER,
-        meaning="hints that are accepted: newer, other-leader (or equal with another leader), not-older, any",
+        meaning="which hints are accepted: newer, other-leader (also equal, if the leader differs), not-older, any",
     )
     endpoints = choice(
         Endpoints.ALL, meaning="which endpoints are adopted: all (in a response with an accepted hint), accepted, newer"
@@ -103,7 +103,7 @@ class C(Constants):
         default=True, meaning="metadata with another topic ID replaces the known metadata (KAFKA-12257)"
     )
     keeps_leader_endpoint = switch(
-        default=False, meaning="metadata keeps the endpoint of a leader that it does not change"
+        default=False, meaning="metadata does not change the endpoint of a leader that stays"
     )
     refresh_in_time = switch(default=False, meaning="a backoff lasts until the requested metadata has arrived")
     refreshes_after_hint = switch(default=True, meaning="a client asks for metadata even if it has accepted a hint")

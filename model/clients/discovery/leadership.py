@@ -1,4 +1,4 @@
-"""A client's use of information about leaders: pure functions of numbers, which may be symbolic."""
+"""Rules by which a client uses information about leaders: pure functions of numbers, which may be symbolic."""
 
 from fencepost.model.clients.discovery.constants import Accepts
 from fencepost.model.language import NONE

@@ -1,12 +1,12 @@
-"""State of the leader discovery model, and its initial state.
+"""State records and initial state of the leader discovery model.
 
 The model simplifies Kafka to keep states small:
 
 * The controller's log is the list of images after each change. Brokers, responses and hints refer to images by index.
 * There is one client, with one request in flight for its partitions and one for metadata. Each endpoint (host, port and
   rack) is a number: how often the broker has restarted. A connection to an old endpoint fails.
-* A broker that stops leads no partition, because its partitions were moved before (controlled shutdown). It returns
-  with the newest metadata.
+* A broker that stops leads no partition, because its partitions have been moved away (controlled shutdown). The broker
+  returns with the newest metadata.
 * A topic is deleted and recreated in one change; its leader epochs start again at 0.
 """
 
@@ -87,7 +87,7 @@ class Known(Record):
     """The client's view of a partition, and its next task for the partition.
 
     `attempt` is the leader epoch of the last attempt since the last success, or NONE before the first attempt.
-    `is_validated` is true if the consumer's position was compared with the leader's log. The ghosts are the newest
+    `is_validated` means that the consumer's position was compared with the leader's log. The ghosts are the newest
     epoch used for this topic, and whether the backoff has passed since the last attempt.
     """
 
@@ -120,8 +120,8 @@ class Request(Record):
 
 
 class Refresh(Record):
-    """A metadata request, which later becomes its response with image `image`. If `is_old`, the response's leader
-    epochs are unreliable.
+    """A metadata request, which later becomes its response with image `image`. If `is_old` is set, the response's
+    leader epochs are unreliable.
     """
 
     stage: Stage
@@ -230,7 +230,7 @@ def may_answer(s: State, broker: int) -> bool:
 
 
 def takes_old_answer(s: State, broker: int) -> None:
-    """If lagging brokers are counted, count a broker that uses outdated metadata for its response."""
+    """If lagging brokers are counted, count this broker, whose response uses outdated metadata."""
     if s.budget.lagging_brokers < UNLIMITED:
         s.budget.lagging_brokers -= 1
         s.broker[broker].has_lagged = True

@@ -1,1 +1,1 @@
-"""Leader hints of KIP-951 and consistency tokens, combined in one client."""
+"""KIP-951's leader hints and consistency tokens, combined in one client."""

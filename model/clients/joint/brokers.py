@@ -51,7 +51,7 @@ def replica_follows(s: State, c: C, broker: int) -> None:
 
 
 def knows_tokens(c: C, broker: int) -> bool:
-    """Return whether a broker checks tokens and returns them. A broker that is not upgraded does neither."""
+    """Return whether a broker checks tokens and returns them. An old broker does neither."""
     return broker < c.brokers - c.old_brokers
 
 
@@ -87,7 +87,7 @@ def broker_handles_request(s: State, c: C) -> None:
 
 @action()
 def broker_answers_request(s: State, c: C) -> None:
-    """A broker answers a produce or fetch request. In the draft, every header contains its cache's offset."""
+    """A broker answers a produce or fetch request. In the draft, each header has the broker's cache offset."""
     request = s.request
     b = s.broker[request.broker]
     require(request.stage == Stage.SENT)
@@ -107,7 +107,7 @@ def broker_answers_request(s: State, c: C) -> None:
 
 @action()
 def broker_passes_refresh(s: State, c: C) -> None:
-    """A broker checks that a metadata request's token is not ahead of its cache."""
+    """A broker checks that the token of a metadata request is not ahead of the broker's cache."""
     refresh = s.refresh
     require(refresh.stage == Stage.SENT)
     require(not refresh.is_checked)
@@ -147,7 +147,7 @@ def broker_reads_metadata(s: State, c: C) -> None:
 
 @action()
 def broker_answers_refresh(s: State, c: C) -> None:
-    """A broker sends a metadata response. It reads its cache's offset for the header after it has built the body."""
+    """A broker sends a metadata response. The offset in the header is read from the cache after the body is built."""
     refresh = s.refresh
     require(refresh.stage == Stage.SENT)
     require(refresh.is_checked)

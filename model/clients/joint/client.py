@@ -49,7 +49,7 @@ def follow(s: State, topic: int, leader: int, epoch: int, offset: int) -> None:
 
 
 def is_hint_accepted(s: State, c: C) -> bool:
-    """Return whether the client adopts a response's leader: a newer epoch and, if tokens count, metadata not older."""
+    """Return whether the client adopts the leader: its epoch is newer and, if tokens count, the token is not older."""
     request, told = s.request, s.log[s.request.body]
     is_newer = accepts_hint(Accepts.NEWER, s.known.epoch, s.known.leader, told.epoch, told.leader)
     return (
@@ -92,7 +92,7 @@ def client_applies_metadata(s: State, c: C) -> None:
 
 @action()
 def client_drops_metadata(s: State, c: C) -> None:
-    """The client rejects metadata that is older than its store, or of unknown age, and requests it again."""
+    """The client rejects metadata that is older than its store, or of unknown age, and requests metadata again."""
     refresh = s.refresh
     require(refresh.stage == Stage.ANSWERED)
     require(s.first != First.REQUEST)

@@ -13,7 +13,7 @@ class C(Constants):
     )
     recreations = bound(0, low=0, high=1, meaning="times that the topic is deleted and created again")
     old_brokers = bound(
-        0, low=0, high=2, meaning="brokers, counted from the last, that send hints and do not know tokens"
+        0, low=0, high=2, meaning="how many of the last brokers send hints but do not support tokens"
     )
 
     # the broker
@@ -28,16 +28,16 @@ class C(Constants):
         default=True, meaning="answers with a hint also carry a token, as the draft requires of all answers"
     )
     replica_lags = switch(
-        default=False, meaning="a broker's replica, from which hints come, follows its cache with a delay"
+        default=False, meaning="a broker's replica, which provides the hints, lags behind the broker's cache"
     )
 
     # the client
     in_order = switch(
         default=False,
-        meaning="both requests to one broker share a connection, on which they are handled one after the other",
+        meaning="both requests to one broker share a connection, and the broker handles them in order",
     )
     hint_epoch_check = switch(
-        default=True, meaning="a hint is accepted only if its leader epoch is newer than the known one"
+        default=True, meaning="a hint is accepted only if its leader epoch is newer than the one the client knows"
     )
     metadata_epoch_check = switch(
         default=True, meaning="metadata with an older leader epoch does not change the leader"

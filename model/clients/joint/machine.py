@@ -6,8 +6,8 @@ from fencepost.model.clients.joint.state import Broker, State, initial
 from fencepost.model.language import Cast, Machine, Version
 
 VERSIONS = (
-    Version("draft", "both texts as they are written: a metadata request is handled, and then checked", {}),
-    Version("draft-check-first", "both texts, with the check before the handling", {"check_first": 1}),
+    Version("draft", "both texts as they are written: metadata requests are handled first, and then checked", {}),
+    Version("draft-check-first", "both texts, but metadata requests are checked first", {"check_first": 1}),
     Version(
         "repaired",
         "one image for check, body and token; answers without a token, or with one below the store's, provide neither "
@@ -18,7 +18,7 @@ VERSIONS = (
 
 MACHINE = Machine(
     name="hints-and-tokens",
-    sentence="leader hints (KIP-951) in answers whose tokens say how recent metadata reads must be",
+    sentence="leader hints (KIP-951), combined with tokens that say how recent metadata must be",
     state=State,
     constants=C,
     initial=initial,

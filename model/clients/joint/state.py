@@ -1,4 +1,4 @@
-"""State of the model of hints with tokens, and its initial state.
+"""State records and initial state of the model that combines hints and tokens.
 
 The model simplifies Kafka to keep states small:
 
@@ -6,8 +6,8 @@ The model simplifies Kafka to keep states small:
   represents a leader in an epoch of one incarnation of the topic, and a lower offset is an older leader.
 * There is one client with one store, one produce or fetch request in flight, and one metadata request. Its reads,
   writes, backoffs and endpoints are left out (see `leader-discovery`): it may send and refresh at any time.
-* A body is read in one step. Bodies built from several reads, components, writes and several clusters are in
-  `metadata-reads`.
+* A body is read in one step. The model `metadata-reads` covers bodies built from several reads, components, writes and
+  several clusters.
 """
 
 from enum import IntEnum
@@ -55,7 +55,7 @@ class BrokerState(Record):
 
 
 class Known(Record):
-    """The leader that the client uses. The ghost is the offset of the metadata that named it."""
+    """The leader that the client uses. The ghost is the offset of the metadata that named the leader."""
 
     topic: Topic
     leader: Broker
@@ -88,8 +88,8 @@ class State(Record):
     """The metadata log, the brokers, and the client with its store and its requests.
 
     `token` is the store's token. `first` is NEITHER unless connections are ordered (`in_order`) and both requests are
-    at the same broker. The ghosts are the newest offset of a hint that the client has accepted, and of metadata that it
-    has read.
+    at the same broker. The ghosts are the newest offsets of the hints that the client has accepted and of the metadata
+    that it has read.
     """
 
     log: Annotated[Array[Leader], Size(C.changes + 1)]

@@ -23,7 +23,7 @@ Offset = Annotated[int, Range(0, C.offsets)]
 
 
 class State(Record):
-    """The given contexts, and three stores that received them in order, in another order, and each of them twice."""
+    """Three contexts, and three stores: in one order, in another order, and with each context stored twice."""
 
     given: Annotated[Array[Context], Size(3)]
     in_order: Context
@@ -60,7 +60,7 @@ def agree(s: State) -> bool:
 
 @action(order=Index(ORDERS), a=Cluster, b=Cluster, d=Cluster, at=Offset, bt=Offset, dt=Offset)
 def initial(s: State, c: C, order: int, a: int, b: int, d: int, at: int, bt: int, dt: int) -> None:
-    """Three stores receive contexts a, b and d: one in this order, one in another order, and one each of them twice."""
+    """Three stores receive contexts a, b and d: one in this order, one in another order, and one gets each twice."""
     first = 0 if order < 2 else 1 if order < 4 else 2
     second = (1 if order == 0 else 2) if first == 0 else (0 if order % 2 == 0 else 3 - first)
     make_unknown(s.in_order)
@@ -111,5 +111,5 @@ MACHINE = Machine(
     actions=(),
     source="Consistency token draft, ConsistencyContextStore",
 )
-LAST_WINS = replace(MACHINE, sentence="contexts are stored where the last one wins", initial=initial_of_last)
+LAST_WINS = replace(MACHINE, sentence="contexts are stored, and the last one wins", initial=initial_of_last)
 """The broken twin: a store that ignores offsets."""

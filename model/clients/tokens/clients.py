@@ -100,7 +100,7 @@ def is_from_other_cluster(s: State, c: C, client: int) -> bool:
 
 
 def is_deliverable(s: State, c: C, client: int) -> bool:
-    """Return whether the client accepts the response instead of reading again."""
+    """Return whether the client accepts the response and does not read again."""
     call, store = s.call[client], s.store[store_of(c, client)]
     if call.operation == Operation.WRITE:
         return True
@@ -108,7 +108,7 @@ def is_deliverable(s: State, c: C, client: int) -> bool:
 
 
 def is_taken(s: State, c: C, client: int) -> bool:
-    """Return whether the client keeps a call's response, rather than dropping it to read again."""
+    """Return whether the client keeps a call's response and does not read again."""
     call = s.call[client]
     return call.status == Status.ANSWERED and (is_from_other_cluster(s, c, client) or is_deliverable(s, c, client))
 
@@ -124,7 +124,7 @@ def is_next(s: State, c: C, client: int) -> bool:
 
 @action(client=Client, node=Node)
 def client_retries(s: State, c: C, client: int, node: int) -> None:
-    """A client reads again: after STALE_METADATA and the backoff, a disconnect, or a response that it rejects."""
+    """A client reads again after STALE_METADATA and the backoff, after a disconnect, or after rejecting a response."""
     call = s.call[client]
     is_refused = call.status == Status.ANSWERED and not is_taken(s, c, client)
     require(call.status in (Status.STALE, Status.DISCONNECTED) or is_refused)
@@ -138,7 +138,7 @@ def client_retries(s: State, c: C, client: int, node: int) -> None:
 
 @action(client=Client)
 def client_merges_context(s: State, c: C, client: int) -> None:
-    """A client determines which of two contexts is later. If storeLatest is not atomic, another step will store it."""
+    """A client determines which of two contexts is later. If storeLatest is not atomic, another step stores it."""
     call, store = s.call[client], s.store[store_of(c, client)]
     require(not c.atomic_store)
     require(call.status == Status.ANSWERED)
@@ -178,7 +178,7 @@ def client_delivers_answer(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def client_fails_call(s: State, c: C, client: int) -> None:
-    """A client reports another cluster to its user and, if it stores contexts of errors, tries to store this one."""
+    """A client reports another cluster to its user and, if it stores contexts of errors, tries to store it."""
     call, store = s.call[client], s.store[store_of(c, client)]
     is_refused = call.status == Status.ANSWERED and is_from_other_cluster(s, c, client)
     require(call.status == Status.INCONSISTENT or is_refused)

@@ -52,7 +52,7 @@ class C(Constants):
     one_store = switch(default=True, meaning="all clients come from one factory and share its store")
     in_order = switch(
         default=False,
-        meaning="calls of one store share a connection to each server, on which they are handled one after the other",
+        meaning="calls of one store share a connection to each server, and the server handles them in order",
     )
     controller_serves_reads = switch(
         default=False, meaning="clients read from the controller too (bootstrap.controllers)"
@@ -67,17 +67,17 @@ class C(Constants):
     forwarded_writes = switch(default=False, meaning="clients write through brokers, which forward to the controller")
     direct_writes = switch(default=False, meaning="clients write to the controller (bootstrap.controllers)")
     exports = switch(default=False, meaning="users carry contexts from one store to another")
-    eventually_consistent = switch(default=False, meaning="the store is the legacy one, which is always unknown")
+    eventually_consistent = switch(default=False, meaning="the store is the legacy one: always unknown")
 
     # faults
     restarts = bound(0, low=0, high=2, meaning="restarts of a server")
-    old_nodes = bound(0, low=0, high=3, meaning="servers, counted from the last, that do not know tokens at first")
+    old_nodes = bound(0, low=0, high=3, meaning="how many of the last servers do not support tokens at first")
     foreign_contexts = bound(0, low=0, high=2, meaning="contexts of another cluster that users put into a store")
     wrong_contexts = bound(
-        0, low=0, high=2, meaning="contexts of this cluster with any offset that users put into a store"
+        0, low=0, high=2, meaning="contexts of this cluster, with any offset, that users put into a store"
     )
-    rebuilds = bound(0, low=0, high=1, meaning="times that the metadata log is lost and begins again from nothing")
-    cut_off = bound(0, low=0, high=2, meaning="servers, counted from the last, that get no metadata")
+    rebuilds = bound(0, low=0, high=1, meaning="times that the metadata log is lost and starts again, empty")
+    cut_off = bound(0, low=0, high=2, meaning="how many of the last servers get no metadata")
 
     # the server
     restart_catches_up = switch(
@@ -94,24 +94,24 @@ class C(Constants):
     torn_reads = switch(
         default=True, meaning="a body is built from two reads of the cache, as the Metadata handler does"
     )
-    component_offsets = switch(default=False, meaning="if a component is read, its own offset is compared and returned")
-    cache_last = switch(default=False, meaning="a server publishes to its cache after its components, not before them")
+    component_offsets = switch(default=False, meaning="reads of a component compare and return the component's offset")
+    cache_last = switch(default=False, meaning="a server publishes to its components first, and then to its cache")
     unlisted_checked = switch(default=False, meaning="requests that the draft does not list are checked like reads")
     unlisted_tokens = switch(
         default=True, meaning="answers to requests that the draft does not list also carry a token"
     )
-    on_lag = choice(OnLag.ERROR, meaning="a server that lags behind the token: error, wait")
+    on_lag = choice(OnLag.ERROR, meaning="how a server that is behind the token reacts: error, wait")
     write_token = choice(
-        WriteToken.CACHE, meaning="a forwarded write's token: cache, inner (the controller's if larger), wait"
+        WriteToken.CACHE, meaning="token of a forwarded write: cache, inner (the controller's if larger), wait"
     )
     committed_token = switch(
-        default=False, meaning="the controller's token for a write is its commit offset, not its cache's"
+        default=False, meaning="the controller's token for a write is the commit offset, not that of its cache"
     )
     half_headers = switch(
         default=False, meaning="headers of answers lack a cluster ID or token, so their context is unknown"
     )
     controller_lags = switch(
-        default=True, meaning="the controller's node publishes its cache later than it answers writes"
+        default=True, meaning="the controller's node answers a write before its cache shows the write"
     )
 
     # the client
@@ -126,7 +126,7 @@ class C(Constants):
     )
     resets = switch(default=False, meaning="users may reset a store to unknown")
     backoff = switch(
-        default=False, meaning="after STALE_METADATA a client waits until each lagging server has moved on"
+        default=False, meaning="after STALE_METADATA, a client waits until each lagging server has advanced"
     )
 
 

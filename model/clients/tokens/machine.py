@@ -6,8 +6,8 @@ from fencepost.model.clients.tokens.state import State, initial
 from fencepost.model.language import Cast, Machine, Version
 
 VERSIONS = (
-    Version("draft", "the draft as it is written: a request is handled, and then checked", {}),
-    Version("draft-check-first", "the draft, with the checks before the handling", {"check_first": 1}),
+    Version("draft", "the draft as it is written: requests are handled first, and then checked", {}),
+    Version("draft-check-first", "the draft, but requests are checked first", {"check_first": 1}),
     Version(
         "repaired",
         "one image for check, body and header; components with their own offset; the controller's commit offset for "
@@ -30,7 +30,7 @@ VERSIONS = (
 
 MACHINE = Machine(
     name="metadata-reads",
-    sentence="metadata reads with consistency tokens: servers that lag, clients that share a store",
+    sentence="metadata reads with consistency tokens: servers lag, and clients share a store",
     state=State,
     constants=C,
     initial=initial,

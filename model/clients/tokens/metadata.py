@@ -40,7 +40,7 @@ def gets_metadata(c: C, node: int) -> bool:
 
 
 def compared(c: C, operation: int) -> int:
-    """Return the operation whose offset servers compare with tokens: the cache's or, with the fix, a component's."""
+    """Return the operation whose offset is compared with tokens: that of the cache or, with the fix, of a component."""
     return Operation.COMPONENT if c.component_offsets and operation == Operation.COMPONENT else Operation.CACHE
 
 
@@ -80,8 +80,8 @@ def server_publishes_to_component(s: State, c: C, node: int, offset: int) -> Non
 def is_lost(c: C, call: Call) -> bool:
     """Return whether a call is lost with its connection: its request or, if connections are ordered, its response.
 
-    A response that still arrives does so before the client reconnects, which has the same effect as arriving before the
-    connection was lost.
+    If a response still arrives, it arrives before the client reconnects. This has the same effect as an arrival before
+    the connection was lost.
     """
     return call.status == Status.SENT or (c.in_order and call.status in (Status.ANSWERED, Status.INCONSISTENT))
 
@@ -113,7 +113,7 @@ def may_come_back(s: State, c: C, node: int, offset: int) -> bool:
 
 @action(node=Node, offset=Offset)
 def server_restarts(s: State, c: C, node: int, offset: int) -> None:
-    """A server restarts, with the same offset in its cache and its components. If it was old, it is upgraded."""
+    """A server restarts, with the same offset in its cache and its components. An old server is also upgraded."""
     server = s.server[node]
     require(s.budget.restarts > 0, bound=C.restarts)
     require(may_come_back(s, c, node, offset))

@@ -37,7 +37,7 @@ LISTED = (
         "Metadata",
         3,
         Operation.CACHE,
-        "the metadata cache, several times: topic names, topics, brokers; the authorizer between",
+        "the metadata cache, several times: topic names, topics, brokers; in between, the authorizer",
     ),
     Listed("DescribeAcls", 29, Operation.COMPONENT, "the authorizer"),
     Listed(
@@ -58,6 +58,6 @@ LISTED = (
         "DescribeTopicPartitions",
         75,
         Operation.CACHE,
-        "the metadata cache, several times: topic names, then one image; the authorizer between",
+        "the metadata cache, several times: topic names, then one image; in between, the authorizer",
     ),
 )

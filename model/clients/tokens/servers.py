@@ -1,7 +1,7 @@
 """How a server processes a request: it checks the request, handles it, and builds the header, in separate steps.
 
 The draft lists the steps in this order: handle the request, compare cluster ids, compare the token with the cache, and
-read the cache's offset for the header. With `check_first`, both checks precede the handling.
+read the cache's offset for the header. With `check_first`, both checks come before the request is handled.
 """
 
 from fencepost.model.clients.tokens.constants import C, NodeChoice, OnLag, TokenRead, WriteToken
@@ -24,17 +24,17 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def compared_offset(s: State, c: C, node: int, operation: int) -> int:
-    """Return the offset that a server compares with tokens and returns: its cache's or, with the fix, a component's."""
+    """Return the offset that a server compares with tokens and returns: the cache's or, with the fix, a component's."""
     return shown(s, node, compared(c, operation))
 
 
 def names_other_cluster(s: State, call: Call) -> bool:
-    """Return whether the server must reject the request because of its cluster id. An old server does not check it."""
+    """Return whether the server must reject the request's cluster id. An old server does not check cluster ids."""
     return not s.server[call.node].is_old and clashes(call.sent.cluster, s.cluster)
 
 
 def is_checked_operation(c: C, operation: int) -> bool:
-    """Return whether a server compares the token of such a request. In the draft, it does so only for reads."""
+    """Return whether a server compares the token of such a request. In the draft, it does this only for reads."""
     return is_read(operation) or (c.unlisted_checked and operation == Operation.UNLISTED)
 
 
@@ -61,8 +61,8 @@ def is_handled(c: C, call: Call) -> bool:
 def is_its_turn(s: State, c: C, call: Call) -> bool:
     """Return whether the server has answered all earlier requests on this connection.
 
-    SocketServer.Processor mutes a connection from a request until its response is sent, so a waiting request delays
-    those behind it.
+    SocketServer.Processor mutes a connection from the arrival of a request until its response is sent, so a waiting
+    request delays the requests behind it.
     """
     return not any(
         bits.contains(call.ahead, other) and s.call[other].status == Status.SENT for other in range(c.clients)
@@ -86,7 +86,7 @@ def answer_with_error(s: State, c: C, call: Call, status: Status) -> None:
 
 
 def lagging(s: State, c: C, operation: int) -> int:
-    """Return the servers whose offset for such requests is behind the log."""
+    """Return the servers whose offset for this kind of request is behind the log."""
     return sum(
         bits.only(node)
         for node in range(c.nodes)
@@ -105,7 +105,7 @@ def server_refuses_cluster(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def server_reports_stale_metadata(s: State, c: C, client: int) -> None:
-    """A server that is behind the token answers STALE_METADATA immediately. The draft also allows it to wait.
+    """A server that is behind the token answers STALE_METADATA immediately. The draft also lets it wait.
 
     The model has no clock: a backoff lasts until each lagging server has advanced by at least one offset.
     """
@@ -210,7 +210,7 @@ def controller_commits_write(s: State, c: C, client: int) -> None:
 
 
 def write_token(s: State, c: C, call: Call) -> int:
-    """Return the token of a committed write: the server's cache offset, or the controller's token if that counts."""
+    """Return the token of a committed write: the server's cache offset, or the controller's token if that is used."""
     cache = s.server[call.node].cache
     if call.node == CONTROLLER or c.write_token == WriteToken.INNER:
         return max(call.token, cache)
