@@ -1,7 +1,7 @@
 """Sizes, budgets and switches of the replication model.
 
 A switch that is on by default is one of Kafka's checks or rules; turning a switch off restores the bug that it
-prevents. A switch that is off by default adds a feature, or a behaviour that Kafka has but should not have.
+prevents. A switch that is off by default adds a feature, or a faulty behaviour of Kafka.
 """
 
 from enum import IntEnum
@@ -38,8 +38,8 @@ class Rollback(IntEnum):
 class FencedAnswers(IntEnum):
     """A follower's reaction to a leader that reports a fenced epoch.
 
-    TRUSTED: it stops fetching until the next epoch. CHECKED: it stops unless it has already entered a later epoch.
-    IGNORED: it continues, like CHECKED, because no leader serves the follower before the next epoch.
+    TRUSTED: the follower stops fetching until the next epoch. CHECKED: it stops unless it has already entered a later
+    epoch. IGNORED: it continues. This is like CHECKED, because no leader serves it before the next epoch.
     """
 
     IGNORED = 0
@@ -48,7 +48,7 @@ class FencedAnswers(IntEnum):
 
 
 class Field(IntEnum):
-    """The field HighWatermark in followers' fetches (KIP-1166): absent (2^63-1), the follower's, or unknown (-1)."""
+    """The HighWatermark field in followers' fetches (KIP-1166): absent (2^63-1), the follower's, or unknown (-1)."""
 
     ABSENT = 0
     OWN = 1
@@ -89,8 +89,8 @@ class Checkpoint(IntEnum):
 class Completion(IntEnum):
     """The replicas that must be in the ISR before a reassignment completes.
 
-    These are all remaining replicas (KAFKA-15665); only the added replicas (before KAFKA-15665); or the added replicas,
-    but all remaining replicas if the number of replicas decreases (KAFKA-19975).
+    ALL_TARGETS: all remaining replicas (KAFKA-15665). ADDED: only the added replicas (before KAFKA-15665).
+    ADDED_UNLESS_FEWER: as ADDED, but all remaining replicas if the number of replicas decreases (KAFKA-19975).
     """
 
     ALL_TARGETS = 0
@@ -111,8 +111,8 @@ class Publishing(IntEnum):
 class Judging(IntEnum):
     """The min ISR by which the controller decides which replicas enter the ELR.
 
-    OWN: the controller's own. SMALLER: the smaller of the controller's and the requesting leader's. HEARTBEATS: the
-    smallest that any broker may still use, because heartbeats report which metadata a broker has applied.
+    OWN: the controller's value. SMALLER: the smaller of the controller's and the leader's value. HEARTBEATS: the
+    smallest value that any broker may still use; heartbeats report which metadata a broker has applied.
     """
 
     OWN = 0
@@ -141,20 +141,20 @@ class C(Constants):
     clean_stops = bound(0, low=0, high=4, meaning="controlled shutdowns")
     fences = bound(1, low=0, high=6, meaning="times that the controller fences a broker")
     shrinks = bound(1, low=0, high=4, meaning="times that a leader requests an ISR shrink")
-    lags = bound(0, low=0, high=2, meaning="times that a follower lags for too long (used with waits_for_joining)")
+    lags = bound(0, low=0, high=2, meaning="times that a follower lags for too long (with waits_for_joining)")
     elections = bound(0, low=0, high=4, meaning="preferred leader elections")
     disk_swaps = bound(0, low=0, high=2, meaning="logs that are lost while their broker runs")
     directory_failures = bound(0, low=0, high=2, meaning="log directories that fail while their broker runs (KIP-858)")
     directory_removals = bound(0, low=0, high=2, meaning="log directories that are removed from log.dirs (KIP-858)")
     disk_replacements = bound(0, low=0, high=2, meaning="disks that are replaced by empty disks while a broker is down")
     directories = bound(
-        0, low=0, high=5, meaning="brokers whose log directory may fail or be replaced, counted from the first"
+        0, low=0, high=5, meaning="how many of the first brokers have a log directory that may fail or be replaced"
     )
     deletions = bound(
-        0, low=0, high=4, fault=True, meaning="records that clients may delete (DeleteRecords), counted from the first"
+        0, low=0, high=4, fault=True, meaning="how many of the first records clients may delete (DeleteRecords)"
     )
     expirations = bound(
-        0, low=0, high=4, fault=True, meaning="records that retention may delete on a replica, counted from the first"
+        0, low=0, high=4, fault=True, meaning="how many of the first records retention may delete on a replica"
     )
     resends = bound(0, low=0, high=2, meaning="AlterPartition requests that are resent on another connection")
     reassignments = bound(0, low=0, high=4, meaning="times that an operator starts or replaces a reassignment")
@@ -162,12 +162,12 @@ class C(Constants):
     raises = bound(0, low=0, high=2, meaning="times that an operator raises min ISR by one")
     lowers = bound(0, low=0, high=2, meaning="times that an operator lowers min ISR by one")
     elr_disables = bound(0, low=0, high=1, meaning="with ELR: times that an operator turns the feature off")
-    early_starts = bound(0, low=0, high=2, meaning="times that a process follows before it is registered (HYP-15)")
-    movable = bound(0, low=0, high=5, meaning="brokers whose replicas operators add and remove, counted from the first")
+    early_starts = bound(0, low=0, high=2, meaning="times that a process follows before its registration (HYP-15)")
+    movable = bound(0, low=0, high=5, meaning="how many of the first brokers may get or lose a replica by reassignment")
     least_replicas = bound(
         0, low=0, high=5, meaning="minimum number of replicas after a reassignment (always at least one)"
     )
-    spare = bound(0, low=0, high=4, meaning="movable brokers without an initial replica, counted from the last")
+    spare = bound(0, low=0, high=4, meaning="how many of the last movable brokers start without a replica")
 
     # initial state
     initial_leader = bound(0, low=0, high=4, meaning="initial leader; broker 0 is the preferred leader")
@@ -183,7 +183,7 @@ class C(Constants):
 
     log_start_flushed = switch(
         default=True,
-        meaning="a change of a log start is checkpointed at once; Kafka checkpoints log starts once a minute",
+        meaning="a new log start is checkpointed at once, although Kafka checkpoints log starts once a minute",
     )
 
     # follower and leader logs
@@ -225,9 +225,9 @@ class C(Constants):
     epoch_start_recorded = switch(default=True, meaning="a new leader records where its epoch starts (KAFKA-7415)")
     fenced_answers = choice(
         FencedAnswers.IGNORED,
-        meaning="the response FENCED_LEADER_EPOCH to a truncation query is: ignored, checked, trusted (KAFKA-7786)",
+        meaning="a FENCED_LEADER_EPOCH response to a truncation query is: ignored, checked, trusted (KAFKA-7786)",
     )
-    fetches_report = choice(Field.ABSENT, meaning="the field HighWatermark in fetches (KIP-1166): absent, own, unknown")
+    fetches_report = choice(Field.ABSENT, meaning="the HighWatermark field in fetches (KIP-1166): absent, own, unknown")
 
     truncation_moves_checkpoint = switch(
         default=False,
@@ -277,7 +277,7 @@ class C(Constants):
     )
     reported_high_watermark_counts = switch(
         default=False,
-        meaning="as in the quorum, the field HighWatermark decides whether a leader parks a fetch without records",
+        meaning="as in the quorum, the HighWatermark field decides whether a leader parks a fetch without records",
     )
     isr_from_metadata = switch(
         default=True, meaning="leaders learn of ISR changes from metadata too, not only from responses (KRaft)"
@@ -287,7 +287,7 @@ class C(Constants):
     )
     publishing = choice(
         Publishing.TOPICS_FIRST,
-        meaning="brokers apply partitions and min ISR in the order: topics-first, configs-first (HYP-11), together",
+        meaning="order in which brokers apply partitions and min ISR: topics-first, configs-first (HYP-11), together",
     )
     answers_carry_min_isr = switch(
         default=False, meaning="the response to an ISR change contains the controller's min ISR (HYP-11)"
@@ -305,7 +305,7 @@ class C(Constants):
         low=1,
         high=3,
         meaning=(
-            "AlterPartition refuses as ISR members: 1 none, 2 fenced brokers (KIP-841), 3 also brokers with old epochs "
+            "refused ISR members: 1 none, 2 fenced brokers (KIP-841), 3 also brokers with old epochs "
             "(KIP-903)"
         ),
     )
@@ -317,7 +317,7 @@ class C(Constants):
     )
     election_opens_epoch = switch(default=True, meaning="every leader change starts a new leader epoch (KIP-101)")
     registration_opens_epoch = switch(
-        default=False, meaning="a registration starts a new leader epoch (rejected by KIP-903)"
+        default=False, meaning="a registration starts a new leader epoch (an alternative that KIP-903 rejects)"
     )
     unfencing_needs_isr = switch(
         default=False,
@@ -331,7 +331,7 @@ class C(Constants):
     completion = choice(
         Completion.ALL_TARGETS,
         meaning=(
-            "members of the ISR when a reassignment completes: all-targets (KAFKA-15665), added (new replicas) or "
+            "replicas in the ISR that a reassignment needs to complete: all-targets (KAFKA-15665), added (new ones) or "
             "added-unless-fewer (all targets only if there are fewer of them than before; KAFKA-19975)"
         ),
     )
@@ -374,14 +374,14 @@ class C(Constants):
     )
     directory_check = switch(default=True, meaning="only a replica whose directory is online is elected (KIP-858)")
     last_known_leader = switch(
-        default=True, meaning="with ELR: the last known leader is elected if ISR and ELR are empty"
+        default=True, meaning="with ELR: the last known leader is elected if both ISR and ELR are empty"
     )
     last_known_leader_check = switch(
         default=True, meaning="the last known leader is elected only if it is active (KAFKA-19522)"
     )
     unclean_shutdown = choice(
         UncleanShutdown.PREVIOUS_EPOCH,
-        meaning="with ELR, a registration is unclean: never, every-incarnation, previous-epoch",
+        meaning="with ELR, when a registration counts as unclean: never, every-incarnation, previous-epoch",
     )
 
 

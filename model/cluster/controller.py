@@ -41,7 +41,7 @@ def has_room(s: State, c: C) -> bool:
 
 
 def leader_without(s: State, c: C, broker: int) -> int:
-    """Return the leader after this broker leaves the ISR."""
+    """Return the leader that results when this broker leaves the ISR."""
     image = newest(s)
     isr = bits.without(image.isr, broker)
     if isr == image.isr:
@@ -50,7 +50,7 @@ def leader_without(s: State, c: C, broker: int) -> int:
 
 
 def epoch_without(s: State, c: C, broker: int, leader: int) -> int:
-    """Return the leader epoch after this broker leaves the ISR and `leader` leads."""
+    """Return the leader epoch that results when this broker leaves the ISR and `leader` leads."""
     image = newest(s)
     isr = bits.without(image.isr, broker)
     return image.leader_epoch if isr == image.isr else epoch_for(s, c, isr, leader)
@@ -67,7 +67,7 @@ def remove_from_isr(s: State, c: C, broker: int, leader: int) -> None:
 def controller_fences_broker(s: State, c: C, broker: int) -> None:
     """The controller fences a broker whose heartbeats stop, after removing it from the ISR and from leadership.
 
-    ReplicationControlManager.handleBrokerFenced. A session may time out for any broker, running or not.
+    ReplicationControlManager.handleBrokerFenced. Any broker's session may time out, whether the broker runs or not.
     """
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)
@@ -167,7 +167,7 @@ def passes_epoch_checks(c: C, image: Image, m: AlterPartition) -> bool:
 
 
 def is_repeated(c: C, image: Image, m: AlterPartition) -> bool:
-    """Return whether the controller treats a request as a repetition, because its ISR is already committed."""
+    """Return whether the controller treats a request as repeated, because the requested ISR is already committed."""
     return (
         c.repeats_answers
         and m.broker_epoch == image.broker_epoch[m.leader]
@@ -210,9 +210,9 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
 
     The checks of ReplicationControlManager.alterPartition, in order: STALE_BROKER_EPOCH, FENCED_LEADER_EPOCH,
     INVALID_REQUEST, INVALID_UPDATE_VERSION, INELIGIBLE_REPLICA. If the change completes a reassignment that removes the
-    sender, the response is the error NEW_LEADER_ELECTED, although the change was made. The model does not send
-    responses with a new leader epoch, which the leader ignores (Partition.handleAlterPartitionUpdate). With
-    `answers_are_lost`, the response to a request that was resent goes to the connection that its sender has closed.
+    sender, the response is the error NEW_LEADER_ELECTED, although the change is made. The model does not send responses
+    with a new leader epoch, which the leader ignores (Partition.handleAlterPartitionUpdate). With `answers_are_lost`,
+    the response to a resent request goes to the connection that the sender has closed.
     """
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)
@@ -251,7 +251,7 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
 
 @action(m=InFlight("alter_partitions"))
 def controller_finds_replica_ineligible(s: State, c: C, m: AlterPartition) -> None:
-    """The controller rejects a request whose epochs are current but which names an ineligible member.
+    """The controller rejects a request that has current epochs but names an ineligible member.
 
     INELIGIBLE_REPLICA means that the request was not and will not be applied (KIP-903).
     """
@@ -266,8 +266,8 @@ def controller_refuses_alter_partition(s: State, c: C, m: AlterPartition) -> Non
     """The controller rejects a request with an old broker, leader or partition epoch.
 
     If `normalize` is on, a request with an old epoch has already been rejected, because epochs only increase. The
-    leader cannot know whether an earlier copy of the request was applied, so its change stays pending until metadata
-    arrives. With `repeats_answers`, the controller answers that the request was applied (KAFKA-14144).
+    leader cannot know whether an earlier copy of the request was applied, so the leader's change stays pending until
+    metadata arrives. With `repeats_answers`, the controller answers that the request was applied (KAFKA-14144).
     """
     require(is_sent(m))
     require(not passes_epoch_checks(c, newest(s), m))
@@ -275,7 +275,7 @@ def controller_refuses_alter_partition(s: State, c: C, m: AlterPartition) -> Non
 
 
 def answer(s: State, c: C, m: AlterPartition, status: int) -> None:
-    """Turn a request into the controller's response, which keeps only the fields that the leader reads.
+    """Replace a request with the controller's response, which has only the fields that the leader reads.
 
     The response to a stray copy goes to a closed connection.
     """

@@ -1,4 +1,4 @@
-"""Deletion of records, after which logs start above 0.
+"""Deletion of records, which makes logs start above 0.
 
 Records are deleted by clients (DeleteRecords, KIP-107), by each replica's retention, and by followers that adopt the
 leader's log start. Modelled on Partition.deleteRecordsOnLeader, UnifiedLog.maybeIncrementLogStartOffset,
@@ -60,7 +60,7 @@ def broker_expires_records(s: State, c: C, broker: int, offset: int) -> None:
 
 
 def write_log_start(r: Replica) -> None:
-    """Write the log start to the checkpoint. A log start at the beginning of the first file is not written."""
+    """Write the log start to the checkpoint. A log start that is the beginning of the first file is not written."""
     r.checkpoint = r.start if r.start > log.first_in_files(r) else 0
 
 

@@ -1,7 +1,7 @@
-"""Log directories (KIP-858). They may fail while their broker runs, return, be replaced by empty ones, or be removed.
+"""Log directories (KIP-858). They may fail while the broker runs, work again, be replaced by empty ones, or be removed.
 
 A broker's replica is in one of two directories. The other directory contains the metadata log; if it fails, the broker
-stops. A broker with a single directory is covered too: its disk is replaced while the broker is down. Modelled on
+stops. This covers brokers with a single directory too: the disk is replaced while the broker is down. Modelled on
 ReplicaManager.handleLogDirFailure, LogManager, AssignmentsManager, and handleDirectoriesOffline and
 handleAssignReplicasToDirs of ReplicationControlManager. Moves between directories are in `model/moves`.
 """
@@ -79,8 +79,8 @@ def disk_is_replaced(s: State, c: C, broker: int) -> None:
 def log_directory_is_taken_out(s: State, c: C, broker: int) -> None:
     """An operator removes the replica's directory from `log.dirs` while the broker is down.
 
-    The broker creates an empty log in the other directory. The shutdown may still count as clean, because only the
-    configured directories are checked (LogManager.readBrokerEpochFromCleanShutdownFiles).
+    The broker creates an empty log in the other directory. The shutdown may nevertheless count as clean, because only
+    the configured directories are checked (LogManager.readBrokerEpochFromCleanShutdownFiles).
     """
     require(s.budget.directory_removals > 0, bound=C.directory_removals)
     require(broker < c.directories, bound=C.directories)

@@ -37,7 +37,7 @@ def start_epoch(r: Replica, c: C, leader: int) -> None:
     """Record where the leader epoch starts, and mark the members of the ISR as caught up (Partition.makeLeader).
 
     Replicas outside the ISR are not marked (Replica.resetReplicaState). If a leader restarts in the same leader epoch,
-    the epoch starts again at its log end.
+    the epoch starts again at the leader's log end.
     """
     r.epoch_start = r.end
     r.recent = bits.without(r.isr, leader) if c.waits_for_joining else 0
@@ -101,7 +101,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def observe_commit(s: State, r: Replica) -> None:
-    """Record the records that consumers can now read. A process accepts no connections before it is registered."""
+    """Note which records consumers can now read. A process accepts no connections before it is registered."""
     if r.early != 0:
         return
     for offset in range(s.ghost_committed_end, r.high_watermark):
@@ -121,7 +121,7 @@ def acknowledge(s: State, c: C, r: Replica, min_isr: int) -> None:
 
 
 def observe_low_watermark(s: State, c: C, leader: int) -> None:
-    """Record the offset below which all replicas have deleted their records, as far as the leader knows.
+    """Record the offset below which, as far as the leader knows, all replicas have deleted their records.
 
     Brokers that are fenced in the leader's cache do not count. DeleteRecords requests up to this offset are complete
     (Partition.lowWatermarkIfLeader).
@@ -164,7 +164,7 @@ def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -
 
 
 def is_caught_up(s: State, c: C, leader: int, end: int) -> bool:
-    """Return whether a log end has reached the high watermark and the epoch's start, so that it may join the ISR."""
+    """Return whether a log end has reached the high watermark and the epoch's start, as joining the ISR requires."""
     r = s.replica[leader]
     return end >= r.high_watermark and (not c.epoch_start_check or end >= r.epoch_start)
 
@@ -281,7 +281,7 @@ def is_out_of_range(s: State, leader: int, follower: int) -> bool:
 
 
 def lacks_high_watermark(s: State, c: C, leader: int, follower: int, high_watermark: int) -> bool:
-    """Return whether a follower may lack the leader's high watermark, so that a response without records is sent.
+    """Return whether a follower may lack the leader's high watermark, and therefore gets a response without records.
     Brokers ignore the field HighWatermark (KIP-1166), so a follower gets every change of the high watermark with its
     next fetch. If brokers use the field, as the quorum does, a response is sent only for a higher high watermark, and
     never if the field is absent.
@@ -293,7 +293,7 @@ def lacks_high_watermark(s: State, c: C, leader: int, follower: int, high_waterm
 
 
 def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the follower's fetch changes the leader's state or gets a response, instead of being parked."""
+    """Return whether the follower's fetch changes the leader's state or gets a response, and so is not parked."""
     r, f = s.replica[leader], s.replica[follower]
     known = r.follower[follower]
     broker_epoch = fetch_epoch(s, c, follower)
@@ -311,8 +311,8 @@ def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def serves(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the leader serves the follower, which must be a replica in the leader's own leader epoch
-    (KIP-320). Error responses matter only if the follower acts on them (KAFKA-7786).
+    """Return whether the leader serves the follower: it must be a replica in the leader's own leader epoch (KIP-320).
+    Error responses matter only if the follower acts on them (KAFKA-7786).
     """
     return (
         follows(s, follower, leader)
@@ -363,7 +363,7 @@ def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker, follower=Broker)
 def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader detects that a follower's log diverges from its own, and answers with the point of divergence.
+    """A leader detects that a follower's log diverges from the leader's, and answers with the point of divergence.
 
     Partition.readRecords. A diverging fetch does not update the leader's view of the follower's log end (KAFKA-13141).
     """
@@ -387,8 +387,8 @@ def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> Non
 def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
     """A leader reports where the epoch of a follower's last record ends (OffsetForLeaderEpoch, before KIP-595).
 
-    Since KIP-279, the response names the epoch that ends at this offset, which may be older than the requested epoch. A
-    query from an older leader epoch is fenced (KIP-320).
+    Since KIP-279, the response names the epoch that ends at this offset. This epoch may be older than the requested
+    one. A query from an older leader epoch is fenced (KIP-320).
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))
@@ -443,8 +443,8 @@ def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
 def leader_requests_shrink(s: State, c: C, leader: int, members: int) -> None:
     """A leader requests the removal of members that have lagged for too long.
 
-    Partition.maybeShrinkIsr. Until the response, the members stay in the maximal ISR. A member whose log end equals the
-    leader's is never out of sync.
+    Partition.maybeShrinkIsr. Until the response arrives, the members stay in the maximal ISR. A member whose log end
+    equals the leader's is never out of sync.
     """
     r = s.replica[leader]
     require(s.budget.shrinks > 0, bound=C.shrinks)
@@ -497,7 +497,7 @@ def leader_learns_change_applied(s: State, c: C, m: AlterPartition) -> None:
 
 @action(m=InFlight("alter_partitions"))
 def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
-    """A leader learns that its request was rejected: it reverts to the committed ISR only if nothing was applied.
+    """A leader learns that its request was rejected. It reverts to the committed ISR only if nothing was applied.
 
     Partition.handleAlterPartitionError. After INELIGIBLE_REPLICA the leader reverts (KIP-903). After other errors, an
     earlier copy may have been applied, so proposed members count until metadata arrives. The leader does not try to

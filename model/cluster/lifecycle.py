@@ -1,4 +1,4 @@
-"""Shutdown, crash, loss of records, and start of a broker."""
+"""Shutdowns, crashes, lost records, and starts of brokers."""
 
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, Checkpoint, Loss, UncleanShutdown
@@ -60,7 +60,7 @@ def halt(s: State, c: C, broker: int, life: Life) -> None:
 
 @action(broker=Broker, kept=Offset)
 def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
-    """A broker crashes and keeps the first records of its log, or all records if the broker must not lose any.
+    """A broker crashes and keeps the first records of its log, or all of them if it must not lose any.
 
     The broker's requests stay in flight, and the controller may notice the crash late. The log start reverts to its
     checkpoint.
@@ -122,7 +122,7 @@ def broker_stops(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker, checkpoint=Offset)
 def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
-    """Before its registration, a broker's new process follows the leader in the metadata that it has read (HYP-15).
+    """A broker's new process follows, before it is registered, the leader in the metadata that it has read (HYP-15).
 
     BrokerServer.startup: fetchers start as soon as the metadata up to the high watermark is published (MetadataLoader).
     The controller rejects the registration while the session of the previous process lasts
@@ -144,12 +144,12 @@ def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
 
 @action(broker=Broker, checkpoint=Offset)
 def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
-    """A broker registers its process, which it may have to start, and applies the image of the registration.
+    """A broker starts its process if necessary, registers it, and applies the image of the registration.
 
     ClusterControlManager.registerBroker: an expired session does not prevent the registration. The new incarnation
     leaves the ISR as if the old incarnation had been fenced (ReplicationControlManager.handleBrokerShutdown,
     KAFKA-18106). After an unclean shutdown, the broker also leaves the ELR. With `registration_opens_epoch`, every
-    registration starts a leader epoch in every partition instead, an alternative that KIP-903 rejects.
+    registration instead starts a leader epoch in every partition. KIP-903 rejects this alternative.
     """
     r = s.replica[broker]
     image = newest(s)
@@ -214,7 +214,7 @@ def is_unclean(s: State, c: C, broker: int) -> bool:
 
 @action(broker=Broker)
 def disk_is_swapped(s: State, c: C, broker: int) -> None:
-    """A running follower loses its log while its broker keeps its broker epoch, a fault that KIP-903 does not cover."""
+    """A running follower loses its log, but keeps its broker epoch. KIP-903 does not cover this fault."""
     r = s.replica[broker]
     require(s.budget.disk_swaps > 0, bound=C.disk_swaps)
     require(is_running(s, broker))

@@ -1,4 +1,4 @@
-"""A replica's log, and the leader epoch cache that results from it (LeaderEpochFileCache)."""
+"""A replica's log, and the leader epoch cache, which follows from the log (LeaderEpochFileCache)."""
 
 from fencepost.model.cluster.state import Replica
 from fencepost.model.language import NONE
@@ -36,7 +36,7 @@ def lose(r: Replica) -> None:
 
 
 def first_in_files(r: Replica) -> int:
-    """Return the base offset of the first segment file, which may still contain deleted records below the log start."""
+    """Return the base offset of the first segment file. The file may still contain deleted records."""
     first = r.end
     for offset in range(r.end):
         if first == r.end and r.log[offset].record != 0:
@@ -83,7 +83,7 @@ def floor_epoch(r: Replica, epoch: int) -> int:
 
 
 def end_offset_epoch(r: Replica, leader_epoch: int, epoch: int) -> int:
-    """Return the epoch that a leader in `leader_epoch` names if it is queried for the end of `epoch`.
+    """Return the epoch that a leader in `leader_epoch` names when asked for the end of `epoch`.
     LeaderEpochFileCache.endOffsetFor: the requested epoch, or the closest older epoch in the leader's log. The end of
     the returned epoch is `start_above(r, epoch)`.
     """
@@ -104,7 +104,7 @@ def truncation_offset(r: Replica, epoch: int, end: int) -> int:
     """Return where a follower truncates its log if the leader answers that `epoch` ends at `end`.
 
     AbstractFetcherThread.getOffsetTruncationState: the smaller of the two logs' ends of `epoch`. If the follower's log
-    lacks `epoch`, it is the end of the closest older epoch, and the follower's next fetch may diverge again.
+    lacks `epoch`, the result is the end of the closest older epoch, and the follower's next fetch may diverge again.
     """
     own = start_above(r, epoch)
     return own if floor_epoch(r, epoch) != epoch else min(own, end)

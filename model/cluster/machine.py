@@ -78,9 +78,9 @@ LOSSES = {
 
 def terms(c: C) -> tuple[str, ...]:
     """Return two sentences: which faults a run allows, and which violations mean that a record is lost."""
-    often = "once" if c.crashes == 1 else f"{c.crashes} times"
+    often = "once" if c.crashes == 1 else f"{c.crashes} times in total"
     lost = Loss(c.loss)
-    allowed = f"{c.brokers} brokers, min.insync.replicas {c.min_isr}; brokers crash {often} in all, and {LOSSES[lost]}"
+    allowed = f"{c.brokers} brokers, min.insync.replicas {c.min_isr}; brokers crash {often}, and {LOSSES[lost]}"
     return (
         f"{allowed} (loss={lost.name.lower().replace('_', '-')}).",
         "A record is lost if leader-has-acknowledged (G-S2) or acknowledged-survives (G-S2b) is violated.",
@@ -97,8 +97,8 @@ ALL = {
     "assignment_keeps_elr": 0,
     "log_start_flushed": 0,
 }
-"""In every version, the high watermark waits for followers that may join the ISR soon, and is checkpointed from time to
-time. Before 4.3, assigning a directory empties the ELR (HYP-17).
+"""In every version, the high watermark waits for followers that may soon join the ISR, and is checkpointed
+periodically. Before 4.3, assigning a directory empties the ELR (HYP-17).
 """
 ELR = {"elr": 1, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH, **ALL}
 """Since 4.1, ELR is on in new clusters, and the previous broker epoch shows whether a shutdown was clean."""

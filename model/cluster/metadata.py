@@ -51,8 +51,8 @@ def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
 
 @action(broker=Broker, index=ImageIndex)
 def broker_applies_configs(s: State, c: C, broker: int, index: int) -> None:
-    """A running broker adopts an image's min ISR, after or before the image's partition (DynamicConfigPublisher). A new
-    min ISR does not make a leader try to advance its high watermark.
+    """A running broker adopts an image's min ISR, after or before the image's partition (DynamicConfigPublisher). When
+    min ISR changes, a leader does not try to advance its high watermark.
     """
     r = s.replica[broker]
     require(r.raised != s.image[index].raised)
@@ -67,8 +67,8 @@ def broker_applies_configs(s: State, c: C, broker: int, index: int) -> None:
 def apply_image(s: State, c: C, broker: int, index: int) -> None:
     """Make the broker lead, or follow the leader, as an image requires (ReplicaManager.applyDelta).
 
-    A broker that has lost its replica deletes the log; a broker with a new replica starts with an empty log, whose min
-    ISR is the image's (LogManager.getOrCreateLog). Only two images are compared: a broker whose replica was removed and
+    A broker that has lost its replica deletes the log; a broker with a new replica starts with an empty log and the
+    image's min ISR (LogManager.getOrCreateLog). Only two images are compared: a broker whose replica was removed and
     added again in between does not notice this (TopicDelta.localChanges).
     """
     r = s.replica[broker]
@@ -119,8 +119,8 @@ def go_on_from(s: State, c: C, broker: int) -> None:
 def delete_replica(s: State, c: C, broker: int) -> None:
     """Remove the broker's replica and delete its log (ReplicaManager.stopPartitions, Partition.delete).
 
-    The broker's pending fetch may reach the leader later. The leader serves a fetch only in the fetch's leader epoch,
-    so if the removal starts a new leader epoch, the pending fetch could have been handled before the removal.
+    The broker's pending fetch may reach the leader later. The leader serves a fetch only in the fetch's leader epoch.
+    If the removal starts a new leader epoch, the pending fetch could therefore have been handled before the removal.
     """
     r = s.replica[broker]
     if not c.removal_opens_epoch:
@@ -139,8 +139,8 @@ def make_leader(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: boo
     """Make the broker the leader, as the image that it has just applied requires (Partition.makeLeader).
 
     The leader may be ahead of the image because of an AlterPartition response. An image with an equal partition epoch
-    replaces the leader's state, including a pending ISR change. A leader that is re-elected without noticing that it
-    was deposed keeps what it knows about its followers (Replica.resetReplicaState). The new leader tries to advance the
+    replaces the leader's state, including a pending ISR change. A leader that is deposed and re-elected without
+    noticing keeps what it knows about its followers (Replica.resetReplicaState). The new leader tries to advance the
     high watermark in the same step.
     """
     r = s.replica[broker]

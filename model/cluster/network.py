@@ -1,6 +1,6 @@
-"""Messages in flight: requests and responses whose sender has stopped or changed its epoch, and messages without
-effect. Messages are reordered only between connections, because a follower has one fetch in flight. A lost message is
-never handled. Messages and images without effect are removed.
+"""Messages in flight: those whose sender has stopped or changed its epoch, and those without effect. Messages are
+reordered only between connections, because a follower has one fetch in flight. A lost message is never handled.
+Messages and images without effect are removed.
 """
 
 from fencepost.model.cluster import log
@@ -58,7 +58,7 @@ def leave_fetch_behind(s: State, c: C, broker: int) -> None:
 def leave_answer_behind(s: State, c: C, broker: int) -> None:
     """Leave the response to the broker's fetch in flight when the broker enters another epoch or loses its replica.
 
-    If the model lacks room, the response is lost. The partition is removed from the fetcher thread, which still waits
+    If the model has no room, the response is lost. The partition is removed from the fetcher thread, which still waits
     for the response (AbstractFetcherManager). A thread without another partition ends and closes its connection.
     """
     image = local(s, broker)
@@ -81,7 +81,7 @@ def leave_answer_behind(s: State, c: C, broker: int) -> None:
 
 @action(follower=Broker)
 def log_changes_under_answer(s: State, c: C, follower: int) -> None:
-    """A response's record is read at the time of sending, from a log that was truncated and extended in the meantime.
+    """A response's record is read when the response is sent. In the meantime, the log was truncated and extended.
 
     A response refers to a region of a file (FileRecords.writeTo). The leader that sent the response may already be a
     follower (KAFKA-18723). If the file has become shorter, the connection is closed. In the model, all records have the
@@ -180,7 +180,7 @@ def is_moot(s: State, c: C, m: AlterPartition) -> bool:
 
 
 def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
-    """Return whether a broker that leads in neither image acts the same under both (always, if it has no replica)."""
+    """Return whether a broker that leads in neither image acts the same under both. Without a replica, it does."""
     one, other = s.image[index], s.image[later]
     if one.raised != other.raised:
         return False
@@ -200,7 +200,7 @@ def normalize(s: State, c: C) -> None:
     Therefore, a broker that does not lead is treated as having applied all images that agree with its own in these
     fields. Requests that the controller must reject are rejected immediately. Rejections without effect, responses that
     no leader awaits and late fetches that no leader will serve are dropped. Images older than those of all running
-    brokers are dropped too, and partition epochs are counted from the oldest remaining image.
+    brokers are also dropped. Partition epochs are counted from the oldest remaining image.
     """
     for broker in range(c.brokers):
         for index in range(c.metadata_lag):

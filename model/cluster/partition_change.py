@@ -1,7 +1,7 @@
-"""A change to the partition by the controller, which keeps replicas, ISR, ELR and leader consistent.
+"""The controller's change of a partition, which keeps replicas, ISR, ELR and leader consistent.
 
-Modelled on PartitionChangeBuilder and PartitionReassignmentReplicas. A change is requested as an ISR and, if an
-operator moves replicas, new replicas; the result is written to the log as one image.
+Modelled on PartitionChangeBuilder and PartitionReassignmentReplicas. A request for a change contains an ISR and, if an
+operator moves replicas, new replicas. The result is written to the log as one image.
 """
 
 from fencepost.model.cluster.constants import C, Completion, Judging
@@ -40,10 +40,10 @@ def first_in_order(c: C, members: int, removing: int) -> int:
 def is_complete(c: C, isr: int, missing: int, adding: int, removing: int) -> bool:
     """Return whether a reassignment completes with this ISR (PartitionReassignmentReplicas.maybeCompleteReassignment).
 
-    Up to 3.7, the added replicas must be in the ISR; since KAFKA-15665, all remaining replicas must be; since
-    KAFKA-19975, the added replicas must be, or all remaining replicas if the number of replicas decreases. A
-    reassignment that replaced another reassignment may list a broker both as added and as removed. The check for added
-    replicas never finds that broker, so the reassignment completes only under the rule of KAFKA-15665.
+    Up to 3.7, the added replicas must be in the ISR; since KAFKA-15665, all remaining replicas; since KAFKA-19975, the
+    added replicas, or all remaining replicas if the number of replicas decreases. A reassignment that replaced another
+    reassignment may list a broker both as added and as removed. The check for added replicas never finds that broker,
+    so the reassignment completes only under the rule of KAFKA-15665.
     """
     kept = isr & ~removing
     targets = bits.everyone(c.brokers) & ~missing & ~removing
@@ -163,10 +163,10 @@ def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: i
     """Write a changed partition into the newest image (PartitionChangeBuilder.build).
 
     A leader from outside the ISR becomes the whole ISR, and the ELR is emptied unless the leader was elected from it.
-    The ELR is also emptied for a leader in both the ISR and an ELR that remained when ELR was turned off. Without ELR,
-    the last member stays in the ISR. While there is no leader, the last leader is recorded. With HYP-12 fixed, the ELR
-    is empty if the elected leader alone satisfies min ISR. Once ELR is turned off, any change empties the ELR, and the
-    last known leader does not change.
+    So does a leader in both the ISR and an ELR that remained when ELR was turned off. Without ELR, the last member
+    stays in the ISR. While there is no leader, the last leader is recorded. With HYP-12 fixed, the ELR is empty if the
+    elected leader alone satisfies min ISR. Once ELR is turned off, any change empties the ELR, and the last known
+    leader does not change.
     """
     image = newest(s)
     is_new = leader not in (NONE, image.leader)

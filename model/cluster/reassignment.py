@@ -27,8 +27,8 @@ def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
     """An operator moves replicas: of the movable brokers, those in `target` have a replica (kafka-reassign-partitions).
 
     ReplicationControlManager.changePartitionReassignment. Replicas to be removed stay until the reassignment completes,
-    and brokers that are not movable keep their replicas. A reassignment may replace another one: an empty list of
-    replicas to add or remove then leaves the earlier list unchanged, because only non-empty lists are passed to the
+    and brokers that are not movable keep their replicas. A reassignment may replace another one. If there are no
+    replicas to add or remove, the earlier list then stays unchanged, because only non-empty lists are passed to the
     builder. All changes that the ISR already allows are made immediately, without unclean elections. A broker that is
     being added cannot be elected as a member of the ELR: the controller looks up a leader's directory among the
     previous replicas, so the request fails (PartitionRegistration.directory).

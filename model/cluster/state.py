@@ -1,15 +1,15 @@
-"""State of the replication model, and its initial state.
+"""State records and initial state of the replication model.
 
 The model simplifies Kafka to keep states small:
 
 * The controller is the newest image in a window of images, and a broker's metadata is an index into that window.
   Brokers that lag by more than `metadata_lag` images are not covered.
 * A broker registers and applies the image of its registration in one step, so the newest image contains every running
-  broker's epoch. Broker epochs count incarnations. The broker also starts in that step, except at most `early_starts`
-  times.
+  broker's epoch. Broker epochs count incarnations. The broker also starts in that step, with at most `early_starts`
+  exceptions.
 * A follower always has a fetch in flight. The fetch's content follows from the follower's log and leader epoch, so only
   responses and requests whose sender has crashed or stopped are stored. A fetch that is handled after its sender has
-  entered another epoch could equally have been handled before; at most `late_answers` responses to such fetches remain.
+  entered another epoch could as well have been handled before; at most `late_answers` responses to such fetches remain.
 * The leader epoch cache follows from the log and the leader epoch. The start of an epoch in which a former leader wrote
   nothing is not covered; Kafka needs another round trip in this case.
 * A write is acknowledged in the step in which the high watermark passes it.
@@ -70,7 +70,7 @@ Broker = Annotated[int, Index(C.brokers)]
 MaybeBroker = Annotated[int, Index(C.brokers, none=True)]
 Brokers = Annotated[int, BitSet(C.brokers)]
 Movable = Annotated[int, BitSet(C.movable)]
-"""Brokers whose replicas can be added and removed; empty without reassignments."""
+"""The brokers whose replicas can be added and removed, or none without reassignments."""
 Offset = Annotated[int, Range(0, C.max_records)]
 MaybeOffset = Annotated[int, Range(NONE, C.max_records)]
 Epoch = Annotated[int, Range(0, C.max_leader_epoch)]
@@ -101,7 +101,7 @@ RecordId = Annotated[int, Range(0, C.max_records)]
 """A record's number, counted from 1 in the order in which leaders append records; 0 means no record."""
 RecordIds = Annotated[int, BitSet(C.max_records + 1)]
 Raise = Annotated[int, Range(-1 * C.lowers, C.raises)]
-"""Difference between min ISR and its initial value; always 0 if operators do not change min ISR."""
+"""The difference between min ISR and its initial value, which is always 0 if operators do not change min ISR."""
 
 Early = Annotated[int, Range(0, C.early_starts)]
 """Whether an unregistered process is running, 0 or 1; always 0 without `early_starts`."""
@@ -116,9 +116,9 @@ Moved = Annotated[int, Range(0, 2 * C.directory_removals + 2 * C.disk_replacemen
 
 
 LogStart = Annotated[int, Range(0, largest(C.deletions, C.expirations))]
-"""Offset at which a log starts; always 0 if no records are deleted."""
+"""The offset at which a log starts, which is always 0 if no records are deleted."""
 Deleted = Annotated[int, BitSet(5 * largest(C.deletions, C.expirations))]
-"""Set of deleted records; always empty without deletions."""
+"""The set of deleted records, which is always empty without deletions."""
 
 
 class Image(Record):
@@ -153,8 +153,8 @@ class FollowerState(Record):
 class FetchAnswer(Record):
     """The response to a follower's fetch, in flight.
 
-    If the kind is RECORDS, `record` is 0 if the response contains only the high watermark. If the kind is DIVERGING,
-    `epoch` and `end` say where the leader's log diverges from the follower's; `epoch` is NONE if this is unknown.
+    In a RECORDS response, `record` is 0 if there is only a high watermark. In a DIVERGING response, `epoch` and `end`
+    say where the leader's log diverges from the follower's; `epoch` is NONE if this is unknown.
     """
 
     kind: Answer
@@ -171,13 +171,13 @@ class Replica(Record):
     `epoch_start` is the log end at which the broker began to lead in its current leader epoch, 0 for a follower. If the
     broker restarted in that epoch, records of the same epoch may precede `epoch_start`. `waiting[offset]` is the record
     whose write is acknowledged once the high watermark passes `offset`, or 0. `checked` contains the follower whose log
-    end the leader has found sufficient for the ISR, before it reads the broker epoch in a separate step (before
-    KAFKA-15221). `recent` contains followers that were caught up within the lag time, if the leader waits for them.
-    `truncating` is set until a follower has queried its truncation offset (before Fetch contained the last epoch).
-    `raised` determines the min ISR that the broker uses, which may come from another image than the applied image.
-    `early` is set while a new, unregistered process runs: `life` still describes the previous process. `offline` is set
-    while the log's directory has failed. Records below `start` are deleted, though the files may still contain them;
-    `checkpoint` is the last checkpointed log start.
+    end suffices for the ISR, until the leader reads the broker epoch in a separate step (before KAFKA-15221). `recent`
+    contains followers that were caught up within the lag time, if the leader waits for them. `truncating` is set until
+    a follower has queried its truncation offset (before Fetch contained the last epoch). `raised` determines the min
+    ISR that the broker uses, which may come from an image other than the applied one. `early` is set while a new,
+    unregistered process runs; `life` then still describes the previous process. `offline` is set while the log's
+    directory has failed. Records below `start` are deleted, though the files may still contain them; `checkpoint` is
+    the last checkpointed log start.
     """
 
     life: Life
@@ -230,8 +230,8 @@ class LateFetch(Record):
 
 
 class LateAnswer(Record):
-    """A response to a fetch whose sender has left the fetch's leader epoch, although the sender's thread still awaits
-    the response. `offset` and `leader_epoch` are copied from the fetch; the other fields are as in `FetchAnswer`.
+    """A response to a fetch whose sender has left the fetch's leader epoch. The sender's thread still awaits the
+    response. `offset` and `leader_epoch` are copied from the fetch; the other fields are as in `FetchAnswer`.
     """
 
     leader: Broker
@@ -382,7 +382,7 @@ def replicas(c: C, image: Image) -> int:
 
 
 def effective_min_isr(c: C, image: Image, raised: int) -> int:
-    """Return min ISR, which is at most the number of replicas (Partition.effectiveMinIsr, getTopicEffectiveMinIsr)."""
+    """Return min ISR, limited to the number of replicas (Partition.effectiveMinIsr, getTopicEffectiveMinIsr)."""
     min_isr = c.min_isr + raised
     return min_isr if image.missing == 0 else min(min_isr, bits.size(replicas(c, image)))
 

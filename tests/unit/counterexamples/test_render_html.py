@@ -130,7 +130,7 @@ def test_the_guard_that_kip_903_added_is_what_refuses_the_step() -> None:
     assert any("c.alter_partition_version < 3" in line.text for line in first.lines)
     text = flat(Page(shown("replication-b09-kip-903")).text)
     assert (
-        "alter_partition_version=3, as usual: AlterPartition refuses as ISR members: "
+        "alter_partition_version=3, as usual: refused ISR members: "
         "1 none, 2 fenced brokers (KIP-841), 3 also brokers with old epochs (KIP-903)"
     ) in text
     assert "Step 7 cannot happen, because a guard refuses it" in text

@@ -57,7 +57,7 @@ def test_a_patch_that_differs_from_its_line_has_rules_of_its_own() -> None:
 
 def test_an_answer_about_a_version_says_what_it_rests_on_and_what_it_contains() -> None:
     notes = data_of(fencepost("check", "replication", "--version", "kafka-4.1", *SMALL, "--json"))["notes"]
-    assert notes[0].startswith("2 brokers, min.insync.replicas 1; brokers crash 0 times in all, and a crash loses")
+    assert notes[0].startswith("2 brokers, min.insync.replicas 1; brokers crash 0 times in total, and a crash loses")
     assert "(4.1.2: sources)" in notes[2]
     assert notes[3].startswith("kafka-4.1 contains HYP-1, until ")
     assert "`--version kafka-4.1-repaired` checks a model with these findings fixed" in notes[3]
