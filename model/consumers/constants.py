@@ -1,8 +1,8 @@
 """Sizes, budgets and designs of fetching from followers.
 
-`design` selects the rules: those of KIP-392's older or newer revision, which the KIP's page mixes, or those of Kafka's
-code (apache/kafka 1eb7644). For each difference between the designs, a constant selects the rule (by default, the
-design's rule).
+`design` selects the rules: those of KIP-392's older or newer revision, or those of Kafka's code (apache/kafka 1eb7644).
+The KIP's page mixes both revisions. For each difference between the designs, a constant selects the rule (by default,
+the design's rule).
 """
 
 from enum import IntEnum
@@ -36,7 +36,7 @@ class Allowed(IntEnum):
 
 
 class Selector(IntEnum):
-    """The party that chooses the replica: the leader, or the consumer, based on the ISR or on all replicas."""
+    """The side that chooses the replica: the leader, or the consumer (from the ISR or from all replicas)."""
 
     DESIGN = 0
     GIVEN_ISR = 1
@@ -45,7 +45,7 @@ class Selector(IntEnum):
 
 
 class Errors(IntEnum):
-    """The content of an out-of-range response: one of two error codes, log start and high watermark, or nothing."""
+    """The content of an out-of-range response: one of two error codes, the log start and high watermark, or nothing."""
 
     DESIGN = 0
     TWO_CODES = 1
@@ -96,7 +96,7 @@ class Latest(IntEnum):
 
 
 class Ends(IntEnum):
-    """The event that ends a replica preference besides errors and expiry: new metadata, a new leader epoch, or none."""
+    """The event, besides errors and expiry, that ends a preference: new metadata, a new leader epoch, or none."""
 
     DESIGN = 0
     METADATA = 1
@@ -105,7 +105,7 @@ class Ends(IntEnum):
 
 
 class EpochEnd(IntEnum):
-    """The end that a leader reports for its newest epoch: log end, high watermark, or reliable high watermark."""
+    """The end that a leader reports for its newest epoch: its log end, high watermark, or reliable high watermark."""
 
     DESIGN = 0
     LOG_END = 1
@@ -118,7 +118,7 @@ class C(Constants):
 
     # sizes
     replicas = capacity(3, low=2, high=4, room=3, meaning="replicas of the partition; replica 0 is its first leader")
-    records = capacity(3, low=1, high=5, room=3, meaning="offsets that a log may reach")
+    records = capacity(3, low=1, high=5, room=3, meaning="highest offset that a log may reach")
     epochs = capacity(
         2, low=1, high=4, room=3, meaning="leader epochs in total, one more than elections; the first epoch is 1"
     )
@@ -134,11 +134,11 @@ class C(Constants):
     design = choice(Design.IMPLEMENTED, meaning="rules to follow: older, newer (revision of KIP-392), implemented")
     fetch_from = choice(Allowed.DESIGN, meaning="replicas from which a consumer may fetch: design, leader, isr, any")
     errors = choice(
-        Errors.DESIGN, meaning="content of out-of-range responses: design, two-codes, bounds, bare (nothing)"
+        Errors.DESIGN, meaning="what out-of-range responses contain: design, two-codes, bounds, bare (nothing)"
     )
     not_available = choice(Option.DESIGN, meaning="a fetch may be answered with OFFSET_NOT_AVAILABLE: design, off, on")
     selector = choice(
-        Selector.DESIGN, meaning="replicas are chosen by: design, given-isr, given-all (consumer), leader"
+        Selector.DESIGN, meaning="who chooses the replica: design, given-isr or given-all (the consumer), leader"
     )
     reaction = choice(
         Reaction.DESIGN,
@@ -152,14 +152,14 @@ class C(Constants):
 
     # the consumer
     policy = choice(Policy.LATEST, meaning="auto.offset.reset: earliest, latest, none")
-    position_epochs = switch(default=True, meaning="positions include the last read record's leader epoch (KIP-320)")
+    position_epochs = switch(default=True, meaning="a position includes the epoch of the last read record (KIP-320)")
     fetch_epochs = switch(
         default=True, meaning="fetches contain the consumer's leader epoch, which replicas check (KIP-320)"
     )
     without_epoch_asks = choice(
         Option.DESIGN, meaning="if a fetch without an epoch is out of range, the consumer asks the leader first"
     )
-    nearest = bound(4, low=0, high=4, meaning="the replica in the consumer's rack; other numbers mean any replica")
+    nearest = bound(4, low=0, high=4, meaning="the replica in the consumer's rack; 4 means every replica")
     preference_ends = choice(
         Ends.DESIGN, meaning="the preference for a replica ends with: design, metadata, leader (a new leader), never"
     )
@@ -202,11 +202,11 @@ class C(Constants):
     epoch_end = choice(EpochEnd.DESIGN, meaning="epoch ends that consumers get: design, log-end, clamped, guarded")
     valid_at_end = switch(default=True, meaning="a position at the end of the position's epoch is valid (Q49)")
     compares_epochs = switch(
-        default=False, meaning="a response with an older epoch means truncation, for any end offset"
+        default=False, meaning="a response with an older epoch means truncation, whatever the end offset"
     )
     tells_epoch_before = switch(
         default=False,
-        meaning="offsets come with the epoch of the preceding record (none at a log start), not with the leader's",
+        meaning="an offset comes with the epoch of the preceding record (none at a log start), not the leader's",
     )
 
     # for large runs: steps that are merged
@@ -217,7 +217,7 @@ class C(Constants):
 
     # observations
     asks_end_offsets = switch(default=False, meaning="clients request the latest offset, which must not decrease")
-    watched_case = bound(0, low=0, high=4, meaning="which of KIP-392's four cases is watched; 0 means none")
+    watched_case = bound(0, low=0, high=4, meaning="which of KIP-392's four cases is observed; 0 means none")
 
 
 def refuse(c: C) -> str | None:
@@ -308,7 +308,7 @@ def keeps_received(c: C) -> bool:
 
 
 def epoch_end(c: C) -> int:
-    """Return the end that a leader reports to consumers for its newest epoch."""
+    """Return where a leader tells consumers that its newest epoch ends."""
     if c.epoch_end != EpochEnd.DESIGN:
         return c.epoch_end
     return EpochEnd.LOG_END if c.design == Design.IMPLEMENTED else EpochEnd.CLAMPED

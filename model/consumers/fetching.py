@@ -81,8 +81,8 @@ def ask_for_metadata(s: State, c: C) -> None:
 
 @action()
 def consumer_finds_offset_unavailable(s: State, c: C) -> None:
-    """After OFFSET_NOT_AVAILABLE, the consumer retries and requests metadata, as another replica may have the offset.
-    In Kafka's code, the preference for the replica ends too (FetchUtils.requestMetadataUpdate).
+    """After OFFSET_NOT_AVAILABLE, the consumer retries and requests metadata, because another replica may have the
+    offset. In Kafka's code, the preference for the replica ends too (FetchUtils.requestMetadataUpdate).
     """
     consumer = s.consumer
     require(consumer.doing == Doing.FETCHING)
@@ -140,7 +140,7 @@ def consumer_finds_offset_out_of_range(s: State, c: C) -> None:
 
 @action()
 def preferred_replica_refuses_late(s: State, c: C) -> None:
-    """A preferred replica answers that the offset is out of range, and the response is delayed."""
+    """A preferred replica responds that the offset is out of range, but the response is delayed."""
     consumer = s.consumer
     require(s.budget.late_errors > 0, bound=C.late_errors)
     require(consumer.doing == Doing.FETCHING)
@@ -191,7 +191,7 @@ def consumer_is_fenced(s: State, c: C) -> None:
 
 @action()
 def consumer_cannot_connect(s: State, c: C) -> None:
-    """The broker is down or no longer has the replica; the consumer requests metadata and drops its preference.
+    """The broker is down or has lost the replica; the consumer requests metadata and drops its preference.
 
     AbstractFetch.handleFetchFailure; NOT_LEADER_OR_FOLLOWER in FetchCollector. Metadata still shows the replica as
     online.

@@ -13,7 +13,7 @@ VERSIONS = (
     ),
     Version(
         "kip392-newer",
-        "the newer revision of KIP-392, with OFFSET_NOT_AVAILABLE, one error with offsets, and a choice of any replica",
+        "the newer revision of KIP-392: OFFSET_NOT_AVAILABLE, one error with offsets, and consumers choose any replica",
         {"design": Design.NEWER},
     ),
     Version(

@@ -1,4 +1,4 @@
-"""A consumer's offset requests: ends of epochs (OffsetsForLeaderEpoch), first and latest offsets (ListOffsets)."""
+"""A consumer's requests for offsets: ends of epochs (OffsetsForLeaderEpoch), first and latest offsets (ListOffsets)."""
 
 from fencepost.model.consumers import log
 from fencepost.model.consumers.constants import C, Earliest, EpochEnd, Latest, Policy, earliest_from, epoch_end
@@ -13,18 +13,18 @@ def knows_high_watermark(l: Replica) -> bool:
 
 
 def told_end(c: C, l: Replica, epoch: int) -> int:
-    """Return the end of an epoch that the leader reports to a consumer."""
+    """Return where the leader tells a consumer that an epoch ends."""
     end = log.end_of_epoch(l, epoch)
     return end if epoch_end(c) == EpochEnd.LOG_END else min(end, l.high_watermark)
 
 
 def may_tell_end(c: C, l: Replica) -> bool:
-    """Return whether the leader reports ends of epochs instead of OFFSET_NOT_AVAILABLE."""
+    """Return whether the leader reports where epochs end, and not OFFSET_NOT_AVAILABLE."""
     return epoch_end(c) != EpochEnd.GUARDED or knows_high_watermark(l)
 
 
 def is_leader_ready(s: State) -> bool:
-    """Return whether the leader known to the consumer actually leads in the epoch known to the consumer."""
+    """Return whether the leader that the consumer knows actually leads in the epoch that the consumer knows."""
     l = s.replica[believed_leader(s)]
     return l.is_up and l.epoch == s.consumer.epoch
 
@@ -41,13 +41,13 @@ def is_truncated(s: State, c: C) -> bool:
 
 
 def asks_epoch_end(s: State) -> bool:
-    """Return whether the consumer requests the end of the epoch of its position."""
+    """Return whether the consumer asks where the epoch of its position ends."""
     return s.consumer.doing in (Doing.VALIDATING, Doing.CHECKING)
 
 
 @action()
 def consumer_finds_position_valid(s: State, c: C) -> None:
-    """The leader's log contains the position: the consumer continues (after an error, only with new metadata)."""
+    """The leader's log contains the position, so the consumer continues (after an error, only with new metadata)."""
     consumer = s.consumer
     require(asks_epoch_end(s))
     require(is_leader_ready(s))
@@ -61,7 +61,7 @@ def consumer_finds_position_valid(s: State, c: C) -> None:
 
 @action()
 def consumer_finds_truncation(s: State, c: C) -> None:
-    """The leader's log ends before the position: the consumer moves back to the log end, or fails (KIP-320)."""
+    """The leader's log ends before the position, so the consumer moves back to the log end, or fails (KIP-320)."""
     consumer = s.consumer
     require(asks_epoch_end(s))
     require(is_leader_ready(s))
@@ -141,7 +141,7 @@ def asked(s: State, c: C) -> int:
 
 @action()
 def consumer_cannot_ask(s: State, c: C) -> None:
-    """The broker that the consumer queries is down or in a later leader epoch; the consumer requests metadata."""
+    """The consumer queries a broker that is down or in a later leader epoch; the consumer then requests metadata."""
     r = s.replica[asked(s, c)]
     require(c.asks_for_metadata)
     require(asks_epoch_end(s) or s.consumer.doing == Doing.RESETTING)

@@ -15,7 +15,7 @@ from fencepost.model.language import action, bits, require
 
 
 def advance_high_watermark(s: State, c: C) -> None:
-    """Advance the newest leader's high watermark to the smallest log end in the ISR; never lower it."""
+    """Advance the newest leader's high watermark to the smallest log end in the ISR, but never lower it."""
     l = newest_leader(s)
     reached = l.end
     for member in range(c.replicas):
@@ -96,7 +96,7 @@ def shown_start(c: C, f: Replica) -> int:
 
 
 def is_stale(s: State, c: C, follower: int) -> bool:
-    """Return whether a response and the next fetch would change the follower or the leader, apart from records."""
+    """Return whether a response and the next fetch would change more than records at the follower or the leader."""
     l, f = newest_leader(s), s.replica[follower]
     return (
         f.high_watermark != log.clamp(f, l.high_watermark)
@@ -128,7 +128,7 @@ def may_answer(s: State, follower: int) -> bool:
 def answer(s: State, c: C, follower: int) -> None:
     """Record the content of the fetch, and send the next record with the high watermark from before the fetch.
 
-    Partition.fetchRecords first reads and then records the content of the fetch. A caught-up follower joins the ISR.
+    Partition.fetchRecords reads first and then records the fetch. A caught-up follower joins the ISR.
     """
     l, f = newest_leader(s), s.replica[follower]
     f.answer.kind = Kind.RECORDS

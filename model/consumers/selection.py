@@ -7,7 +7,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def is_near(c: C, replica: int) -> bool:
-    """Return whether the replica is in the consumer's rack; with `nearest` 4, every replica counts as near."""
+    """Return whether the replica is in the consumer's rack; if `nearest` is 4, every replica is."""
     return c.nearest in (replica, 4)
 
 

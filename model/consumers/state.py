@@ -1,18 +1,18 @@
-"""State of the model of fetching from followers, and its initial state.
+"""State records and initial state of the model of fetching from followers.
 
 The model simplifies Kafka to keep states small:
 
 * A leader never truncates, so offset and leader epoch identify a record: a log is an array of epochs.
 * The controller is the list of leaders by epoch and the ISR. The newest leader changes the ISR in one step, and only
   followers in its epoch fetch from it. A deposed leader that has not learned of its successor keeps its log and high
-  watermark, and still serves consumers. Problems with AlterPartition and broker epochs are not covered; the machine
-  `replication` covers them.
+  watermark, and still serves consumers. The machine `replication`, not this one, covers problems with AlterPartition
+  and broker epochs.
 * A follower's fetch is two steps: the leader sends the response, and the follower applies it. A response contains one
   record and the high watermark from before the fetch.
 * A consumer's request and its response are one step, except for out-of-range responses from a preferred replica, of
   which `late_errors` may arrive at any time.
-* Each replica moves its own log start; responses contain the leader's. A follower whose log ends below the leader's log
-  start restarts at that log start.
+* Each replica moves its own log start, and responses contain the leader's log start. A follower whose log ends below
+  the leader's log start restarts at that log start.
 """
 
 from enum import IntEnum
@@ -35,7 +35,7 @@ class Kind(IntEnum):
 
 
 class Case(IntEnum):
-    """A fetch offset's position in a replica's log, by KIP-392's four cases and two cases without an error."""
+    """A fetch offset relative to a replica's log: one of KIP-392's four cases, or one of two cases without an error."""
 
     READABLE = 0
     UNCOMMITTED = 1
@@ -83,7 +83,7 @@ class Replica(Record):
 
     The replica's log contains the records from `start` to `end`, represented by their epochs. `received` is the last
     high watermark received, which is kept only if the design needs it. `known_end` and `known_start` are the replica's
-    log end and log start as known to the newest leader, NONE and 0 before the first fetch.
+    log end and log start as the newest leader knows them (NONE and 0 before the first fetch).
     """
 
     is_up: bool

@@ -74,8 +74,8 @@ def broker_applies_metadata(s: State, c: C, broker: int, controller: int, end: i
 
 @action(broker=Broker, controller=Controller)
 def broker_loads_metadata_anew(s: State, c: C, broker: int, controller: int) -> None:
-    """A broker whose metadata is not in the leader's log reloads the records that the leader knows to be committed. No
-    metadata is reloaded if brokers apply only committed records.
+    """A broker whose metadata is not in the leader's log reloads the records that the leader knows to be committed.
+    This never happens if brokers apply only committed records.
     """
     b, n = s.broker[broker], s.node[controller]
     require(n.leads)
@@ -115,7 +115,7 @@ def propose(b: Member, isr: int) -> None:
 
 
 def may_join(s: State, leader: int, follower: int) -> bool:
-    """Return whether a leader without a pending change may propose a follower, which is caught up and not fenced."""
+    """Return whether a leader without a pending change may propose a follower that is caught up and not fenced."""
     l, end = s.broker[leader], s.broker[follower].end
     return (
         l.request.status == Status.NONE
@@ -167,8 +167,8 @@ def leader_shrinks_isr(s: State, c: C, leader: int, follower: int) -> None:
 @action(leader=Broker, controller=Controller)
 def leader_sends_request(s: State, c: C, leader: int, controller: int) -> None:
     """A leader sends its request on the existing channel, or first looks for the active controller.
-    NodeToControllerRequestThread. The broker keeps the channel until NOT_CONTROLLER or a lost connection, even if it
-    learns of a later quorum leader.
+    NodeToControllerRequestThread. The broker keeps the channel until it gets NOT_CONTROLLER or loses the connection,
+    even if it learns of a later quorum leader.
     """
     l, n = s.broker[leader], s.node[controller]
     is_found = n.leads and (n.epoch >= l.epoch or not c.channel_never_goes_back)

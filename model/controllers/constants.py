@@ -1,4 +1,4 @@
-"""Sizes, budgets and switches of the machine that couples the controllers with the brokers.
+"""Sizes, budgets and switches of the machine that combines the controllers and the brokers.
 
 A switch that is on by default is one of Kafka's checks or rules; turning a switch off restores the bug that it
 prevents. A switch that is off by default adds an optional or a faulty behaviour.
@@ -20,7 +20,7 @@ class C(Constants):
     """Constants of a run."""
 
     # sizes
-    controllers = shape(3, low=1, high=3, meaning="controllers, all of which are voters; controller 0 is active first")
+    controllers = shape(3, low=1, high=3, meaning="controllers, all of them voters; controller 0 is active first")
     brokers = shape(
         2, low=2, high=3, meaning="brokers, each with a replica of the partition; broker 0 is its first leader"
     )
@@ -31,20 +31,20 @@ class C(Constants):
     max_records = capacity(1, low=0, high=3, room=1, meaning="records that leaders of the partition append in total")
     initial_isr = bound(2, low=1, high=3, meaning="size of the initial ISR: the leader and the lowest-numbered others")
     late_requests = capacity(
-        1, low=0, high=2, room=1, meaning="AlterPartition requests in flight that were superseded by a newer request"
+        1, low=0, high=2, room=1, meaning="AlterPartition requests in flight that a newer request has replaced"
     )
 
     # budgets
     fences = bound(1, low=0, high=4, meaning="times that a controller fences a broker")
     shrinks = bound(1, low=0, high=4, meaning="times that a leader requests the removal of an ISR member")
     resends = bound(
-        0, low=0, high=3, meaning="times that a leader resends a request without having received a response"
+        0, low=0, high=3, meaning="times that a leader gets no response and resends its request"
     )
     crashes = bound(0, low=0, high=3, meaning="restarts of a controller")
 
     # controllers
     flush_lags = switch(
-        default=False, meaning="a controller that restarts may lose writes of its epoch that no other voter confirmed"
+        default=False, meaning="a restarted controller may lose writes of its epoch that no other voter has confirmed"
     )
     records_per_fetch = bound(
         16, low=1, high=16, meaning="maximum number of records in the response to a voter's fetch"

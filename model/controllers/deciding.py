@@ -1,4 +1,4 @@
-"""Decisions of an active controller: fencing, elections of leaders, and AlterPartition.
+"""Decisions of an active controller: fencing, leader elections, and AlterPartition.
 
 Modelled on QuorumController and ReplicationControlManager. The controller decides based on its state in memory, which
 includes its own uncommitted writes, and sends a response once its writes are committed.
@@ -76,7 +76,7 @@ def controller_fences_broker(s: State, c: C, controller: int, broker: int) -> No
 
 @action(controller=Controller, broker=Broker)
 def controller_unfences_broker(s: State, c: C, controller: int, broker: int) -> None:
-    """A controller that receives a heartbeat from a fenced broker unfences it, and may elect it.
+    """A controller receives a heartbeat from a fenced broker, unfences the broker, and may elect it.
 
     ReplicationControlManager.handleBrokerUnfenced. The broker is elected if there is no leader and it is in the ISR.
     """
@@ -130,7 +130,7 @@ def controller_applies_alter_partition(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def controller_finds_replica_ineligible(s: State, c: C, leader: int) -> None:
-    """A controller rejects an ISR with a fenced member although every epoch is current (INELIGIBLE_REPLICA)."""
+    """A controller rejects an ISR with a fenced member, although every epoch is current (INELIGIBLE_REPLICA)."""
     request = s.broker[leader].request
     n = s.node[request.to]
     require(request.status == Status.SENT)
@@ -154,7 +154,7 @@ def controller_refuses_alter_partition(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def request_finds_no_controller(s: State, c: C, leader: int) -> None:
-    """A controller that is inactive, or whose state is older than the leader's, answers NOT_CONTROLLER."""
+    """A controller answers NOT_CONTROLLER if it is inactive or its state is older than the leader's."""
     request = s.broker[leader].request
     n = s.node[request.to]
     is_behind = c.refuses_unknown_epochs and is_ahead(n.memory, request.leader_epoch, request.partition_epoch)
@@ -177,7 +177,7 @@ def controller_answers(s: State, c: C, leader: int) -> None:
 
 @action(m=InFlight("late_requests"))
 def controller_handles_late_request(s: State, c: C, m: LateRequest) -> None:
-    """A controller writes the ISR of a request that its sender has already resent."""
+    """A controller writes the ISR of a request that the sender has already resent."""
     n = s.node[m.to]
     require(is_active(s, c, m.to))
     require(s.budget.decisions > 0, bound=C.decisions)

@@ -1,4 +1,4 @@
-"""The metadata log, the state that results from it, and the partition's log."""
+"""The metadata log, the state that its records produce, and the partition's log."""
 
 from fencepost.model.controllers.state import Change, Image, Member, Node
 
@@ -46,7 +46,7 @@ def is_up_to_date(candidate: Node, voter: Node) -> bool:
 
 
 def agreed_end(l: Node, f: Node) -> int:
-    """Return the offset up to which two logs agree: offset and epoch identify a record and all records before it."""
+    """Return the offset up to which two logs agree. Offset and epoch identify a record and all records before it."""
     end = 0
     for offset in range(min(l.end, f.end)):
         if end == offset and l.log[offset].epoch == f.log[offset].epoch:

@@ -23,7 +23,7 @@ def is_active(s: State, c: C, node: int) -> bool:
 
 
 def replay_committed(s: State, node: int) -> None:
-    """Apply committed records to memory; an active controller already applied its own records when it wrote them."""
+    """Apply committed records to memory; an active controller has already applied the records that it wrote."""
     n = s.node[node]
     for offset in range(n.replayed, n.high_watermark):
         log.replay(n.memory, n.log[offset])
@@ -32,7 +32,7 @@ def replay_committed(s: State, node: int) -> None:
 
 def forget_commits(s: State, c: C, node: int) -> None:
     """Revert to the committed state (QuorumController.renounce, SnapshotRegistry.revertToSnapshot). The model clears
-    the memory of a controller that does not lead: it replays its log once it leads and knows the committed records.
+    the memory of a controller that does not lead. It replays its log once it leads and knows the committed records.
     """
     n = s.node[node]
     known = n.high_watermark
@@ -118,7 +118,7 @@ def quorum_elects_controller(s: State, c: C, candidate: int, electors: int) -> N
 
 @action(controller=Controller, leader=Controller)
 def controller_learns_of_leader(s: State, c: C, controller: int, leader: int) -> None:
-    """A controller that believes that it leads learns of a later leader, resigns, and reverts uncommitted changes."""
+    """A controller that believes it leads learns of a later leader, resigns, and reverts uncommitted changes."""
     require(s.node[controller].leads)
     require(s.node[leader].leads)
     require(s.node[leader].epoch > s.node[controller].epoch)
@@ -128,7 +128,7 @@ def controller_learns_of_leader(s: State, c: C, controller: int, leader: int) ->
 
 @action(follower=Controller, leader=Controller, arrives=Flag)
 def voter_fetches(s: State, c: C, follower: int, leader: int, arrives: int) -> None:
-    """A voter fetches from the leader and enters its epoch; the voter's log grows, or is truncated at a divergence.
+    """A voter fetches from the leader and enters the leader's epoch; its log grows, or is truncated at a divergence.
 
     KafkaRaftClient.handleFetchRequest: the leader counts the log end that a fetch reports. A fetch without effect is
     not modelled. If the response is lost, only the leader's state changes.

@@ -1,4 +1,4 @@
-"""State of the coupled machine, and its initial state.
+"""State records and initial state of the machine with controllers and brokers.
 
 The model simplifies Kafka to keep states small:
 
@@ -13,11 +13,11 @@ The model simplifies Kafka to keep states small:
   and its pending responses, which is equivalent, because its log is unchanged.
 * A broker stores the records that it has applied, but not those that it has fetched beyond them, which are never read.
 * A follower's fetch of the partition and its response are one step, which brings all records. In a new leader epoch, a
-  leader forgets what it knew about its followers, and metadata without changes for a leader does not affect the
-  leader's pending ISR change (the machine `replication` models Kafka's actual behaviour).
+  leader forgets what it knew about its followers. Metadata without changes for a leader does not affect its pending ISR
+  change. The machine `replication` models Kafka's actual behaviour.
 * Brokers neither stop nor restart, and keep their logs; any broker may be fenced. There is no ELR, no min ISR, and no
   unclean election.
-* A leader requests one ISR change at a time. A request whose sender no longer waits is dropped; only copies of resent
+* A leader requests one ISR change at a time. A request whose sender no longer waits is dropped. Only copies of resent
   requests are kept, if there is room.
 * A restart is one step.
 """
@@ -61,7 +61,7 @@ Offset = Annotated[int, Range(0, LOG_SIZE)]
 MaybeOffset = Annotated[int, Range(NONE, LOG_SIZE)]
 LeaderEpoch = Annotated[int, Range(0, C.decisions * 3)]
 PartitionEpoch = Annotated[int, Range(0, C.decisions * 3)]
-"""A partition epoch. The bound exceeds the number of decisions, because repeated decisions are counted again."""
+"""A partition epoch. The bound is larger than the number of decisions, because repeated decisions count again."""
 DataOffset = Annotated[int, Range(0, C.max_records)]
 MaybeDataOffset = Annotated[int, Range(NONE, C.max_records)]
 RecordId = Annotated[int, Range(0, C.max_records)]
@@ -73,8 +73,8 @@ class Change(Record):
 
     A change of the partition contains the ISR (0 if unchanged) and, with `elects`, the leader; epochs are counted
     during replay. `subject` is the broker that the record fences or unfences, as a set. A record without a change
-    starts an epoch. `ghost_is_late` means that the record was written after another controller had been elected and, in
-    `ghost_log`, that it was committed in the epoch in which it was written.
+    starts an epoch. `ghost_is_late` means that the record was written after another controller had been elected. In
+    `ghost_log`, it also means that the record was committed in the epoch in which it was written.
     """
 
     epoch: Epoch
@@ -204,7 +204,7 @@ class State(Record):
 
 
 def clear(image: Image, c: C) -> None:
-    """Reset to the time before the first record: broker 0 leads, the first replicas are in sync, and none is fenced."""
+    """Reset to the time before the first record: broker 0 leads, the first replicas are in sync, none is fenced."""
     image.leader = 0
     image.leader_epoch = 0
     image.isr = bits.everyone(c.initial_isr)

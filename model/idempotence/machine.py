@@ -1,11 +1,11 @@
-"""An idempotent producer without transactions, with several requests in flight across leader changes.
+"""An idempotent producer without transactions, which has several requests in flight across leader changes.
 
 Modelled on Sender, RecordAccumulator, TransactionManager, TxnPartitionEntry, ProducerAppendInfo and
 ProducerStateManager. Simplifications: There is one partition, with two brokers that take turns as its leader. Every
-batch has one record. The log in the model is the leader's; the next leader has all committed records, and possibly
-more. A broker handles the requests on a connection one after the other, and responds when the batch is committed. A
-batch expires only while it waits to be resent. The two batches that a broker recognizes represent Kafka's five, and
-`in_flight` represents Kafka's five requests in flight.
+batch has one record. The model has only the leader's log; the next leader has all committed records, and possibly more.
+A broker handles the requests on a connection one after the other, and responds when the batch is committed. A batch
+expires only while it waits to be resent. A broker recognizes two batches where Kafka's recognizes five, and `in_flight`
+stands for Kafka's five requests in flight.
 """
 
 from enum import IntEnum
@@ -61,19 +61,19 @@ class C(Constants):
     batches = shape(3, low=2, high=4, meaning="batches that the application writes")
     log_size = shape(4, low=2, high=8, meaning="batches that the log can hold, including duplicates")
     in_flight = bound(2, low=1, high=4, meaning="max.in.flight.requests.per.connection")
-    retained = bound(2, low=1, high=4, meaning="batches of a producer that a broker remembers (Kafka: five)")
+    retained = bound(2, low=1, high=4, meaning="how many of a producer's batches a broker remembers (Kafka: five)")
     epochs = bound(1, low=0, high=3, meaning="producer epochs after the first")
     elections = bound(1, low=0, high=3, meaning="changes of the leader")
     disconnects = bound(1, low=0, high=3, meaning="connections that end before their responses arrive")
     restarts = bound(0, low=0, high=2, meaning="clean restarts of the broker that does not lead")
     deletions = bound(0, low=0, high=2, meaning="deletions of all committed records (retention, KIP-107)")
     expiries = bound(0, low=0, high=2, meaning="batches that reach delivery.timeout.ms")
-    other_bumps = bound(0, low=0, high=2, meaning="producer epochs that are started because of another partition")
+    other_bumps = bound(0, low=0, high=2, meaning="producer epochs that another partition causes")
 
     retries_keep_sequence = switch(default=True, meaning="a batch is resent with the same sequence number (KIP-98)")
     checks_sequences = switch(default=True, meaning="leaders refuse a batch after a gap (KIP-98)")
     leaders_know_followers_batches = switch(
-        default=True, meaning="a replica remembers the batches that it copies (KIP-98)"
+        default=True, meaning="a replica also remembers the batches that it copies (KIP-98)"
     )
     older_are_duplicates = switch(
         default=False,
@@ -89,7 +89,7 @@ class C(Constants):
     )
     others_renumber = switch(
         default=False,
-        meaning="a new epoch because of another partition also renumbers batches that were already sent (librdkafka)",
+        meaning="when another partition causes a new epoch, batches already sent are renumbered too (librdkafka)",
     )
 
 
@@ -144,8 +144,8 @@ class State(Record):
     """The leader, the producer's view of the leader, the log, and the producer.
 
     A broker knows the last batch before its `snapshot` and all later batches, but no batch below `forgotten`. The
-    producer has its `epoch`, the epoch of its sequences, the next sequence, the last acknowledged sequence, and the
-    sequence after an expired batch that may or may not have been written (0 without such a batch).
+    producer has its `epoch`, the epoch of its sequences, the next sequence and the last acknowledged sequence. It also
+    has the sequence after an expired batch that may have been written (0 without such a batch).
     """
 
     leader: Broker
@@ -224,9 +224,9 @@ def answer_to(s: State, c: C, broker: int, epoch: int, sequence: int) -> Answer:
 
 
 def next_request(s: State, c: C, broker: int) -> int:
-    """Return the index of the first request on a connection that the broker has not handled yet, or NONE.
+    """Return the index of the first unhandled request on a connection, or NONE.
 
-    The broker handles no further request while the batch of the previous request waits to be committed.
+    The broker handles no request while the batch of the previous request waits to be committed.
     """
     place = 0
     for request in s.connection[broker]:
@@ -405,8 +405,8 @@ def producer_sends_batch(s: State, c: C, number: int) -> None:
 def producer_receives_answer(s: State, c: C, broker: int) -> None:
     """The producer receives a connection's first response (Sender.completeBatch, TransactionManager.canRetry).
 
-    A leader responds once the record is committed, or once the leader is deposed. A batch that is out of order is
-    resent. However, if the batch is the next one in sequence, there is a gap, and a new epoch starts.
+    A leader responds once the record is committed, or once it is deposed. A batch that is out of order is resent.
+    However, if the batch is the next one in sequence, there is a gap, and a new epoch starts.
     """
     require(len(s.connection[broker]) > 0)
     request = s.connection[broker][0]
@@ -465,7 +465,7 @@ def producer_learns_leader(s: State, c: C) -> None:
 
 @action(number=Number)
 def batch_expires(s: State, c: C, number: int) -> None:
-    """A batch that waits to be resent reaches its delivery timeout; it is unknown whether it was written."""
+    """A batch that waits to be resent reaches its delivery timeout, and it is unknown whether the batch was written."""
     batch = s.batch[number]
     require(s.budget.expiries > 0, bound=C.expiries)
     require(batch.stage == Stage.RETRYING)
@@ -478,7 +478,7 @@ def batch_expires(s: State, c: C, number: int) -> None:
 @action()
 def producer_resolves_expiry(s: State, c: C) -> None:
     """Once all batches are finished, the producer compares the next sequence with the last acknowledged sequence. If
-    there are sequences between the two, a new epoch starts (TransactionManager.maybeResolveSequences).
+    they are not consecutive, a new epoch starts (TransactionManager.maybeResolveSequences).
     """
     is_resolved = s.next_sequence == s.acknowledged + 1
     require(s.unresolved > 0)
@@ -514,7 +514,7 @@ VERSIONS = (
         (Version("kafka-2.3", "1.1 to 2.3, without KAFKA-7190", {"deletion_keeps_state": 0}),),
     ),
     Version("kafka-2.5", "2.5 to 4.4: a gap starts a new producer epoch; the batch is resent (KIP-360)", {}),
-    Version("repaired", "2.5 with the fixes that the model's runs require", _REPAIRED),
+    Version("repaired", "2.5 with the fixes that the runs of this model showed to be necessary", _REPAIRED),
 )
 
 MACHINE = Machine(

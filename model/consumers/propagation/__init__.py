@@ -1,1 +1,1 @@
-"""Propagation of a high watermark to a follower, and to a consumer that waits there (KIP-392)."""
+"""Propagation of a high watermark to a follower, and to a consumer that fetches from the follower (KIP-392)."""

@@ -1,4 +1,4 @@
-"""Sizes, budgets and rules of the propagation of high watermarks."""
+"""Sizes, budgets and rules for the propagation of high watermarks."""
 
 from enum import IntEnum
 
@@ -6,7 +6,7 @@ from fencepost.model.language import Constants, bound, choice, switch
 
 
 class Propagation(IntEnum):
-    """The condition in which a leader answers a fetch without new records."""
+    """When a leader answers a fetch for which it has no new records."""
 
     DATA_ONLY = 0
     TRACKED = 1
@@ -21,7 +21,7 @@ class C(Constants):
     another_follower = switch(default=True, meaning="records are committed only once another follower has them too")
     behind = switch(
         default=False,
-        meaning="initially, there is a committed record, and the follower does not know that it is committed",
+        meaning="initially, there is a committed record, but the follower does not know that it is committed",
     )
     propagation = choice(
         Propagation.TRACKED,

@@ -122,7 +122,7 @@ def consumer_fetches(s: State, c: C) -> None:
 
 @action()
 def consumer_fetch_is_completed(s: State, c: C) -> None:
-    """The advance of the follower's high watermark completes the consumer's parked fetch (KAFKA-14334)."""
+    """The follower's high watermark advances, which completes the consumer's parked fetch (KAFKA-14334)."""
     require(c.completes_consumer_fetches)
     require(s.is_parked)
     require(s.position < s.high_watermark)
@@ -142,7 +142,7 @@ def consumer_fetch_times_out(s: State, c: C) -> None:
 MACHINE = Machine(
     name="watermark-propagation",
     sentence=(
-        "how a follower and its consumer learn a new high watermark: with records, tracked, or reported (KIP-392)"
+        "how a follower and its consumer learn of a new high watermark: with records, tracked, or reported (KIP-392)"
     ),
     state=State,
     constants=C,

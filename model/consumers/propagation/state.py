@@ -1,8 +1,8 @@
-"""State of the propagation model, and its initial state.
+"""State records and initial state of the propagation model.
 
-A leader and a follower are both in the ISR, in one leader epoch. Another follower is reduced to its log end. The
-follower always has one fetch in flight. Time is measured in messages, each of which takes half a round trip. A maximum
-wait is longer than any exchange of messages, so a maximum wait ends only when no message is in flight.
+A leader and a follower are both in the ISR, in one leader epoch. Only the log end of the other follower is modelled.
+The follower always has one fetch in flight. Time is measured in messages, each of which takes half a round trip. The
+maximum wait is longer than any exchange of messages, so it ends only when no message is in flight.
 """
 
 from enum import IntEnum
@@ -35,7 +35,7 @@ class Fetch(Record):
 
 
 class State(Record):
-    """Leader and follower, the fetch between them, the last sent high watermark, and the consumer.
+    """The leader and the follower, the fetch between them, the last high watermark sent, and the consumer.
 
     The last high watermark sent is NONE if the leader has not sent a high watermark in this session. `known_end` is the
     follower's log end as the leader knows it, and `other_end` is the other follower's log end.
