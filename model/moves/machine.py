@@ -1,10 +1,10 @@
-"""A replica that moves between two directories of its broker (KIP-113), and its assignment to a directory (KIP-858).
+"""A replica moves between two directories of its broker (KIP-113), and is assigned to a directory (KIP-858).
 
 The replica is the last ISR member, so every record that it writes is acknowledged immediately. A log is represented by
 its number of records. If the replica leads with fewer records than were acknowledged, its followers truncate, and
-records are lost. The copy is Kafka's future log. Simplifications: All requests are answered. The controller learns
-immediately that a directory has failed. A promotion is one step, and so are the kill and the start of a broker. Failed
-directories do not return. Assignments are queued as in 3.9 and later.
+records are lost. The copy represents Kafka's future log. Simplifications: All requests are answered. The controller
+learns immediately that a directory has failed. Promoting a copy is one step; killing and starting a broker is one step
+too. Failed directories do not return. Assignments are queued as in 3.9 and later.
 """
 
 from typing import Annotated
@@ -43,10 +43,10 @@ class C(Constants):
         default=False, meaning="when the broker starts, a log that is longer than its copy is kept (HYP-27)"
     )
     ends_are_assigned = switch(
-        default=False, meaning="when a move ends or a directory fails, the directory of the log is assigned"
+        default=False, meaning="when a move ends or a directory fails, the replica is assigned to its log's directory"
     )
     new_directories_are_judged = switch(
-        default=False, meaning="an assignment elects a replica if its new directory is online, not its previous one"
+        default=False, meaning="an assignment may elect a replica if the new directory, not the previous one, is online"
     )
 
 
@@ -65,7 +65,7 @@ class Assignment(Record):
 class Broker(Record):
     """The broker's memory. A promotion is `queued`, `accepted` or neither (ReassignmentState). `recorded` means that
     the controller has recorded `sent`. `changed` and `reassigned` mean that the broker has not yet applied a change.
-    `leads` means that the broker has applied that it leads.
+    `leads` means that the broker has learned that it leads.
     """
 
     serves: bool
@@ -106,7 +106,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """The replica leads. Its log is empty and in directory 0."""
+    """The replica leads. Its log is in directory 0 and empty."""
     s.copy = NONE
     s.broker = Broker(serves=True, leads=True, ready=Assignment(to=NONE), sent=Assignment(to=NONE))
     s.leads = True
@@ -124,7 +124,7 @@ def leader_appends(s: State, c: C) -> None:
 
 @action()
 def partition_changes(s: State, c: C) -> None:
-    """The controller writes a PartitionChangeRecord, for example of the ISR, that keeps leader and directories."""
+    """The controller writes a PartitionChangeRecord that keeps leader and directories, for example a new ISR."""
     require(s.budget.changes > 0, bound=C.changes)
     s.budget.changes -= 1
     s.broker.changed = True
@@ -173,7 +173,7 @@ def replace(s: State) -> None:
 
 @action()
 def broker_copies(s: State, c: C) -> None:
-    """The copy gets a record. A complete copy is promoted, or its directory is requested (processPartitionData).
+    """The copy gets a record. A complete copy is promoted, or its directory is first requested (processPartitionData).
 
     If the log was created in the copy's directory, the copy cannot be renamed, and the directory goes offline
     (KAFKA-16082); later steps are not modelled.
@@ -208,8 +208,8 @@ def broker_sends_assignment(s: State, c: C) -> None:
 def controller_assigns_directory(s: State, c: C) -> None:
     """The controller records a directory (handleAssignReplicasToDirs).
 
-    PartitionChangeBuilder elects the replica if its previous directory is online. An offline new directory ends only
-    the leadership that the replica already had.
+    PartitionChangeBuilder elects the replica if its previous directory is online. If the new directory is offline, only
+    a replica that already leads loses leadership.
     """
     b = s.broker
     require(b.sent.to != NONE)
@@ -238,7 +238,7 @@ def broker_gets_answer(s: State, c: C) -> None:
 def apply_metadata(s: State, c: C, compares: bool) -> None:  # noqa: FBT001
     """Serve the log, reset a promotion, and correct an assignment to another directory (ReplicaManager.applyDelta).
 
-    A thread that copies nothing ends, and an answer that it awaits promotes nothing (shutdownIdleFetcherThreads).
+    A thread with nothing to copy ends, and the response that it awaits promotes nothing (shutdownIdleFetcherThreads).
     """
     b = s.broker
     b.serves = s.log != NONE and (b.serves or not (compares and bits.contains(s.offline, s.assigned)))
@@ -311,13 +311,13 @@ def broker_is_killed(s: State, c: C) -> None:
 _3_7_0 = Version("kafka-3.7.0", "without KAFKA-16082, KAFKA-16297", {"copies_are_recovered": 0, "changes_reset": 0})
 _HYP_27 = Repair(
     "HYP-27",
-    "the copy of an unfinished move becomes the log only if no other log ends later",
+    "an unfinished move's copy becomes the log only if no other log ends later",
     {"longer_logs_are_kept": 1},
     {"copies_are_recovered": 1},
 )
 MACHINE = Machine(
     name="directory-moves",
-    sentence="a replica that moves to another directory of its broker, and its assignment to a directory (KIP-858)",
+    sentence="how a replica moves to another directory of its broker, and is assigned to a directory (KIP-858)",
     state=State,
     constants=C,
     initial=initial,

@@ -6,7 +6,7 @@ from fencepost.model.quorum.state import Id, State
 
 
 def applicable_end(s: State, c: C, node: int) -> int:
-    """Return how many records a broker may apply: in Kafka, those below its high watermark."""
+    """Return how many records a broker may apply. In Kafka, these are the records below its high watermark."""
     n = s.node[node]
     if node < c.voters or n.failed or c.brokers_apply == Applied.NONE:
         return 0

@@ -7,7 +7,7 @@ from fencepost.model.quorum.state import State, is_everyone_connected
 
 
 def is_urgent(s: State, c: C, node: int) -> bool:
-    """Return whether a message, a timeout or records to apply are due before the next tick."""
+    """Return whether a message, a timeout or the application of records is due before the next tick."""
     n = s.node[node]
     return (n.leader != NONE and n.fetch.remaining == 0) or n.applied < applicable_end(s, c, node)
 

@@ -2,7 +2,7 @@
 
 A switch that is on by default is one of Kafka's checks or rules; turning a switch off restores the bug that it
 prevents. A switch that is off by default adds a feature, or a faulty behaviour that Kafka has or had. `clock` adds
-time: without a clock, messages arrive and timeouts expire in any order, and the constants after `clock` have no effect.
+time. Without it, messages arrive and timeouts expire in any order, and the constants after `clock` have no effect.
 """
 
 from enum import IntEnum
@@ -49,7 +49,7 @@ class Applied(IntEnum):
 
 
 class Notified(IntEnum):
-    """The event at which a node notifies its controller that the controller is active."""
+    """The event after which a node notifies its controller that the controller is active."""
 
     COMMITTED = 0
     RESTARTED = 1
@@ -60,7 +60,7 @@ class C(Constants):
     """Constants of the quorum model."""
 
     # sizes
-    nodes = shape(4, low=2, high=5, meaning="nodes: first the voters, then the observers")
+    nodes = shape(4, low=2, high=5, meaning="number of nodes: the voters come first, then the observers")
     voters = bound(3, low=1, high=5, meaning="initial voters")
     max_records = capacity(
         2, low=0, high=6, room=2, meaning="records that controllers write in total, not counting control records"
@@ -84,12 +84,12 @@ class C(Constants):
         0, low=0, high=1, meaning="registration requests of a controller that time out before they are sent"
     )
     snapshots = bound(
-        0, low=0, high=2, meaning="snapshots that nodes take, each of which replaces the start of the node's log"
+        0, low=0, high=2, meaning="snapshots that nodes take; each replaces the start of its node's log"
     )
 
     # elections and logs
     real_votes = switch(
-        default=False, meaning="candidates request votes one by one, instead of an election in one step"
+        default=False, meaning="candidates request votes one by one; otherwise, an election is one step"
     )
     pre_vote = switch(
         default=False, meaning="a voter becomes a candidate only after a majority has granted a pre-vote (KIP-996)"
@@ -159,7 +159,7 @@ class C(Constants):
     )
 
     # discovery
-    bootstrap = bound(31, low=0, high=31, meaning="nodes that name the leader to observers, as a sum of powers of two")
+    bootstrap = bound(31, low=0, high=31, meaning="nodes that tell observers the leader, as a sum of powers of two")
     observers_return = switch(
         default=True, meaning="after a fetch timeout, an observer may fetch from the same leader again (KAFKA-19354)"
     )
@@ -174,17 +174,17 @@ class C(Constants):
         meaning="a fetch is parked only if the replica's high watermark is not behind the leader's (KIP-1166)",
     )
     completes_on_high_watermark = choice(
-        Completion.ALL, meaning="fetches completed by a change of the high watermark (KIP-1166): none, reporting, all"
+        Completion.ALL, meaning="fetches that a new high watermark completes (KIP-1166): none, reporting, all"
     )
     high_watermark_source = choice(
         Source.REPORTED,
         meaning="a replica's high watermark is: reported (by the replica), remembered (by the leader, as in KIP-392)",
     )
     reports = choice(
-        Report.OWN, meaning="the field HighWatermark holds: own, received (not capped by the log end), zero"
+        Report.OWN, meaning="the HighWatermark field holds: own, received (not capped by the log end), zero"
     )
     parks_before_first_commit = switch(
-        default=True, meaning="a leader that does not know its high watermark parks fetches, as -1 is the lowest value"
+        default=True, meaning="a leader that does not know its high watermark parks fetches, because -1 is lowest"
     )
     empty_answers_raise_high_watermark = switch(
         default=True, meaning="replicas adopt the high watermark of responses without records"
@@ -194,10 +194,10 @@ class C(Constants):
         default=False, meaning="a fetch that times out is answered from the leader's current state (before KAFKA-15100)"
     )
     consumer = switch(
-        default=False, meaning="the last node is not a replica but a consumer, which reads only committed records"
+        default=False, meaning="the last node is a consumer, not a replica, and reads only committed records"
     )
     consumer_waits_for = choice(
-        Emptiness.LOG_END, meaning="a consumer's fetch is parked if its offset is not below: log-end, high-watermark"
+        Emptiness.LOG_END, meaning="a consumer's fetch is parked unless its offset is below: log-end, high-watermark"
     )
     counts_answers = switch(
         default=False, meaning="count responses that contain only a high watermark (for properties)"
@@ -205,7 +205,7 @@ class C(Constants):
 
     # brokers
     brokers_apply = choice(
-        Applied.NONE, meaning="observers are brokers, and apply records that are: none, committed, fetched"
+        Applied.NONE, meaning="records that observers, as brokers, apply: none, committed, fetched"
     )
 
     # time
@@ -215,7 +215,7 @@ class C(Constants):
     early_delivery = switch(default=False, meaning="a message may arrive in less than `latency`")
     retry = bound(0, low=0, high=200, meaning="ticks after which a replica whose response was lost fetches again")
     longest_delay = bound(
-        1000, low=0, high=1000, meaning="ticks within which every replica must learn of a commit (a property)"
+        1000, low=0, high=1000, meaning="ticks within which a property requires every replica to learn of a commit"
     )
     no_op_interval = bound(0, low=0, high=200, meaning="ticks between NoOp records; 0 means that the clock writes none")
 

@@ -1,4 +1,4 @@
-"""Elections, restarts, and announcements of leaders. Modelled on QuorumState and KafkaRaftClient."""
+"""Elections, restarts, and leader announcements. Modelled on QuorumState and KafkaRaftClient."""
 
 from fencepost.model.language import NONE, action, bits, fits, require
 from fencepost.model.quorum import log
@@ -104,7 +104,7 @@ def is_followed_by_majority(s: State, c: C, leader: int) -> bool:
 
 
 def entered_epoch(c: C, n: Node) -> int:
-    """Return a candidate's previous epoch. With pre-votes, a leader that resigned first enters the next epoch."""
+    """Return a candidate's previous epoch. With pre-votes, a leader that has resigned first enters the next epoch."""
     return n.epoch + 1 if c.pre_vote and n.role == Role.RESIGNED else n.epoch
 
 
@@ -138,7 +138,7 @@ def would_win(s: State, c: C, candidate: int) -> bool:
 def hears_nothing(s: State, c: C, node: int) -> bool:
     """Return whether a node neither leads nor follows.
 
-    With pre-votes, only such a node can be elected, or can vote without a later epoch.
+    With pre-votes, only such a node can be elected, or vote without a later epoch.
     """
     return s.node[node].leader == NONE and not leads(s, node)
 
@@ -341,7 +341,7 @@ def unflushed(n: Node) -> int:
 
 @action(node=Id, loses=bool)
 def node_restarts(s: State, c: C, node: int, loses: int) -> None:
-    """A node restarts. A restarted leader may lose records that it had not flushed."""
+    """A node restarts. A restarted leader may lose the records that it had not flushed."""
     n = s.node[node]
     require(s.budget.restarts > 0, bound=C.restarts)
     require(not n.failed)
@@ -354,7 +354,7 @@ def node_restarts(s: State, c: C, node: int, loses: int) -> None:
 
 @action(node=Id)
 def node_loses_disk(s: State, c: C, node: int) -> None:
-    """A node restarts with an empty disk, without log, epoch and vote, which Raft does not allow."""
+    """A node restarts with an empty disk, without log, epoch and vote. Raft does not allow this."""
     n = s.node[node]
     require(s.budget.disk_losses > 0, bound=C.disk_losses)
     require(not n.failed)

@@ -36,14 +36,14 @@ def sends_field(s: State, c: C, follower: int) -> bool:
 
 
 def absent(s: State) -> int:
-    """Return the leader's value for a missing field, which is greater than any offset, as 2**63 - 1 is in Kafka."""
+    """Return the leader's value for a missing field: greater than any offset, like 2**63 - 1 in Kafka."""
     return len(s.ghost_committed) + 1
 
 
 def reported_high_watermark(s: State, c: C, follower: int) -> int:
     """Return the HighWatermark field of the follower's fetch: an offset, -1 (NONE) for unknown, or `absent`.
 
-    The field is computed from the follower's state while the fetch is in flight.
+    While the fetch is in flight, the field is computed from the follower's state.
     """
     f = s.node[follower]
     if not sends_field(s, c, follower):

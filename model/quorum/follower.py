@@ -56,7 +56,7 @@ def follower_appends(s: State, c: C, follower: int) -> None:
 
 
 def told_epoch(l: Node, epoch: int, end: int) -> int:
-    """Return the epoch that ends at `end` according to the leader's response to a query about `epoch`.
+    """Return the epoch that, in the leader's response to a query about `epoch`, ends at `end`.
 
     The leader's log may have changed since the response. If the leader's log started after `epoch`, `end` is its log
     start.
@@ -66,7 +66,7 @@ def told_epoch(l: Node, epoch: int, end: int) -> int:
 
 @action(follower=Id)
 def follower_truncates(s: State, c: C, follower: int) -> None:
-    """A follower truncates its log where the logs diverge; it fails if that offset is below its high watermark.
+    """A follower truncates its log where the logs diverge, and fails if that offset is below its high watermark.
 
     The follower does not use the high watermark of a diverging response (compare KAFKA-14704 in data replication).
     """

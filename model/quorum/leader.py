@@ -45,7 +45,7 @@ def voters_below(s: State, c: C, n: Node, end: int) -> int:
 
 
 def comes_back(s: State, c: C, n: Node, end: int) -> bool:
-    """Return whether a node's log, below `end`, shows that the removed voter has been added again."""
+    """Return whether a node's log, below `end`, shows that the removed voter was added again."""
     is_same = c.auto_join and s.added == s.removed
     return is_same and is_below(n, addition(c), end) and log.offset_of(n, addition(c)) > log.offset_of(n, removal(c))
 
@@ -56,7 +56,7 @@ def reaches(s: State, c: C, n: Node, node: int) -> bool:
 
 
 def may_change_voters(s: State, c: C, leader: int) -> bool:
-    """Return whether a leader may change the voters: its known high watermark has passed the last change."""
+    """Return whether a leader may change the voters: its high watermark is known and has passed the last change."""
     l = s.node[leader]
     is_settled = voters_of(s, c, l) == voters_below(s, c, l, max(l.high_watermark, 0))
     return (l.high_watermark != NONE or not c.changes_after_commit) and (is_settled or not c.one_change_at_a_time)
@@ -133,7 +133,7 @@ def lacks_log(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def readable_end(s: State, c: C, leader: int, follower: int) -> int:
-    """Return the end of a response's records: replicas get uncommitted records too, unlike a consumer."""
+    """Return the end of a response's records. Unlike a consumer, replicas also get uncommitted records."""
     l, f = s.node[leader], s.node[follower]
     end = max(l.high_watermark, f.end) if is_consumer(c, follower) else l.end
     return min(end, f.end + c.records_per_answer)
@@ -145,7 +145,7 @@ def is_consumer(c: C, node: int) -> bool:
 
 
 def has_records(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether a fetch has records to read, as far as the leader knows."""
+    """Return whether, as far as the leader knows, a fetch has records to read."""
     f = s.node[follower]
     looks_at_log_end = not is_consumer(c, follower) or c.consumer_waits_for == Emptiness.LOG_END
     return f.end < (s.node[leader].end if looks_at_log_end else readable_end(s, c, leader, follower))
@@ -163,7 +163,7 @@ def is_behind(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def may_park(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the leader may park a fetch, because the response would contain nothing new to the replica.
+    """Return whether the leader may park a fetch, because the response would contain no news for the replica.
 
     Responses that are diverging (KAFKA-15100) or name a snapshot are never parked.
     """
@@ -216,7 +216,7 @@ def append(s: State, c: C, leader: int, record: int) -> None:
 
 @action(leader=Id)
 def leader_appends(s: State, c: C, leader: int) -> None:
-    """The controller writes the next record, even if it has been deposed without knowing it.
+    """The controller writes the next record, even if it does not know that it has been deposed.
 
     With a clock, delays are measured from this record, so the record is written while every node is connected and at
     least two NoOp records remain, because time ends with the last NoOp record.
@@ -242,7 +242,7 @@ def leader_appends_no_op(s: State, c: C, leader: int) -> None:
 
 @action(leader=Id)
 def leader_removes_itself(s: State, c: C, leader: int) -> None:
-    """The leader appends the record that removes it from the voters, and leads until it is committed (KIP-853)."""
+    """The leader appends the record that removes it as a voter, and leads until the record is committed (KIP-853)."""
     require(leads(s, leader))
     require(s.budget.removals > 0, bound=C.removals)
     require(may_change_voters(s, c, leader))
@@ -331,7 +331,7 @@ def parked_fetch_times_out(s: State, c: C, follower: int) -> None:
 
 @action(m=InFlight("late_fetches"))
 def leader_handles_late_fetch(s: State, c: C, m: LateFetch) -> None:
-    """A leader, deposed or not, handles a fetch in its epoch whose sender no longer waits for the response."""
+    """A leader, even a deposed one, handles a fetch in its epoch whose sender no longer waits for the response."""
     l = s.node[m.leader]
     require(l.role == Role.LEADER)
     require(l.epoch == m.epoch)

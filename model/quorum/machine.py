@@ -18,7 +18,7 @@ _WITHOUT_1166 = {
 VERSIONS = (
     Version("kafka-3.5", "as kafka-3.8, without KAFKA-15345", {**_WITHOUT_1166, "notified": Notified.READ}),
     Version("kafka-3.8", "as kafka-3.9, without KAFKA-17333", {**_WITHOUT_1166, "notified": Notified.RESTARTED}),
-    Version("kafka-3.9", "as kafka-4.0, but compared with Kafka's classes without pre-votes", _WITHOUT_1166),
+    Version("kafka-3.9", "like kafka-4.0, but compared with Kafka's classes without pre-votes", _WITHOUT_1166),
     Version(
         "kafka-4.0",
         "without KIP-1166: only the log end decides whether a fetch is parked; after a timeout, the leader sends "
@@ -37,7 +37,7 @@ VERSIONS = (
         _TODAY,
         (Version("kafka-4.2.0", "without KAFKA-20247", {"registers_again": 0}),),
     ),
-    Version("kafka-4.4", "as kafka-4.2, but endpoints are stored without a connection test (KAFKA-20661)", _TODAY),
+    Version("kafka-4.4", "like kafka-4.2, but endpoints are stored without a connection test (KAFKA-20661)", _TODAY),
 )
 
 MACHINE = Machine(

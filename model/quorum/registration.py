@@ -1,4 +1,4 @@
-"""Registration of each voter's controller with the active one. Modelled on ControllerRegistrationManager. A
+"""Registration of each voter's controller with the active controller. Modelled on ControllerRegistrationManager. A
 registration takes effect in one step, without a record in the log.
 """
 

@@ -1,5 +1,5 @@
 """Snapshots (KIP-630): a node takes a snapshot and deletes its log up to the snapshot's end; lagging followers fetch
-it. Modelled on KafkaRaftClient.createSnapshot and handleFetchSnapshotResponse, and on RaftLog.
+the snapshot. Modelled on KafkaRaftClient.createSnapshot and handleFetchSnapshotResponse, and on RaftLog.
 """
 
 from fencepost.model.language import action, require

@@ -1,14 +1,14 @@
-"""State of the quorum model, and its initial state.
+"""State records and initial state of the quorum model.
 
 The model simplifies Kafka to keep states small:
 
-* A restart is one step: a node that is down behaves like a slow node, which does nothing. Its log, epoch and vote are
+* A restart is one step. A node that is down behaves like a slow node, which does nothing. Its log, epoch and vote stay
   on disk.
 * A follower always has one fetch in flight. Until the leader handles the fetch, the fetch's content follows from the
   follower's state. Fetches from an epoch that the follower has left are kept in `late_fetches` if there is room.
 * Records in a response are read from the leader's log when the follower receives the response. A leader only appends
-  while it leads, so the log still contains these records. When a leader gives up its epoch, its responses in flight are
-  lost; a follower that receives such a response later could have received it earlier.
+  while it leads, so the log still contains these records. When a leader leaves its epoch, its responses in flight are
+  lost. A follower that receives one later could have received it earlier.
 * An election is one step in which a smallest majority grants its votes, unless `real_votes` is on. Voters outside this
   majority learn of the leader later.
 * A node takes a snapshot and deletes its log up to the snapshot's end in one step, and fetches a snapshot in one step.
@@ -30,7 +30,7 @@ LEADER_CHANGE = 0
 
 class Role(IntEnum):
     """A node's role in the quorum. Followers and observers fetch from `leader`, if known. RESIGNED: the node has led in
-    its epoch and no longer leads; without `check_quorum`, such a node is a follower without a leader.
+    its epoch, but no longer leads. Without `check_quorum`, it is a follower without a leader.
     """
 
     FOLLOWER = 0
@@ -64,7 +64,7 @@ Offset = Annotated[int, Range(0, LOG_SIZE)]
 MaybeOffset = Annotated[int, Range(NONE, LOG_SIZE)]
 Epoch = Annotated[int, Range(0, C.max_epoch)]
 Snapshot = Annotated[int, Range(0, 32 * C.snapshots)]
-"""The end of a snapshot, 0 without a snapshot."""
+"""The end of a snapshot, or 0 without a snapshot."""
 RecordId = Annotated[int, Range(0, C.max_records + 2 + C.additions + C.updates * 2)]
 """A record's id: 0 for an epoch's start, up to `max_records` for the controller's records, above for others."""
 Ticks = Annotated[int, Range(0, C.max_wait + C.latency + C.retry)]
@@ -80,9 +80,9 @@ class Entry(Record):
 class Fetch(Record):
     """A follower's fetch. `remaining` counts the ticks until the message arrives, or until a parked fetch times out.
 
-    In a parked or answered fetch, `high_watermark` is the leader's at the time when the response was built, or NONE if
-    it was unknown. In an answered fetch, `end` is the end of the response's records or, if `diverging`, the offset
-    where the logs diverge. A response without records may name a `snapshot` by its end.
+    In a parked or answered fetch, `high_watermark` is the value that the leader had when it built the response, or NONE
+    if unknown. In an answered fetch, `end` is the end of the response's records or, if `diverging`, the offset where
+    the logs diverge. A response without records may name a `snapshot` by its end.
     """
 
     phase: Phase

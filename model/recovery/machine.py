@@ -1,6 +1,6 @@
 """Unclean recovery: which replica is elected once ISR and ELR are empty, and which records are lost (KIP-966).
 
-Replication is reduced to its result: a follower copies one record in one step, every broker knows the controller's
+The model simplifies replication: a follower copies one record in one step, every broker knows the controller's
 decisions, and a crash is noticed immediately. The model keeps only what a recovery rule uses: logs that end at
 different offsets and epochs, and may have lost their last records.
 """
@@ -35,8 +35,8 @@ class Rule(IntEnum):
 
     ANY: any active replica (unclean.leader.election.enable). LAST_LEADER: the last leader, as in 4.0 and later.
     LONGEST_LOG: the replica with the longest log. LATEST_EPOCH: the replica with the latest epoch in its log. KIP_966:
-    among replicas with the latest epoch, the replica with the longest log, as KIP-966 specifies. KNOWN_FIRST: like
-    KIP_966, but members of the last known ELR are preferred.
+    the replica with the longest log of those with the latest epoch, as KIP-966 specifies. KNOWN_FIRST: like KIP_966,
+    but members of the last known ELR are preferred.
     """
 
     ANY = 0
@@ -70,7 +70,7 @@ class C(Constants):
         "known-first",
     )
     wait = choice(
-        Wait.LAST_KNOWN, meaning="before an unclean election, responses are awaited from: nobody, last-known, everyone"
+        Wait.LAST_KNOWN, meaning="whose responses an unclean election awaits: nobody, last-known, everyone"
     )
 
 
@@ -109,7 +109,7 @@ class State(Record):
     """The partition. `known` is the last known ELR.
 
     Members of the last known ELR have left the ISR or the ELR since the ISR was last large enough, and are in neither
-    now. `ghost_committed` contains the records that all members of a large enough ISR had, so that consumers could read
+    now. `ghost_committed` contains the records that consumers could read, because all members of a large enough ISR had
     them.
     """
 
@@ -207,7 +207,7 @@ def follower_fetches(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_joins(s: State, c: C, follower: int) -> None:
-    """A follower whose log contains the leader's whole log joins the ISR; a large enough ISR clears both ELRs."""
+    """A follower whose log contains the leader's whole log joins the ISR. A large enough ISR clears both ELRs."""
     require(s.leader != NONE)
     require(bits.contains(active(s, c), follower))
     require(not bits.contains(s.isr, follower))
@@ -243,7 +243,7 @@ def leave(s: State, c: C, broker: int, unclean: bool) -> None:  # noqa: FBT001
 
 @action(broker=Broker)
 def broker_is_fenced(s: State, c: C, broker: int) -> None:
-    """The controller fences a running broker, or the leader removes it: the broker leaves the ISR and keeps its log."""
+    """The controller fences a running broker, or the leader removes it. The broker leaves the ISR but keeps its log."""
     require(s.budget.fences > 0, bound=C.fences)
     require(bits.contains(active(s, c), broker))
     s.fenced = bits.with_member(s.fenced, broker)
@@ -307,7 +307,7 @@ def latest(r: Replica) -> int:
 
 
 def is_better(s: State, c: C, one: int, other: int) -> bool:
-    """Return whether the recovery rule prefers one broker's log to another's."""
+    """Return whether the recovery rule prefers one broker's log to another broker's log."""
     first, second = s.replica[one], s.replica[other]
     if c.rule == Rule.KNOWN_FIRST and bits.contains(s.known, one) != bits.contains(s.known, other):
         return bits.contains(s.known, one)
@@ -327,9 +327,9 @@ def awaited(s: State, c: C) -> int:
 
 @action(broker=Broker)
 def controller_recovers(s: State, c: C, broker: int) -> None:
-    """If ISR and ELR are empty, the controller queries active replicas and elects one by the recovery rule. Among equal
-    logs, the controller may choose any. The elected replica becomes the whole ISR (UncleanRecoveryManager, KAFKA-15580;
-    not in 4.4).
+    """If ISR and ELR are empty, the controller queries active replicas and elects one by the recovery rule. If several
+    logs are equal, the controller may choose any of them. The elected replica becomes the whole ISR
+    (UncleanRecoveryManager, KAFKA-15580; not in 4.4).
     """
     candidates = active(s, c)
     require(s.leader == NONE)

@@ -1,11 +1,11 @@
-"""A broker's registration, heartbeats, and session at the active controller, with time.
+"""A broker's registration, heartbeats, and session at the active controller, in a model with time.
 
 Time is counted in ticks, each an eighth of broker.session.timeout.ms. A heartbeat that reaches an active controller
 takes at most one tick. Modelled on BrokerLifecycleManager, BrokerHeartbeatManager, ClusterControlManager and
-ReplicationControlManager. Simplifications: There is one broker, because each broker has its own session. The quorum is
-reduced to one controller, which may be inactive, and whose writes are committed immediately. A registration includes
-the heartbeat that unfences the broker. A controlled shutdown is one step. The controller looks for expired sessions in
-every tick, as Kafka does eight times per session (maybeFenceStaleBrokerPeriodNs).
+ReplicationControlManager. Simplifications: There is one broker, because each broker has its own session. One controller
+represents the quorum; it may be inactive, and its writes are committed immediately. A registration includes the
+heartbeat that unfences the broker. A controlled shutdown is one step. The controller looks for expired sessions in
+every tick; Kafka does so eight times per session (maybeFenceStaleBrokerPeriodNs).
 """
 
 from enum import IntEnum
@@ -27,8 +27,8 @@ from fencepost.model.language import (
 
 
 class Sessions(IntEnum):
-    """The fenced brokers that have a session. Until 3.9, none; in 4.0, brokers that were in contact and, under a new
-    controller, all fenced brokers; from 4.1 on, brokers that were in contact with this controller (KAFKA-19130).
+    """Which fenced brokers have a session: until 3.9, none; in 4.0, those that were in contact and, under a new
+    controller, all; since 4.1, those that were in contact with this controller (KAFKA-19130).
     """
 
     UNFENCED = 0
@@ -52,7 +52,7 @@ class C(Constants):
     overload = bound(8, low=0, high=16, meaning="ticks for which a controller is overloaded")
     freeze = bound(9, low=0, high=16, meaning="ticks for which a frozen broker sends no heartbeat (KAFKA-19586)")
 
-    failovers = bound(1, low=0, high=2, meaning="fail-overs of the active controller")
+    failovers = bound(1, low=0, high=2, meaning="failovers of the active controller")
     overloads = bound(0, low=0, high=2, meaning="times that the controller is overloaded")
     crashes = bound(1, low=0, high=2, meaning="crashes of the broker")
     stops = bound(0, low=0, high=2, meaning="controlled shutdowns of the broker")
@@ -61,7 +61,7 @@ class C(Constants):
 
     expired_heartbeats_count = switch(default=True, meaning="an expired heartbeat counts as contact (KAFKA-15019)")
     fenced_sessions = choice(
-        Sessions.IN_CONTACT, meaning="brokers with a session are: unfenced, all, in-contact (KAFKA-19130)"
+        Sessions.IN_CONTACT, meaning="brokers that have a session: unfenced, all, in-contact (KAFKA-19130)"
     )
     activation_opens_sessions = switch(
         default=True, meaning="a new controller opens a session for each unfenced broker"
@@ -154,7 +154,7 @@ def has_session(s: State, c: C) -> bool:
 
 
 def is_tracked(s: State, c: C) -> bool:
-    """Return whether a contact of the broker opens a session: until 3.9, not if the broker is fenced.
+    """Return whether a contact by the broker opens a session. Until 3.9, contacts by a fenced broker do not.
 
     BrokerHeartbeatManager.touch; since 4.0, BrokerHeartbeatTracker.
     """
@@ -183,7 +183,7 @@ def end_process(s: State) -> None:
 
 @action()
 def broker_sends_heartbeat(s: State, c: C) -> None:
-    """A broker sends its next heartbeat; if no controller is active, the heartbeat goes to an inactive controller.
+    """A broker sends its next heartbeat, which goes to an inactive controller if no controller is active.
 
     A broker that waits for the response to a registration sends no heartbeat.
     """
@@ -281,7 +281,7 @@ def broker_freezes(s: State, c: C) -> None:
 
 @action()
 def broker_crashes(s: State, c: C) -> None:
-    """A running broker crashes, without the controller's knowledge."""
+    """A running broker crashes, and the controller does not notice."""
     require(s.budget.crashes > 0, bound=C.crashes)
     require(s.broker.running)
     s.budget.crashes -= 1
@@ -292,7 +292,7 @@ def broker_crashes(s: State, c: C) -> None:
 def broker_stops(s: State, c: C) -> None:
     """A broker requests its controlled shutdown in a heartbeat. The controller fences the broker, which then stops.
 
-    The heartbeat counts as a contact; until 3.9, a fenced broker has no session
+    The heartbeat counts as a contact. Until 3.9, a fenced broker has no session
     (BrokerHeartbeatManager.hasValidSession). A lost heartbeat must fail before the request is sent.
     """
     require(s.budget.stops > 0, bound=C.stops)
@@ -382,7 +382,7 @@ VERSIONS = (
     ),
     Version(
         "kafka-4.0",
-        "the rules of 4.0.1; a session remains after a controlled shutdown",
+        "the rules of 4.0.1: a session outlives a controlled shutdown",
         {"fenced_sessions": Sessions.ALL},
         (Version("kafka-4.0.0", "without KAFKA-19294", _WITHOUT_19294),),
     ),

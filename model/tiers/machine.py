@@ -2,7 +2,7 @@
 
 The model covers log start and local log start, copied and deleted segments, leader changes concurrent with tier
 operations, and followers that rebuild their logs from the tier. Simplifications: A follower copies one record per step,
-or truncates immediately to where the logs differ. Every broker knows the controller's decisions. A segment contains
+or truncates in one step to where the logs differ. Every broker knows the controller's decisions. A segment contains
 records of one epoch. The tier's metadata is up to date on every broker.
 """
 

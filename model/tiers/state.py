@@ -1,5 +1,5 @@
-"""Constants and state of a partition with tiered storage (KIP-405). A record is identified by leader epoch and offset:
-only one leader writes in an epoch, once at each offset.
+"""Constants and state of a partition with tiered storage (KIP-405). Leader epoch and offset identify a record: only one
+leader writes in an epoch, once at each offset.
 """
 
 from typing import Annotated
@@ -26,7 +26,7 @@ class C(Constants):
     """Constants of a run."""
 
     brokers = shape(2, low=2, high=3, meaning="brokers, each with a replica of the partition")
-    log_size = capacity(3, low=1, high=6, room=1, meaning="offsets of a log")
+    log_size = capacity(3, low=1, high=6, room=1, meaning="highest offset of a log")
     leader_epochs = shape(2, low=1, high=4, meaning="leader epochs")
     segment = bound(1, low=1, high=3, meaning="maximum number of records of a segment")
     retention = bound(6, low=1, high=6, meaning="retention.bytes of the topic, in records")
@@ -34,7 +34,7 @@ class C(Constants):
     unclean = bound(0, low=0, high=2, meaning="unclean leader elections")
     restarts = bound(0, low=0, high=2, meaning="restarts of brokers")
     failures = bound(0, low=0, high=2, meaning="copies to the tier that fail")
-    late_copies = bound(0, low=0, high=2, meaning="copies that end after another broker has become the leader")
+    late_copies = bound(0, low=0, high=2, meaning="copies that finish after another broker has become leader")
     moves = bound(
         0, low=0, high=2, meaning="moves of the leader's replica to another directory of its broker (KIP-113)"
     )
@@ -60,7 +60,7 @@ class C(Constants):
     finished_copies_count = switch(default=True, meaning="only finished copies count for retention (KAFKA-17062)")
 
     expiry_seeds = switch(
-        default=True, meaning="retention looks up which segments are in the tier if unknown (KAFKA-20732)"
+        default=True, meaning="if unknown, retention looks up which segments are in the tier (KAFKA-20732)"
     )
     expiry_waits = switch(
         default=False, meaning="remote retention waits until the leader knows the copied segments (one task until 3.8)"
@@ -85,12 +85,12 @@ class Entry(Record):
 
 
 class Replica(Record):
-    """A broker's log: `start` to `end`, of which `first` to `end` is on disk.
+    """A broker's log, from `start` to `end`. The part from `first` to `end` is on disk.
 
-    `local` is the local log start, from which a leader reads its disk. `tiered` is highestOffsetInRemoteStorage + 1, or
-    0 if nothing is known to be in the tier. `copied` is the offset that a leader copies next, or NONE if the leader has
-    to look up that offset. `copying` to `copying_end`, in epoch `copying_epoch`, is the segment being copied. `moved`
-    is true if the log has moved to another directory since the copy began.
+    `local` is the local log start; from there, a leader reads its disk. `tiered` is highestOffsetInRemoteStorage + 1,
+    or 0 if nothing is known to be in the tier. `copied` is the offset that a leader copies next, or NONE if the leader
+    has to look up that offset. `copying` to `copying_end`, in epoch `copying_epoch`, is the segment being copied.
+    `moved` means that the log has moved to another directory since the copy began.
     """
 
     log: Annotated[Array[Entry], Size(C.log_size)]
@@ -108,7 +108,7 @@ class Replica(Record):
 
 
 class Segment(Record):
-    """Segments that begin at an offset in an epoch: the ends of a finished and an abandoned copy, 0 if there is
+    """The segments that begin at an offset in an epoch: the ends of a finished and an abandoned copy, or 0 if there is
     none.
     """
 

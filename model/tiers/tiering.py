@@ -1,5 +1,5 @@
-"""Use of the tier by a leader and its followers: copying segments, and deleting them locally and in the tier. Modelled
-on RemoteLogManager (RLMCopyTask, RLMExpirationTask, RLMFollowerTask), RemoteLogMetadataCache and UnifiedLog.
+"""How a leader and its followers use the tier: they copy segments, and delete them locally and in the tier. Modelled on
+RemoteLogManager (RLMCopyTask, RLMExpirationTask, RLMFollowerTask), RemoteLogMetadataCache and UnifiedLog.
 """
 
 from fencepost.model.language import NONE, action, bits, require
@@ -35,7 +35,7 @@ def find_tiered(s: State, c: C, r: Replica) -> int:
 
 
 def find_log_start(s: State, c: C, r: Replica) -> int:
-    """Return the offset of the earliest epoch's first segment, finished or not (findLogStartOffset)."""
+    """Return where the earliest epoch's first segment starts, finished or not (findLogStartOffset)."""
     found = NONE
     for epoch in range(c.leader_epochs):
         for offset in range(c.log_size):
@@ -57,7 +57,7 @@ def first_in_tier(s: State, r: Replica) -> int:
 @action(leader=Broker)
 def leader_looks_up_tier(s: State, c: C, leader: int) -> None:
     """Before a new leader copies segments, it looks up what was copied and, since KAFKA-15351, where the log starts.
-    After a move to another directory, it repeats the lookup, since KAFKA-16711 even if a copy has ended since the move.
+    After a move to another directory, it repeats the lookup. Since KAFKA-16711, it does so even if a copy has ended.
     """
     r = s.replica[leader]
     start = find_log_start(s, c, r) if c.leader_adopts_log_start else r.start
@@ -171,12 +171,12 @@ def is_valid(r: Replica, epoch: int, start: int, end: int) -> bool:
 
 
 def known_tiered(s: State, c: C, r: Replica) -> int:
-    """Return the offset up to which retention assumes that a log is in the tier (looked up since KAFKA-20732)."""
+    """Return the offset up to which retention assumes that a log is in the tier. KAFKA-20732 added the lookup."""
     return find_tiered(s, c, r) if c.expiry_seeds and r.tiered == 0 else r.tiered
 
 
 def size_of(s: State, c: C, r: Replica) -> int:
-    """Return the size of a log: the part that is only on disk plus the part in the tier (buildRetentionSizeData)."""
+    """Return the size of a log: the part that is only on disk, plus the part in the tier (buildRetentionSizeData)."""
     size = max(r.end - max(r.first, r.start, known_tiered(s, c, r)), 0)
     for epoch in range(c.leader_epochs):
         for start in range(c.log_size):
@@ -247,7 +247,7 @@ def has_segments(s: State, c: C, before: int) -> bool:
 
 
 def delete_unfinished(s: State, c: C, epoch: int, offset: int) -> None:
-    """Delete unfinished copies that begin at an offset; a copy that is in progress then fails."""
+    """Delete the unfinished copies that begin at an offset. A copy that is in progress then fails."""
     s.tier[epoch].segment[offset].begun = 0
     for broker in range(c.brokers):
         if s.replica[broker].copying == offset and s.replica[broker].copying_epoch == epoch:

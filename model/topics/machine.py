@@ -1,7 +1,7 @@
 """Topics that are created, deleted and recreated. A broker replays these changes and applies deltas to an image.
 
 Modelled on TopicsDelta and TopicsImage, and AssignmentsManager (KIP-858). A record is replayed into the broker's delta
-when the controller writes it; the broker publishes the delta after any number of records, as MetadataLoader does.
+when the controller writes the record. Like MetadataLoader, the broker publishes the delta after any number of records.
 Simplifications: All topics have the same name; each topic has its own id and one replica, on the broker. ELRs are
 always empty, because only the effect of a ClearElrRecord on the delta matters. A directory request contains one
 replica.
@@ -30,7 +30,7 @@ from fencepost.model.language import (
 class C(Constants):
     """Constants of a run."""
 
-    topics = shape(3, low=2, high=5, meaning="topics with the same name, which are created one after another")
+    topics = shape(3, low=2, high=5, meaning="topics that are created one after another with the same name")
     clears = bound(1, low=0, high=3, meaning="times that all ELRs are cleared (ClearElrRecord)")
     deleted_stay_deleted = switch(
         default=True, meaning="clearing ELRs skips topics that the delta has deleted (KAFKA-19383)"
@@ -39,7 +39,7 @@ class C(Constants):
         default=True, meaning="a topic that a delta creates and deletes is not listed as created (KAFKA-19497)"
     )
     created_by_name = switch(
-        default=True, meaning="a delta lists only the last topic that it creates with a name (since 4.0)"
+        default=True, meaning="of several topics that a delta creates with a name, it lists only the last (since 4.0)"
     )
     assignments_need_topics = switch(
         default=True, meaning="no directory is reported for a topic that left the image (KAFKA-17190)"
@@ -66,8 +66,8 @@ class Delta(Record):
 
 class State(Record):
     """The current topic in the metadata log, the number of topics created so far, and the broker's image and delta.
-    `replicas` contains the topic whose replica the broker has, at most one, because all topics have the same name.
-    `unassigned` contains replicas whose directories the broker has not yet reported to the controller.
+    `replicas` contains the topic whose replica the broker has. There is at most one, because all topics have the same
+    name. `unassigned` contains replicas whose directories the broker has not yet reported to the controller.
     """
 
     topic: MaybeTopic
@@ -81,7 +81,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """There is no topic, neither in the metadata log nor in the broker's image."""
+    """There is no topic in the metadata log or in the broker's image."""
     s.topic = NONE
     s.clears = c.clears
 
@@ -101,8 +101,8 @@ def controller_creates_topic(s: State, c: C) -> None:
 def controller_deletes_topic(s: State, c: C) -> None:
     """The controller deletes the topic (RemoveTopicRecord).
 
-    If the delta has created the topic, the delta no longer contains it; before KAFKA-19497, the topic was still listed
-    as created.
+    If the delta created the topic, it no longer contains the topic. Before KAFKA-19497, it still listed the topic as
+    created.
     """
     require(s.topic != NONE)
     s.delta.changed = bits.without(s.delta.changed, s.topic)
@@ -114,7 +114,7 @@ def controller_deletes_topic(s: State, c: C) -> None:
 
 @action()
 def controller_clears_elrs(s: State, c: C) -> None:
-    """The cluster's min ISR changes, which clears all ELRs: the delta changes every topic of its image.
+    """The cluster's min ISR changes, which clears all ELRs, so the delta changes every topic of the image.
 
     Before KAFKA-19383, the delta also changed the topics that it had deleted. Since KAFKA-19383, the delta also changes
     the topics that it lists as created. A created topic that was deleted again has no partitions to change, which
@@ -137,8 +137,8 @@ def broker_publishes(s: State, c: C) -> None:
 
     TopicsDelta.apply: first deletions, then changes. The directory of each new replica is unassigned. If a delta cannot
     be applied, the image stays (MetadataBatchLoader.applyDeltaAndUpdate), but ReplicaManager.applyDelta deletes and
-    creates replicas. A replica is not created if the broker still has one of another topic with the name
-    (getOrCreatePartition), which its image did not contain when the topic was deleted.
+    creates replicas. A replica is not created if the broker still has the replica of another topic with that name
+    (getOrCreatePartition). That topic was not in the broker's image when it was deleted.
     """
     d = s.delta
     kept = 0 if d.deleted != 0 else s.replicas
@@ -158,8 +158,8 @@ def broker_publishes(s: State, c: C) -> None:
 def broker_assigns_directory(s: State, c: C, topic: int) -> None:
     """The broker reports the directory of a replica, or drops the replica of a topic that is no longer in its image.
 
-    The controller answers with a record, which changes the topic (PartitionChangeRecord), and rejects a report for a
-    topic that does not exist; until 3.8.0, the broker repeats the report forever.
+    The controller answers with a record that changes the topic (PartitionChangeRecord), and rejects a report for a
+    topic that does not exist. Until 3.8.0, the broker then repeats the report forever.
     """
     require(bits.contains(s.unassigned, topic))
     require(topic == s.topic or (c.assignments_need_topics and not bits.contains(s.image, topic)))
