@@ -19,7 +19,7 @@ from fencepost.model.language.trees import definition_of
 def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None:  # noqa: FBT001 (it reads as a sentence)
     """Guard: the action happens only if `condition` holds.
 
-    `bound` names the constant if the guard is not a rule of the protocol but limits the explored run.
+    If the guard only limits the explored run and is not a rule of the protocol, `bound` is the constant.
     """
     if TRIALS:
         TRIALS[-1].guard(condition, bound)
@@ -28,18 +28,18 @@ def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None: 
 
 
 def fits(condition: bool, /, *, bound: Constant[int]) -> bool:  # noqa: FBT001 (as above)
-    """Return whether a condition holds; if it does not, the effect omits a part that exceeds the bound."""
+    """Return whether a condition holds. If it does not, the effect omits a part that exceeds the bound."""
     if not condition:
         DROPPED.add(bound.name)
     return bool(condition)
 
 
 _DRAWN: list[list[Any]] = []
-"""Values that the current actions will choose. The values of the innermost action come last."""
+"""The values that the current actions will choose, with those of the innermost action last."""
 
 
 def choose(domain: Any, /) -> int:
-    """Choose a value inside an action, in a separate statement. The engine tries each value of the domain.
+    """Choose a value inside an action, in a statement of its own. The engine tries each value of the domain.
 
     `leader = choose(Broker)` must be at the top level of an action.
     """

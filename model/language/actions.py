@@ -46,10 +46,10 @@ class Kind(StrEnum):
 class Property:
     """A named predicate over states or over transitions. Properties are compared by identity.
 
-    `on` limits a predicate over transitions to the transitions of an action, whose parameters the predicate then also
-    takes. For a property of whole behaviours, `eventual` describes the behaviours, and `function` must eventually hold.
-    `params` are the property's own parameters. The property must hold for all of their values (a witness: for at least
-    one).
+    `on` limits a predicate over transitions to those of one action, and the predicate then also takes the action's
+    parameters. If the property is about whole behaviours, `eventual` describes them, and `function` must eventually
+    hold. `params` are the property's own parameters. The property must hold for all of their values (a witness: for at
+    least one).
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The parties of a protocol in diagrams, unless the schema and the names of the actions suffice."""
+"""The parties of a protocol in diagrams, if the schema and the names of the actions are not sufficient."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,21 +14,20 @@ class Cast:
 
     `owner`, for example the controller, owns the remaining fields of the state. `names` gives names to the elements of
     an array of records, such as "broker" for the array "replica". `arrows` maps an action to the source from which the
-    acting party (the owner or a parameter of the action) reads without a message in a bag. `nobodys` contains fields of
-    the state that belong to no party, such as a counter of writes. For an array of past values, `current` names the
-    field with the index of the present element. If a party's field contains an index of such an array, `views` names
-    it.
+    acting party reads without a message in a bag. This party is the owner or a parameter of the action. `nobodys`
+    contains fields of the state that belong to no party, such as a counter of writes. For an array of past values,
+    `current` names the field with the index of the present element, and `views` names the field of a party that
+    contains an index of the array.
 
-    `parties` names the participants, in order, each with the alias of its index, such as `Client` for "client", or with
-    None for a single participant. An array of plain values with an element for each participant also belongs to the
-    participants. `fields` assigns fields of the state to single parties, such as "holder" to "server". `actors` maps an
-    action to the acting party ("" for a party outside the protocol), and `tells` maps an action to the party that
-    receives information without a message in a bag. `senders` and `receivers` map a message class to its sender and
-    receiver. The acting party, the sender and the receiver are parties, parameters of the action or fields of the
-    message. A value of `actors`, `arrows` or `tells` may also be a path in the state before the step
-    (`call[client].node`), and a value of `tells` also a path in the state after the step. `losses` contains the actions
-    that lose their messages; by default, the actions with "lose" or "drop" in their names whose message no party
-    receives.
+    `parties` maps the names of participants, in order, to the aliases of their indices, such as "client" to `Client`,
+    or to None for a single participant. An array of plain values with an element for each participant also belongs to
+    the participants. `fields` assigns fields of the state to single parties, such as "holder" to "server". `actors`
+    maps an action to the acting party ("" for a party outside the protocol), and `tells` maps an action to the party
+    that receives information without a message in a bag. `senders` and `receivers` map a message class to its sender
+    and receiver. The acting party, the sender and the receiver are parties, parameters of the action or fields of the
+    message. The values of `actors`, `arrows` and `tells` may also be paths in the state before the step
+    (`call[client].node`), and those of `tells` also paths in the state after it. `losses` contains the actions that
+    lose their messages; by default, the actions with "lose" or "drop" in their names whose message no party receives.
     """
 
     owner: str = ""

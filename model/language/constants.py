@@ -1,7 +1,7 @@
-"""Constants of a machine: values that a user may set, with meaning and range.
+"""Constants of a machine: values that a user may set, each with a meaning and a range.
 
 The native engine treats two groups of constants differently. A `shape` or a `capacity` is the size of arrays (brokers,
-replicas, the length of logs). Compiled code has room for the default or more, and works for every smaller value. A
+replicas, the length of logs). Compiled code has room for at least the default, and works for every smaller value. A
 `bound`, a `switch` or a `choice` is read at run time, so one compilation serves all values.
 
 On the class, a constant is an expression (`C.log_size + 1`, for use in domains). On an instance, it is a value.
@@ -111,7 +111,7 @@ def capacity(default: int, *, low: int, high: int, meaning: str, room: int | Non
 
 
 def bound(default: int, *, low: int, high: int, meaning: str, fault: bool = False) -> Constant[int]:
-    """Return a whole number read at run time. With `fault`, it counts as faults, although no budget spends it."""
+    """Return a whole number read at run time. With `fault`, it counts as faults, although no step spends it."""
     made = Constant(default, low=low, high=high, meaning=meaning, sort=RUNTIME, kind=int, room=high)
     made.fault = fault
     return made

@@ -172,7 +172,7 @@ class Domain:
         return str(int(value))
 
     def spellings(self) -> dict[str, int]:
-        """Return the words that `show` uses in place of numbers."""
+        """Return the words that `show` uses instead of numbers."""
         return {}
 
 
@@ -266,7 +266,7 @@ class Member(Domain):
 
 @dataclass(frozen=True)
 class End:
-    """One of the bounds of a domain, as a number that depends on constants."""
+    """A bound of a domain, as a number that depends on constants."""
 
     domain: Domain
     high: bool

@@ -41,7 +41,7 @@ class ExpectationError(FencepostError, AssertionError):
 
 
 class UndeterminedError(FencepostError, RuntimeError):
-    """A search ended without a decision, which is not a success."""
+    """A search ended without a decision, which does not count as success."""
 
 
 class DisabledError(FencepostError):
@@ -54,7 +54,7 @@ FEW = 20
 
 def nearest(word: str, known: Collection[str], listed: str = "", *, least: float = 0.5) -> str:
     """Return `` Did you mean 'x'?`` if a known word is similar. If `listed` is given, it introduces a list of all known
-    words or, if there are many, of three similar words.
+    words or, if these are many, of three similar words.
     """
     import difflib
 

@@ -30,7 +30,7 @@ def leads_to(
     """Make a property: in every fair behaviour, whenever `when` holds, `then` eventually holds.
 
     Predicates are `(state, constants, *parameters)`. `domains` contains the domain of each parameter, and the property
-    covers every value. Actions in `without`, on which the property must not depend, do not happen after `when` holds.
+    covers every value. Actions in `without` do not happen after `when` holds, so the property cannot depend on them.
     """
     made = Eventual(when, then, *_checked(name, when, then, fair, without, domains))
     return Property(_label(name), Kind.LEADS_TO, then, over_steps=False, eventual=made, text=sentence)
@@ -64,9 +64,9 @@ def at_most(
 ) -> Property:
     """Make a property: in every fair behaviour, the steps from `when` to the next `then` cost at most `bound` in total.
 
-    `costs` maps actions to costs in `unit`, which are whole numbers or sums of constants (0 for omitted actions), or is
-    a function `(before, after, constants)` that returns the cost of a step. Without `bound`, the property states that
-    some bound exists. The highest cost is always reported. A behaviour that never reaches `then` does not have a bound.
+    `costs` maps actions to costs in `unit`: whole numbers or sums of constants (0 for omitted actions). A function
+    `(before, after, constants)` may return a step's cost instead. Without `bound`, the property states that some bound
+    exists. The highest cost is always reported. There is no bound if a behaviour never reaches `then`.
     """
     made = Eventual(
         when,

@@ -1,4 +1,4 @@
-"""Fairness: actions that cannot be postponed forever, as parts of leads-to and at-most properties."""
+"""Fairness: leads-to and at-most properties state which actions cannot be postponed forever."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ class Eventual:
 
     In every fair behaviour, if `when` holds in a state and no action of `without` follows, `then` holds in that state
     or a later one. If `when` is None, the property applies from the initial states on. `params` are the parameters of
-    both predicates, for all of whose values the property must hold.
+    both predicates. The property must hold for all of their values.
     """
 
     when: Callable[..., bool] | None

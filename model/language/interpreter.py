@@ -1,4 +1,4 @@
-"""The plain semantics, which defines the steps of a machine from a state, and against which all engines are tested."""
+"""The plain semantics, which defines the steps of a machine from a state. All engines are tested against it."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Interpreter:
         }
 
     def initial_states(self) -> list[Key]:
-        """Return the distinct initial states, in the order of the initial action's arguments."""
+        """Return the distinct initial states, ordered by the initial action's arguments."""
         found = {item.after: None for item in self._fire(self.machine.initial, self.zero)}
         if not found:
             raise ModelError(f"protocol {self.machine.name!r} has no initial state for {self.constants}.")
@@ -197,7 +197,7 @@ class Interpreter:
         return all(answers) if prop.kind.must_hold else any(answers)
 
     def holds_step(self, prop: Property, before: Key, transition: Transition) -> bool:
-        """Evaluate a predicate over transitions. A predicate that is limited to another action holds."""
+        """Evaluate a predicate over transitions. A predicate that is limited to another action counts as true."""
         step = transition.step
         if prop.on is not None and prop.on.name != step.action.name:
             return True
@@ -344,7 +344,7 @@ class Interpreter:
         raise ModelError(f"InFlight({domain.bag!r}): the state has no bag of this name.")
 
     def attempts(self, item: Action, before: Key) -> Iterator[tuple[Step, Transition | DisabledError | DomainError]]:
-        """Yield the action with every combination of arguments, each with its result or the guard that refuses it."""
+        """Yield the action with every combination of arguments, with its result or with the guard that refuses it."""
         return self._tried(before, self.steps(item, before), bounded=self.bounded)
 
     def possible(self, before: Key, steps: Iterable[Step]) -> Iterator[Transition]:

@@ -44,11 +44,11 @@ REPAIRED = "-repaired"
 class Machine:
     """A protocol as guarded actions on a state record.
 
-    `initial` is an action on the zero state, whose arguments determine the initial states. `normalize(state,
-    constants)` merges states that have no observable difference, and must be idempotent. `refuse(constants)` returns
-    why a combination of constants is invalid, or None. `notes(constants)` returns notes for readers of results. `cast`
-    gives the parties, for diagrams. `repairs` contains fixes for findings in versions, and `terms(constants)` explains
-    a run to operators. `interchangeable` is an index whose things differ only in their numbers (see `symmetry.py`).
+    `initial` is an action on the zero state. Its arguments determine the initial states. `normalize(state, constants)`
+    merges states that have no observable difference, and must be idempotent. `refuse(constants)` returns why a
+    combination of constants is invalid, or None. `notes(constants)` returns notes for readers of results. `cast` gives
+    the parties, for diagrams. `repairs` contains fixes for findings in versions, and `terms(constants)` explains a run
+    to operators. `interchangeable` is an index of things that differ only in their numbers (see `symmetry.py`).
     """
 
     name: str
@@ -154,7 +154,7 @@ class Machine:
                 missing = self.missing(item.values)
                 told = "; ".join(f"{repair.finding} ({repair.sentence})" for repair in missing) or "nothing"
                 values = {key: value for repair in missing for key, value in repair.values.items()}
-                return Version(name, f"{item.name}, with this repaired: {told}", {**item.values, **values})
+                return Version(name, f"{item.name} with these repairs: {told}", {**item.values, **values})
         known = [item.name for item in self.versions]
         release, _, patch = name.removesuffix(REPAIRED).rpartition(".")
         line = next((item for item in self.versions if item.name == release), None)

@@ -1,4 +1,4 @@
-"""Source lines and names from a model's file for messages: the line of a field, and the alias of a domain."""
+"""Source lines and names from a model's file, for use in messages: the line of a field, the alias of a domain."""
 
 import linecache
 import os

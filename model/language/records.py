@@ -82,7 +82,7 @@ class _RecordMeta(type):
 
 
 def _annotations_in(namespace: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the annotations of a class that is being created, which Python 3.14 and later evaluate only on request."""
+    """Return the annotations of a class that is being created. Python 3.14 and later evaluate them only on request."""
     if sys.version_info >= (3, 14):
         import annotationlib
 
@@ -95,7 +95,7 @@ def _annotations_in(namespace: dict[str, Any]) -> Mapping[str, Any]:
 
 class Record(metaclass=_RecordMeta):
     """Base of all record classes. A record literal such as `Replica(end=3)` can be assigned to a place or compared with
-    a place. Fields that the literal does not name are cleared.
+    one. Fields that the literal omits are cleared.
     """
 
     __slots__ = ()
@@ -661,7 +661,7 @@ def _checker(low: int, high: int, kind: type[int]) -> Callable[..., int]:
 
 
 def _key_source(path: str, field: FieldType, depth: int = 0) -> str:
-    """Return Python text that reads the key of `path`, generated for speed, because every plain step reads keys."""
+    """Return Python text that reads the key of `path`. Such text is fast, and every plain step reads keys."""
     if isinstance(field, Scalar):
         return f"int({path})" if isinstance(field.domain, BitSet) else path
     if isinstance(field, Nested):

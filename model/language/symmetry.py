@@ -1,9 +1,9 @@
 """Symmetry: states that are equal up to renaming interchangeable things count as one state.
 
-A machine declares an `Index` of interchangeable things. A permutation renames the things in numbers of that index, in
-sets of such numbers, and as the indices of arrays with one element per thing. The canonical form of a state is the
-least of its permutations. Permutations are ordered by the values of each thing that refer to no thing, then by the
-whole key.
+A machine declares an `Index` of interchangeable things. A permutation renames the things wherever they occur: in
+numbers of that index, in sets of such numbers, and as the indices of arrays with one element per thing. The canonical
+form of a state is the least of its permutations. Permutations are ordered by those values of each thing that refer to
+no thing, then by the whole key.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Symmetry:
         return found
 
     def order(self, key: Key) -> tuple[Any, ...]:
-        """Return a state's sort key: the numbers of each thing that do not name a thing, then the state's key."""
+        """Return a state's sort key: those numbers of each thing that do not name a thing, then the state's key."""
         return self.own(key), key
 
     def own(self, key: Key) -> tuple[tuple[int, ...], ...]:

@@ -48,7 +48,7 @@ def source_lines(function: Callable[..., Any]) -> tuple[list[str], int]:
 
 
 def was_edited(function: Callable[..., Any]) -> bool:
-    """Return whether a function's file was edited after its import, so that the executed function may differ."""
+    """Return whether a function's file was edited after its import, so the executed function may differ."""
     path = Path(function.__code__.co_filename)
     if TEXT in function.__globals__ or not path.is_file() or path.stat().st_mtime < _began():
         return False
@@ -57,7 +57,7 @@ def was_edited(function: Callable[..., Any]) -> bool:
 
 @cache
 def _began() -> float:
-    """Return the start time of this process, comparable to file times, or 0 if the system does not report the time."""
+    """Return the start time of this process, to compare with file times, or 0 if the system does not report it."""
     try:
         ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
         return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + ticks / os.sysconf("SC_CLK_TCK")

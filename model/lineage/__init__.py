@@ -1,1 +1,1 @@
-"""Five published models, one for each generation of the truncation logic."""
+"""Five published models, one for each generation of Kafka's truncation logic."""

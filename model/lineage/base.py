@@ -1,6 +1,6 @@
-"""State, controller and leader of the five published models.
+"""The state, the controller and the leader in the five published models.
 
-There is one partition. Followers copy one record per step, and replicas may learn late of the controller's decisions.
+There is one partition. Followers copy one record per step, and replicas may learn of the controller's decisions late.
 Modelled on Jason Gustafson's specification (hachikuji/kafka-specification, KafkaReplication).
 """
 
@@ -76,7 +76,7 @@ class ReplicaState(Record):
 
 
 class State(Record):
-    """The partition. `request[e]` is the controller's decision for epoch `e`, for all epochs below `next_epoch`."""
+    """The partition. For each epoch `e` below `next_leader_epoch`, `request[e]` is the controller's decision."""
 
     replica: Annotated[Array[ReplicaState], Per(Replica)]
     next_record: Annotated[int, Range(0, C.max_records)]
@@ -110,7 +110,7 @@ def is_following(f: ReplicaState, leader: int) -> bool:
 
 
 def is_true_leader(s: State, leader: int) -> bool:
-    """Return whether the replica knows that it leads by the controller's latest decision."""
+    """Return whether the replica leads by the controller's latest decision, and knows this decision."""
     r = s.replica[leader]
     return s.quorum.leader == leader and r.leader == leader and r.leader_epoch == s.quorum_epoch
 
@@ -204,7 +204,7 @@ def decide(s: State, leader: int, isr: int) -> None:
 
 
 def update_isr(s: State, leader: int, isr: int) -> None:
-    """Change the ISR directly, as with ZooKeeper: without a new epoch or a new decision."""
+    """Change the ISR directly, without a new epoch or a new decision, as with ZooKeeper."""
     s.quorum.isr = isr
     s.replica[leader].isr = isr
 
@@ -222,7 +222,7 @@ def controller_elect_leader(s: State, c: C, leader: int) -> None:
 def controller_shrink_isr(s: State, c: C, replica: int) -> None:
     """The controller removes a failed replica from the ISR; if it was the leader, the partition has no leader.
 
-    The last ISR member stays in the ISR when it fails; otherwise, no replica could ever be elected again.
+    When the last ISR member fails, it stays in the ISR. Otherwise, no replica could ever be elected again.
     """
     require(s.next_leader_epoch <= c.max_leader_epoch, bound=C.max_leader_epoch)
     require(s.quorum.leader == replica or bits.contains(s.quorum.isr, replica))

@@ -1,7 +1,7 @@
 """KIP-101: a new follower queries where its own last epoch ends in the leader's log, and truncates there.
 
-KIP-101 replaces truncation to the high watermark, which loses records, because a follower learns only with its next
-fetch that a record is committed. Replica 1 of the ISR fetches a record, and the leader advances its high watermark past
+KIP-101 replaces truncation to the high watermark, which loses records: a follower does not learn before its next fetch
+that a record is committed. Replica 1, an ISR member, fetches a record, and the leader advances its high watermark past
 it. Replica 1 then learns of a new leader epoch, perhaps with the same leader, and truncates to its own high watermark,
 which is below the record. Because replica 1 is still in the ISR, it can be elected without the record (10 states with
 two replicas). Modelled on hachikuji/kafka-specification, Kip101.
@@ -31,8 +31,8 @@ def truncation_offset(l: ReplicaState, f: ReplicaState) -> int:
 def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
     """A replica learns of its leader and truncates to where its own last epoch ends in the leader's log (KIP-101).
 
-    The leader answers from its current log, regardless of its epoch and role. As published, if the answer is beyond the
-    follower's log end, the follower waits forever.
+    The leader answers from its current log, regardless of its epoch and role. As published, if the leader's answer is
+    beyond the follower's log end, the follower waits forever.
     """
     l, f = s.replica[leader], s.replica[follower]
     offset = truncation_offset(l, f)

@@ -2,9 +2,9 @@
 
 KIP-320 fixes a bug of its first try: comparing the epoch of the last record is not enough, because either side may be
 in another leader epoch. Replica 2 leads in epoch 0 with replica 1 in its ISR. Replica 1 leads in epoch 1 and adds
-replica 0 to the ISR. Replica 2 is elected for epoch 2 but still acts in epoch 0, and replica 1 already follows it. The
-records that replicas 1 and 2 commit are missing on replica 0, although replica 0 is in the ISR (13 states with three
-replicas and three epochs). Likewise, a leader could count a replica that is in an older epoch and will truncate.
+replica 0 to the ISR. Replica 2 is elected for epoch 2 but still acts in epoch 0, and replica 1 already follows it.
+Replica 0 lacks the records that replicas 1 and 2 commit, although it is in the ISR (13 states with three replicas and
+three epochs). Likewise, a leader could count a replica that is in an older epoch and will truncate.
 
 With the fix, fetches, ISR changes, the high watermark and truncation (again once per epoch) require equal leader
 epochs. Modelled on hachikuji/kafka-specification, Kip320.
@@ -34,7 +34,7 @@ def leader_expand_isr(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Replica, follower=Replica)
 def leader_shrink_isr(s: State, c: C, leader: int, follower: int) -> None:
-    """The leader removes a follower that is in another epoch or whose log is shorter than the leader's."""
+    """The leader removes a follower that is in another epoch, or whose log is shorter than the leader's."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.is_true_leader(s, leader))
     require(follower != leader)

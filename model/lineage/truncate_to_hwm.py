@@ -1,5 +1,5 @@
 """Before KIP-101: a new follower truncates to its high watermark, so it keeps only records that it knows to be
-committed. A follower learns the high watermark one fetch late; `kip101` shows the consequences. Modelled on
+committed. A follower learns the high watermark one fetch late. `kip101` describes the consequences. Modelled on
 hachikuji/kafka-specification, KafkaTruncateToHighWatermark.
 """
 

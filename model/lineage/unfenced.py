@@ -1,7 +1,7 @@
 """The leader and its followers before KIP-320: neither checks the other's leader epoch.
 
-The first three models share this module; they differ only in where a new follower truncates. The leader checks only
-which leader a replica follows, and the replica's log end. Modelled on hachikuji/kafka-specification, KafkaReplication.
+The first three models share this module; they differ only in where a new follower truncates. The leader checks only a
+replica's log end, and which leader the replica follows. Modelled on hachikuji/kafka-specification, KafkaReplication.
 """
 
 from fencepost.model.language import action, bits, require

@@ -46,7 +46,7 @@ class C(Constants):
         default=False, meaning="when a move ends or a directory fails, the replica is assigned to its log's directory"
     )
     new_directories_are_judged = switch(
-        default=False, meaning="an assignment may elect a replica if the new directory, not the previous one, is online"
+        default=False, meaning="an assignment elects a replica if the new directory, not the previous one, is online"
     )
 
 
@@ -311,7 +311,7 @@ def broker_is_killed(s: State, c: C) -> None:
 _3_7_0 = Version("kafka-3.7.0", "without KAFKA-16082, KAFKA-16297", {"copies_are_recovered": 0, "changes_reset": 0})
 _HYP_27 = Repair(
     "HYP-27",
-    "an unfinished move's copy becomes the log only if no other log ends later",
+    "the copy of an unfinished move becomes the log only if no other log ends later",
     {"longer_logs_are_kept": 1},
     {"copies_are_recovered": 1},
 )

@@ -69,7 +69,7 @@ def test_an_answer_about_a_version_says_what_it_rests_on_and_what_it_contains() 
     assert notes[5].startswith(f"Kafka 4.1 also has {outside}: these findings were observed on clusters, not in ")
     assert not any("may come from the conjecture HYP-1" in note for note in notes)
     whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *SMALL, "--json"))["notes"]
-    assert whole[2].startswith("kafka-4.1-repaired is kafka-4.1, with this repaired: HYP-1 (")
+    assert whole[2].startswith("kafka-4.1-repaired is kafka-4.1 with these repairs: HYP-1 (")
     assert not any("-repaired contains" in note for note in whole)
     assert whole[3].startswith("kafka-4.1-repaired still contains HYP-8 (with resends=1), HYP-15")
     assert "2 brokers" not in data_of(fencepost("check", "replication", *SMALL, "--json"))["notes"][0]
