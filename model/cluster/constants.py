@@ -39,7 +39,7 @@ class FencedAnswers(IntEnum):
     """A follower's reaction to a leader that reports a fenced epoch.
 
     TRUSTED: the follower stops fetching until the next epoch. CHECKED: it stops unless it has already entered a later
-    epoch. IGNORED: it continues. This is like CHECKED, because no leader serves it before the next epoch.
+    epoch. IGNORED: it continues. This is like CHECKED: no leader serves the follower before the next epoch.
     """
 
     IGNORED = 0
@@ -132,7 +132,7 @@ class C(Constants):
     alter_partitions = capacity(2, low=1, high=6, room=2, meaning="AlterPartition messages in flight")
     late_fetches = capacity(1, low=0, high=4, room=1, meaning="fetch requests in flight whose sender has stopped")
     late_answers = capacity(
-        0, low=0, high=2, meaning="fetch responses in flight from an earlier leader epoch than the follower's"
+        0, low=0, high=2, meaning="fetch responses in flight from a leader epoch before the follower's"
     )
     max_leader_epoch = bound(2, low=0, high=12, meaning="last leader epoch; the first is 0")
 
@@ -162,7 +162,7 @@ class C(Constants):
     raises = bound(0, low=0, high=2, meaning="times that an operator raises min ISR by one")
     lowers = bound(0, low=0, high=2, meaning="times that an operator lowers min ISR by one")
     elr_disables = bound(0, low=0, high=1, meaning="with ELR: times that an operator turns the feature off")
-    early_starts = bound(0, low=0, high=2, meaning="times that a process follows before its registration (HYP-15)")
+    early_starts = bound(0, low=0, high=2, meaning="times that a process follows before it is registered (HYP-15)")
     movable = bound(0, low=0, high=5, meaning="how many of the first brokers may get or lose a replica by reassignment")
     least_replicas = bound(
         0, low=0, high=5, meaning="minimum number of replicas after a reassignment (always at least one)"

@@ -122,7 +122,7 @@ def broker_stops(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker, checkpoint=Offset)
 def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
-    """A broker's new process follows, before it is registered, the leader in the metadata that it has read (HYP-15).
+    """Before it is registered, a broker's new process follows the leader in the metadata that it has read (HYP-15).
 
     BrokerServer.startup: fetchers start as soon as the metadata up to the high watermark is published (MetadataLoader).
     The controller rejects the registration while the session of the previous process lasts

@@ -201,7 +201,7 @@ def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: i
 
 
 def change_isr(s: State, c: C, isr: int, elr: int, leader: int) -> None:
-    """Write a change to this ISR and its consequences, and complete a reassignment if the new ISR allows it."""
+    """Write the change to this ISR, with its consequences, and complete a reassignment if the new ISR allows it."""
     done = completes(s, c, isr)
     missing = missing_after(s, c, isr)
     change_partition(

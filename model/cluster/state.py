@@ -104,13 +104,13 @@ Raise = Annotated[int, Range(-1 * C.lowers, C.raises)]
 """The difference between min ISR and its initial value, which is always 0 if operators do not change min ISR."""
 
 Early = Annotated[int, Range(0, C.early_starts)]
-"""Whether an unregistered process is running, 0 or 1; always 0 without `early_starts`."""
+"""1 if an unregistered process is running, otherwise 0; always 0 without `early_starts`."""
 
 
 Directories = Annotated[int, BitSet(C.directories)]
 """Brokers whose log directory may fail or be replaced."""
 Offline = Annotated[int, Range(0, C.directory_failures)]
-"""Whether a replica's log directory has failed, 0 or 1."""
+"""1 if a replica's log directory has failed, otherwise 0."""
 Moved = Annotated[int, Range(0, 2 * C.directory_removals + 2 * C.disk_replacements)]
 """Whether the controller knows the directory of the log (see `Move`)."""
 
@@ -168,14 +168,14 @@ class FetchAnswer(Record):
 class Replica(Record):
     """A broker, its log, and its state in memory as leader or as follower.
 
-    `epoch_start` is the log end at which the broker began to lead in its current leader epoch, 0 for a follower. If the
-    broker restarted in that epoch, records of the same epoch may precede `epoch_start`. `waiting[offset]` is the record
-    whose write is acknowledged once the high watermark passes `offset`, or 0. `checked` contains the follower whose log
-    end suffices for the ISR, until the leader reads the broker epoch in a separate step (before KAFKA-15221). `recent`
-    contains followers that were caught up within the lag time, if the leader waits for them. `truncating` is set until
-    a follower has queried its truncation offset (before Fetch contained the last epoch). `raised` determines the min
-    ISR that the broker uses, which may come from an image other than the applied one. `early` is set while a new,
-    unregistered process runs; `life` then still describes the previous process. `offline` is set while the log's
+    `epoch_start` is the log end at which the broker began to lead in its current leader epoch, or 0 for a follower. If
+    the broker restarted in that epoch, records of the same epoch may precede `epoch_start`. `waiting[offset]` is the
+    record whose write is acknowledged once the high watermark passes `offset`, or 0. `checked` contains the follower
+    whose log end suffices for the ISR, until the leader reads the broker epoch in a separate step (before KAFKA-15221).
+    `recent` contains followers that were caught up within the lag time, if the leader waits for them. `truncating` is
+    set until a follower has queried its truncation offset (before Fetch contained the last epoch). `raised` determines
+    the min ISR that the broker uses, which may come from an image other than the applied one. `early` is set while a
+    new, unregistered process runs; `life` then still describes the previous process. `offline` is set while the log's
     directory has failed. Records below `start` are deleted, though the files may still contain them; `checkpoint` is
     the last checkpointed log start.
     """

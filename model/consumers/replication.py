@@ -96,7 +96,7 @@ def shown_start(c: C, f: Replica) -> int:
 
 
 def is_stale(s: State, c: C, follower: int) -> bool:
-    """Return whether a response and the next fetch would change more than records at the follower or the leader."""
+    """Return whether, records aside, a response and the next fetch would change the follower or the leader."""
     l, f = newest_leader(s), s.replica[follower]
     return (
         f.high_watermark != log.clamp(f, l.high_watermark)

@@ -73,7 +73,7 @@ class C(Constants):
     # brokers
     brokers_apply = choice(Applied.COMMITTED, meaning="brokers apply records that are: committed, fetched")
     channel_never_goes_back = switch(
-        default=True, meaning="a broker ignores active controllers of an older epoch than it knows"
+        default=True, meaning="a broker ignores active controllers whose epoch is older than the latest it knows"
     )
     asks_again_after_failover = switch(
         default=True,

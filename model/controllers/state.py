@@ -69,9 +69,9 @@ RecordId = Annotated[int, Range(0, C.max_records)]
 
 
 class Change(Record):
-    """A record of the metadata log, as a difference (PartitionChangeRecord, BrokerRegistrationChangeRecord).
+    """A record of the metadata log, which describes a change (PartitionChangeRecord, BrokerRegistrationChangeRecord).
 
-    A change of the partition contains the ISR (0 if unchanged) and, with `elects`, the leader; epochs are counted
+    A change to the partition contains the ISR (0 if unchanged) and, with `elects`, the leader. Epochs are counted
     during replay. `subject` is the broker that the record fences or unfences, as a set. A record without a change
     starts an epoch. `ghost_is_late` means that the record was written after another controller had been elected. In
     `ghost_log`, it also means that the record was committed in the epoch in which it was written.

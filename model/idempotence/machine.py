@@ -80,7 +80,7 @@ class C(Constants):
         meaning="a leader treats a sequence number below all known numbers as a duplicate (1.0, KAFKA-9199)",
     )
     unknown_producers_begin_at_0 = switch(
-        default=False, meaning="a leader that knows nothing of a producer refuses sequence numbers above 0"
+        default=False, meaning="a leader that knows nothing about a producer refuses sequence numbers above 0"
     )
     deletion_keeps_state = switch(default=True, meaning="leaders remember producers that have no records (KAFKA-7190)")
     bumps_epoch = switch(default=True, meaning="a gap starts a new producer epoch; the batch is resent (KIP-360)")
@@ -101,8 +101,8 @@ Offset = Annotated[int, Range(0, C.log_size)]
 
 
 class Batch(Record):
-    """A batch of the application, with producer epoch and sequence once it has been sent. `reset` means that the batch
-    was renumbered. `offset` is the batch's offset at the broker that handled it.
+    """An application's batch, which gets a producer epoch and a sequence when it is first sent. `reset` means that the
+    batch was renumbered. `offset` is the batch's offset at the broker that handled it.
     """
 
     stage: Stage

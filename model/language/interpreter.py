@@ -344,7 +344,7 @@ class Interpreter:
         raise ModelError(f"InFlight({domain.bag!r}): the state has no bag of this name.")
 
     def attempts(self, item: Action, before: Key) -> Iterator[tuple[Step, Transition | DisabledError | DomainError]]:
-        """Yield the action with every combination of arguments, with its result or with the guard that refuses it."""
+        """Yield the action with every combination of arguments, and the result or the guard that refuses it."""
         return self._tried(before, self.steps(item, before), bounded=self.bounded)
 
     def possible(self, before: Key, steps: Iterable[Step]) -> Iterator[Transition]:

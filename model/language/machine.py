@@ -133,7 +133,7 @@ class Machine:
         return replace(self, name=name, sentence=sentence, source=source, normalize=normalize, actions=left, base=self)
 
     def action(self, name: str) -> Action:
-        """Return the action with this name, in dashes or underscores; raise UsageError for an unknown name."""
+        """Return the action with this name, with dashes or underscores; raise UsageError for an unknown name."""
         wanted = name.replace("-", "_")
         for item in self.actions:
             if item.name == wanted:
@@ -187,7 +187,7 @@ class Machine:
         return tuple(item for item in self.repairs if differs(item.values) and not differs(item.where))
 
     def constant(self, name: str) -> Constant[Any]:
-        """Return the constant with this name, in dashes or underscores; raise UsageError for an unknown name."""
+        """Return the constant with this name, with dashes or underscores; raise UsageError for an unknown name."""
         known = self.constants.declared()
         found = name.strip().replace("-", "_")
         if found not in known:

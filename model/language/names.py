@@ -1,4 +1,4 @@
-"""Rejection of names in a model that would be ambiguous or invalid elsewhere."""
+"""Checks that reject names in a model that would be ambiguous or invalid elsewhere."""
 
 from collections.abc import Iterable
 from types import WrapperDescriptorType

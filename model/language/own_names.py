@@ -31,7 +31,7 @@ def own_names(module: Mapping[str, object]) -> OwnNames:
 
 
 def alias_for(module: Mapping[str, object], parameter: str) -> str:
-    """Return a module's alias that is named like a parameter, or `...`."""
+    """Return the alias in a module that is named like a parameter, or `...`."""
     wanted = parameter.replace("_", "").lower()
     known = (name for name, item in module.items() if name.lower() == wanted and typing.get_origin(item) is Annotated)
     return next(known, "...")

@@ -50,7 +50,7 @@ class Things:
 
 
 def things_of(machine: Machine) -> Things:
-    """Return the interchangeable things that a machine declares; raise UsageError without a declaration."""
+    """Return the interchangeable things that a machine declares; raise UsageError if it declares none."""
     domain = domain_of(machine.interchangeable)
     if not isinstance(domain, Index):
         raise UsageError(

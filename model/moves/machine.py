@@ -106,7 +106,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """The replica leads. Its log is in directory 0 and empty."""
+    """The replica leads. Its log is empty, and is in directory 0."""
     s.copy = NONE
     s.broker = Broker(serves=True, leads=True, ready=Assignment(to=NONE), sent=Assignment(to=NONE))
     s.leads = True

@@ -159,7 +159,7 @@ class C(Constants):
     )
 
     # discovery
-    bootstrap = bound(31, low=0, high=31, meaning="nodes that tell observers the leader, as a sum of powers of two")
+    bootstrap = bound(31, low=0, high=31, meaning="nodes that tell observers who leads, as a sum of powers of two")
     observers_return = switch(
         default=True, meaning="after a fetch timeout, an observer may fetch from the same leader again (KAFKA-19354)"
     )

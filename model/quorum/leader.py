@@ -286,7 +286,7 @@ def leader_updates_voter(s: State, c: C, leader: int, node: int) -> None:
 
 
 def record_fetch(s: State, c: C, leader: int, follower: int, offset: int) -> None:
-    """Record the fetch offset as the follower's log end. If the follower votes, try to advance the high watermark.
+    """Record the fetch offset as the follower's log end. If the follower is a voter, try to advance the high watermark.
 
     The leader flushes its log before it handles a fetch (flushLeaderLog).
     """

@@ -66,7 +66,7 @@ Epoch = Annotated[int, Range(0, C.max_epoch)]
 Snapshot = Annotated[int, Range(0, 32 * C.snapshots)]
 """The end of a snapshot, or 0 without a snapshot."""
 RecordId = Annotated[int, Range(0, C.max_records + 2 + C.additions + C.updates * 2)]
-"""A record's id: 0 for an epoch's start, up to `max_records` for the controller's records, above for others."""
+"""A record's id: 0 for an epoch's start, up to `max_records` for the controller's records, higher for others."""
 Ticks = Annotated[int, Range(0, C.max_wait + C.latency + C.retry)]
 
 

@@ -31,12 +31,12 @@ from fencepost.model.language import (
 
 
 class Rule(IntEnum):
-    """The replica that is elected uncleanly.
+    """The replica that an unclean election chooses.
 
     ANY: any active replica (unclean.leader.election.enable). LAST_LEADER: the last leader, as in 4.0 and later.
     LONGEST_LOG: the replica with the longest log. LATEST_EPOCH: the replica with the latest epoch in its log. KIP_966:
-    the replica with the longest log of those with the latest epoch, as KIP-966 specifies. KNOWN_FIRST: like KIP_966,
-    but members of the last known ELR are preferred.
+    of the replicas with the latest epoch, the one with the longest log, as KIP-966 specifies. KNOWN_FIRST: like
+    KIP_966, but members of the last known ELR are preferred.
     """
 
     ANY = 0
@@ -66,7 +66,7 @@ class C(Constants):
     fences = bound(1, low=0, high=4, meaning="times that a broker is fenced, or leaves the ISR, without losing records")
     rule = choice(
         Rule.KIP_966,
-        meaning="the replica that is elected uncleanly: any, last-leader, longest-log, latest-epoch, kip-966, "
+        meaning="the replica that an unclean election chooses: any, last-leader, longest-log, latest-epoch, kip-966,  "
         "known-first",
     )
     wait = choice(

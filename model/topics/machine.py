@@ -39,7 +39,7 @@ class C(Constants):
         default=True, meaning="a topic that a delta creates and deletes is not listed as created (KAFKA-19497)"
     )
     created_by_name = switch(
-        default=True, meaning="of several topics that a delta creates with a name, it lists only the last (since 4.0)"
+        default=True, meaning="a delta that creates several topics with one name lists only the last (since 4.0)"
     )
     assignments_need_topics = switch(
         default=True, meaning="no directory is reported for a topic that left the image (KAFKA-17190)"

@@ -62,7 +62,7 @@ class C(Constants):
     )
 
     # the broker
-    hints = switch(default=True, meaning="produce and fetch errors carry the current leader (KIP-951)")
+    hints = switch(default=True, meaning="produce and fetch errors name the current leader (KIP-951)")
     hints_by_epoch = switch(
         default=False, meaning="a hint is sent only if the request's leader epoch is older (KIP-951's text)"
     )

@@ -8,7 +8,7 @@ from fencepost.model.language import Cast, Machine, Version
 VERSIONS = (
     Version(
         "before-kip-951",
-        "errors carry no leader, and every retry waits for the backoff",
+        "errors do not name the leader, and every retry waits for the backoff",
         {"hints": 0, "skips_backoff": SkipsBackoff.NEVER},
     ),
     Version("kip-951", "KIP-951 as implemented in Kafka", {}),

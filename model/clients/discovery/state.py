@@ -224,7 +224,7 @@ def clear_refresh(refresh: Refresh) -> None:
 
 
 def may_answer(s: State, broker: int) -> bool:
-    """Return whether the broker is up and, if lagging brokers are counted, has the newest metadata or may lag."""
+    """Return whether the broker may answer: it is up and, if lagging brokers are counted, is current or may lag."""
     b, left = s.broker[broker], s.budget.lagging_brokers
     return b.is_up and (left == UNLIMITED or b.replica == s.newest or (left > 0 and not b.has_lagged))
 

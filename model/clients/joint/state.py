@@ -69,8 +69,8 @@ class Call(Record):
     `sent` is the token in the request header, which is cleared once it has been checked; `token` is the token in the
     response header. Both are NONE if there is no token. `body` is the offset of the metadata from which the response
     was built, if it `names_leader`: metadata responses always do, but produce and fetch responses do so only if they
-    are errors. The ghost is the newest offset that the client had from the other kind of response when it sent this
-    request.
+    are errors. The ghost is the newest offset that the client had received in the other kind of response when it sent
+    this request.
     """
 
     stage: Stage

@@ -23,7 +23,7 @@ Offset = Annotated[int, Range(0, C.offsets)]
 
 
 class State(Record):
-    """Three contexts, and three stores: in one order, in another order, and with each context stored twice."""
+    """Three contexts, and three stores that received them: in order, in another order, and each context twice."""
 
     given: Annotated[Array[Context], Size(3)]
     in_order: Context

@@ -67,7 +67,7 @@ class C(Constants):
     forwarded_writes = switch(default=False, meaning="clients write through brokers, which forward to the controller")
     direct_writes = switch(default=False, meaning="clients write to the controller (bootstrap.controllers)")
     exports = switch(default=False, meaning="users carry contexts from one store to another")
-    eventually_consistent = switch(default=False, meaning="the store is the legacy one: always unknown")
+    eventually_consistent = switch(default=False, meaning="the store is the legacy one, which is always unknown")
 
     # faults
     restarts = bound(0, low=0, high=2, meaning="restarts of a server")

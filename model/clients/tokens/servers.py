@@ -194,7 +194,7 @@ def server_reads_metadata(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def controller_commits_write(s: State, c: C, client: int) -> None:
-    """The controller commits a change that a client requested, directly or through a broker, and builds its header."""
+    """The controller commits a change that a client requested, directly or through a broker, and builds the header."""
     call = s.call[client]
     require(call.status == Status.SENT)
     require(call.operation == Operation.WRITE)

@@ -152,7 +152,7 @@ def store_of(c: C, client: int) -> int:
 
 
 def is_read(operation: int) -> bool:
-    """Return whether the operation is one of the draft's: it reads metadata, and its token is checked."""
+    """Return whether the draft lists the operation as a read of metadata, whose token is checked."""
     return operation in (Operation.CACHE, Operation.COMPONENT)
 
 
