@@ -1,8 +1,8 @@
 """The controller: fencing, elections and AlterPartition, as one state machine that writes to its log.
 
 Modelled on ReplicationControlManager and ClusterControlManager; `partition_change.py` computes the consequences of a
-change. Every action that changes the metadata appends an image to a window of images and is enabled only if the window
-has room, so brokers lag by at most `metadata_lag` images.
+change. Every action that changes the metadata appends an image to a window of images. The action is enabled only if the
+window has room, so brokers lag by at most `metadata_lag` images.
 """
 
 from fencepost.model.cluster.constants import C, Judging

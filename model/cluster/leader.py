@@ -226,8 +226,8 @@ def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_ep
     """Record a fetch's state, propose the follower for the ISR if it may join, and try to advance the high watermark.
 
     Partition.updateFollowerFetchState and maybeExpandIsr. The high watermark can only advance if the follower's log end
-    has changed. Before KAFKA-15221, fetches were recorded without a lock, so a fetch could be recorded after the leader
-    had read the follower's log end and before it read the broker epoch.
+    has changed. Before KAFKA-15221, fetches were recorded without a lock, so a fetch could be recorded between the
+    leader's reads of the follower's log end and of the broker epoch.
     """
     r = s.replica[leader]
     expands = may_expand(s, c, leader, follower, end, broker_epoch, start)

@@ -271,11 +271,11 @@ class Budget(Record):
 class State(Record):
     """The partition. `image[newest]` is the controller's state, together with the fields that brokers do not read.
 
-    `offline` contains replicas whose directory is not online in their broker's registration, because the directory has
-    failed, or the broker has registered without it (PartitionRegistration.directory, BrokerRegistration.hasOnlineDir).
-    `adding` and `removing` are the replicas that the current reassignment adds and removes. `ghost_committed` contains
-    the records that were first below a leader's high watermark, by offset. `ghost_deleted` contains the records that
-    were deleted on purpose. `ghost_low_watermark` is the highest offset below which a leader has reported that all live
+    `offline` contains replicas whose directory is not online in their broker's registration. The directory has failed,
+    or the broker has registered without it (PartitionRegistration.directory, BrokerRegistration.hasOnlineDir). `adding`
+    and `removing` are the replicas that the current reassignment adds and removes. `ghost_committed` contains, for each
+    offset, the record that was first below a leader's high watermark. `ghost_deleted` contains the records that were
+    deleted on purpose. `ghost_low_watermark` is the highest offset below which a leader has reported that all live
     replicas have deleted their records (DeleteRecords). `ghost_stale` contains ISR members that have restarted since
     the fetch on which their membership is based.
     """

@@ -103,8 +103,8 @@ class Consumer(Record):
 
     `position_epoch` is the epoch of the record before the position, or the epoch that came with a reset; 0 if unknown.
     `raised_by` is the replica whose response caused a reset. An out-of-range response from `late_from` to a fetch at
-    `late_offset` is in flight. There are three ghosts: the epoch of the record before the position on the log that gave
-    the position (0 if the log starts at the position), the epochs of all records read, and whether the consumer's last
+    `late_offset` is in flight. There are three ghosts: the epoch of the record before the position, in the log that
+    provided the position (0 if the log starts there); the epochs of all records read; and whether the consumer's last
     response was an error in the watched case.
     """
 
@@ -136,8 +136,8 @@ class Budget(Record):
 class State(Record):
     """The partition and the consumer. `leader[epoch]` is the leader in each epoch up to `newest`.
 
-    There are three ghosts: by offset, the epochs of all records that were ever below a leader's high watermark; the end
-    of these records; and the largest "latest" offset that a client has received.
+    There are three ghosts: for each offset, the epochs of all records that were ever below a leader's high watermark;
+    the end of these records; and the largest "latest" offset that a client has received.
     """
 
     leader: Annotated[Array[Broker], Size(C.epochs + 1)]

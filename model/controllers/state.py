@@ -186,7 +186,7 @@ class Budget(Record):
 class State(Record):
     """The quorum and the brokers.
 
-    `ghost_log` contains the metadata records that were first below a controller's high watermark, by offset, and
+    `ghost_log` contains, for each offset, the metadata record that was first below a controller's high watermark, and
     `ghost_image` contains their result. `ghost_committed` contains the partition's records below the highest high
     watermark of any leader, which are acknowledged.
     """

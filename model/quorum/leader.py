@@ -218,8 +218,8 @@ def append(s: State, c: C, leader: int, record: int) -> None:
 def leader_appends(s: State, c: C, leader: int) -> None:
     """The controller writes the next record, even if it does not know that it has been deposed.
 
-    With a clock, delays are measured from this record, so the record is written while every node is connected and at
-    least two NoOp records remain, because time ends with the last NoOp record.
+    With a clock, delays are measured from this record. The record is written while every node is connected and at least
+    two NoOp records remain, because time ends with the last NoOp record.
     """
     require(leads(s, leader))
     require(s.written < c.max_records, bound=C.max_records)

@@ -36,7 +36,7 @@ def normalize(s: State, c: C) -> None:
     """Remove differences that cannot be observed.
 
     The differences are late fetches that no leader will serve, and log ends that can no longer advance a leader's high
-    watermark, because they are below the high watermark or not beyond the epoch's start.
+    watermark. Such log ends are below the high watermark, or not beyond the epoch's start.
     """
     for l in s.node:
         if l.role == Role.LEADER:

@@ -159,8 +159,9 @@ class State(Record):
     """The quorum. `unreached` is the set of voters that no node can reach after an update of their endpoints.
 
     `removed` is the leader that a removal record in a log removes from the voters; `added` is the new voter.
-    `ghost_committed` contains the records that were first below a leader's high watermark, by offset. `ghost_credit`
-    counts, for each node, the responses without records that it may still get immediately in this leader epoch.
+    `ghost_committed` contains, for each offset, the record that was first below a leader's high watermark.
+    `ghost_credit` counts, for each node, the responses without records that it may still get immediately in this leader
+    epoch.
     """
 
     node: Annotated[Array[Node], Per(Id)]

@@ -3,7 +3,7 @@
 The model simplifies Kafka to keep states small:
 
 * There is one partition. The controller's log is the list of leaders. Every record changes the leader, so an offset
-  represents a leader in an epoch of one incarnation of the topic, and a lower offset is an older leader.
+  represents a leader in an epoch of one incarnation of the topic, and a lower offset represents an older leader.
 * There is one client with one store, one produce or fetch request in flight, and one metadata request. Its reads,
   writes, backoffs and endpoints are left out (see `leader-discovery`): it may send and refresh at any time.
 * A body is read in one step. The model `metadata-reads` covers bodies built from several reads, components, writes and

@@ -7,7 +7,7 @@ The model simplifies the protocol to keep states small:
 * A server's metadata is represented by the offset that its cache shows. All components that are updated after the cache
   are modelled as one, with its own offset. A property of this component therefore covers the component that lags most.
 * A client has one call at a time. Two calls in flight from one store are modelled as two clients of one factory, each
-  with its own connections, or, with `in_order`, as two calls on shared connections.
+  with its own connections. With `in_order`, they are two calls on shared connections.
 * Requests and responses are not lost: a call that never ends has no effect, and a repeated call is a retry.
 """
 
@@ -64,7 +64,7 @@ class Letter(Record):
     """A context that a user has serialized, and the newest offset known to its store's clients at that time.
 
     The store's clients know the bodies that were delivered, the writes that were acknowledged, and everything that was
-    known when the contexts that they imported were serialized.
+    known when their imported contexts were serialized.
     """
 
     context: Context
