@@ -111,7 +111,7 @@ class Publishing(IntEnum):
 class Judging(IntEnum):
     """The min ISR by which the controller decides which replicas enter the ELR.
 
-    OWN: the controller's value. SMALLER: the smaller of the controller's and the leader's value. HEARTBEATS: the
+    OWN: the controller's value. SMALLER: the smaller of that and the requesting leader's value. HEARTBEATS: the
     smallest value that any broker may still use; heartbeats report which metadata a broker has applied.
     """
 

@@ -72,7 +72,7 @@ REPAIRS = (
 LOSSES = {
     Loss.NONE: "a crash loses no records: a process dies, but its disk and the page cache stay intact",
     Loss.OUTSIDE_ISR: "a crash loses the log of a broker only if the broker is not in the ISR",
-    Loss.ANY: "every crash loses the log, like a power failure before the first flush, or the replacement of a disk",
+    Loss.ANY: "every crash loses the log, like a power failure before the first flush or the replacement of a disk",
 }
 
 
@@ -219,7 +219,7 @@ def notes(c: C) -> tuple[str, ...]:
         )
     if c.early_starts > 0 and c.epochless_fetches != Epochless.REFUSED:
         found.append(
-            "epochless_fetches is accepted (as in Kafka's code) or ineligible: a violation may be due to HYP-15;  "
+            "epochless_fetches is accepted (as in Kafka's code) or ineligible: a violation may be due to HYP-15; "
             "`epochless_fetches='refused'` fixes it."
         )
     if (

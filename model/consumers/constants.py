@@ -152,7 +152,7 @@ class C(Constants):
 
     # the consumer
     policy = choice(Policy.LATEST, meaning="auto.offset.reset: earliest, latest, none")
-    position_epochs = switch(default=True, meaning="a position includes the epoch of the last read record (KIP-320)")
+    position_epochs = switch(default=True, meaning="positions have the leader epoch of the last record read (KIP-320)")
     fetch_epochs = switch(
         default=True, meaning="fetches contain the consumer's leader epoch, which replicas check (KIP-320)"
     )

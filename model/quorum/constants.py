@@ -184,7 +184,7 @@ class C(Constants):
         Report.OWN, meaning="the HighWatermark field holds: own, received (not capped by the log end), zero"
     )
     parks_before_first_commit = switch(
-        default=True, meaning="a leader that does not know its high watermark parks fetches, because -1 is lowest"
+        default=True, meaning="a leader that does not know its high watermark (-1, the lowest value) parks fetches"
     )
     empty_answers_raise_high_watermark = switch(
         default=True, meaning="replicas adopt the high watermark of responses without records"

@@ -66,7 +66,7 @@ class C(Constants):
     fences = bound(1, low=0, high=4, meaning="times that a broker is fenced, or leaves the ISR, without losing records")
     rule = choice(
         Rule.KIP_966,
-        meaning="the replica that an unclean election chooses: any, last-leader, longest-log, latest-epoch, kip-966,  "
+        meaning="the replica that an unclean election chooses: any, last-leader, longest-log, latest-epoch, kip-966, "
         "known-first",
     )
     wait = choice(

@@ -14,7 +14,7 @@ VERSIONS = (
     Version("kip-951", "KIP-951 as implemented in Kafka", {}),
     Version(
         "repaired",
-        "hints carry the topic ID, endpoints carry a registration that shows which one is newer, a leader keeps its "
+        "hints carry the topic ID, endpoints carry a registration that shows which is newer, and a leader keeps its "
         "endpoint",
         {"hint_topic_id": 1, "endpoints": Endpoints.NEWER, "keeps_leader_endpoint": 1},
     ),
