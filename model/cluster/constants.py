@@ -304,10 +304,7 @@ class C(Constants):
         3,
         low=1,
         high=3,
-        meaning=(
-            "refused ISR members: 1 none, 2 fenced brokers (KIP-841), 3 also brokers with old epochs "
-            "(KIP-903)"
-        ),
+        meaning=("refused ISR members: 1 none, 2 fenced brokers (KIP-841), 3 also brokers with old epochs (KIP-903)"),
     )
     request_epoch_checks = switch(
         default=True, meaning="the controller refuses requests with an old broker, leader or partition epoch (KIP-497)"

@@ -37,9 +37,7 @@ class C(Constants):
     # budgets
     fences = bound(1, low=0, high=4, meaning="times that a controller fences a broker")
     shrinks = bound(1, low=0, high=4, meaning="times that a leader requests the removal of an ISR member")
-    resends = bound(
-        0, low=0, high=3, meaning="times that a leader gets no response and resends its request"
-    )
+    resends = bound(0, low=0, high=3, meaning="times that a leader gets no response and resends its request")
     crashes = bound(0, low=0, high=3, meaning="restarts of a controller")
 
     # controllers

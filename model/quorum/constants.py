@@ -83,9 +83,7 @@ class C(Constants):
     registration_timeouts = bound(
         0, low=0, high=1, meaning="registration requests of a controller that time out before they are sent"
     )
-    snapshots = bound(
-        0, low=0, high=2, meaning="snapshots that nodes take; each replaces the start of its node's log"
-    )
+    snapshots = bound(0, low=0, high=2, meaning="snapshots that nodes take; each replaces the start of its node's log")
 
     # elections and logs
     real_votes = switch(
@@ -204,9 +202,7 @@ class C(Constants):
     )
 
     # brokers
-    brokers_apply = choice(
-        Applied.NONE, meaning="records that observers, as brokers, apply: none, committed, fetched"
-    )
+    brokers_apply = choice(Applied.NONE, meaning="records that observers, as brokers, apply: none, committed, fetched")
 
     # time
     clock = switch(default=False, meaning="time passes in ticks")

@@ -69,9 +69,7 @@ class C(Constants):
         meaning="the replica that an unclean election chooses: any, last-leader, longest-log, latest-epoch, kip-966, "
         "known-first",
     )
-    wait = choice(
-        Wait.LAST_KNOWN, meaning="whose responses an unclean election awaits: nobody, last-known, everyone"
-    )
+    wait = choice(Wait.LAST_KNOWN, meaning="whose responses an unclean election awaits: nobody, last-known, everyone")
 
 
 Broker = Annotated[int, Index(C.brokers)]

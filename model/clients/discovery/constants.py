@@ -54,9 +54,7 @@ class C(Constants):
     late_broker = switch(default=False, meaning="the last broker joins the cluster later")
     history = switch(default=False, meaning="leaders move and broker 1 restarts only before the client acts")
     old_brokers = bound(0, low=0, high=3, meaning="how many of the last brokers lack leader epochs in their metadata")
-    silent_brokers = bound(
-        0, low=0, high=3, meaning="how many of the last brokers lack KIP-951 and send no hints"
-    )
+    silent_brokers = bound(0, low=0, high=3, meaning="how many of the last brokers lack KIP-951 and send no hints")
     lagging_brokers = bound(
         7, low=0, high=7, meaning="brokers that answer from old metadata, once each: 0 to 6; 7 means all, at any time"
     )

@@ -12,9 +12,7 @@ class C(Constants):
         3, low=1, high=4, room=3, meaning="last offset of the metadata log; every record changes the leader"
     )
     recreations = bound(0, low=0, high=1, meaning="times that the topic is deleted and created again")
-    old_brokers = bound(
-        0, low=0, high=2, meaning="how many of the last brokers send hints but do not support tokens"
-    )
+    old_brokers = bound(0, low=0, high=2, meaning="how many of the last brokers send hints but do not support tokens")
 
     # the broker
     check_first = switch(
@@ -33,8 +31,7 @@ class C(Constants):
 
     # the client
     in_order = switch(
-        default=False,
-        meaning="both requests to one broker share a connection, and the broker handles them in order",
+        default=False, meaning="both requests to one broker share a connection, and the broker handles them in order"
     )
     hint_epoch_check = switch(
         default=True, meaning="a hint is accepted only if its leader epoch is newer than the one the client knows"
