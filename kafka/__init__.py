@@ -1,1 +1,1 @@
-"""Code that uses Apache Kafka itself: its classes, clients and clusters, and the metadata logs of clusters."""
+"""Code that works with Apache Kafka itself: Kafka's classes, clients, clusters and metadata logs."""

@@ -1,1 +1,1 @@
-"""Audits of a real cluster's metadata log: the recorded changes are checked against the guarantees."""
+"""Audits of a real cluster's metadata log, which check the recorded changes against the guarantees."""

@@ -1,5 +1,5 @@
-"""Cluster-wide facts on which partitions depend, by offset: broker states, settings, topics and features. Records about
-the cluster are far fewer than records about partitions, so they are collected once and sent to every task.
+"""Cluster-wide facts that affect partitions, by offset: broker states, settings, topics and features. A log has far
+fewer records about the cluster than about partitions, so they are collected once and sent to every task.
 """
 
 import json
@@ -33,11 +33,11 @@ TOPIC, BROKER = 2, 4
 FOREVER = 1 << 62
 WHOLE = re.compile(r"[0-9]{1,9}", re.ASCII)
 TOGETHER = 1000
-"""Maximum milliseconds between two records with the same cause, such as a fencing and the resulting ISR change."""
+"""Maximum time, in milliseconds, between two records with the same cause, such as a fencing and its ISR change."""
 
 
 class LogRecord(NamedTuple):
-    """A record of the log. A record of a snapshot gets the last offset that the snapshot covers."""
+    """A record of the log. A snapshot's record gets the last offset that the snapshot covers."""
 
     offset: int
     snapshot: bool
@@ -156,7 +156,7 @@ class ClusterContext:
     own: dict[str, list[tuple[int, int, str, Any]]] = field(default_factory=lambda: defaultdict(list))
     common: list[tuple[int, int, str, Any]] = field(default_factory=list)
     supported: dict[int, int] = field(default_factory=dict)
-    """Highest metadata.version level that each controller supports, according to its release."""
+    """The highest metadata.version level that each controller's release supports."""
 
     def version_at(self, offset: int) -> str:
         return version_of(self._level(METADATA_FEATURE, offset))

@@ -1,4 +1,4 @@
-"""A partition's recorded history as states of the model's controller. `reconstruction` finds the brokers' steps."""
+"""A partition's recorded history, as states of the model's controller. `reconstruction` finds the brokers' steps."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -63,7 +63,7 @@ class ControllerHistory:
     values: dict[str, int]
     version: str
     left_out: str = ""
-    """Why the history starts after the partition's creation; empty if it starts with the creation."""
+    """Why the history starts only after the partition's creation; empty if it starts with the creation."""
 
     def describe(self, last: int) -> str:
         return f"{self.topic}-{self.partition}, offsets {self.points[0].offset} to {self.points[last].offset}"
@@ -92,14 +92,14 @@ class _Item(NamedTuple):
 
 
 def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | None) -> ControllerHistory:
-    """Return the history in a partition's rows, as early as the model can start; raise UsageError if it cannot."""
+    """Return a partition's history from the earliest row at which the model can start, or raise UsageError."""
     piece, end = _last_piece(
         [row for row in rows if until is None or row["offset"] <= until], _end(rows, around, until)
     )
     if not piece:
         raise UsageError(
-            "no file contains the partition's creation or a snapshot of the partition: name another partition, or a "
-            "later end as `until=`."
+            "no file contains the creation or a snapshot of the partition: name another partition, or a later end as "
+            "`until=`."
         )
     why = ""
     for start, row in enumerate(piece):
@@ -119,7 +119,7 @@ def _end(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | No
 
 
 def _last_piece(rows: list[dict[str, Any]], end: int) -> tuple[list[dict[str, Any]], int]:
-    """Return the rows from the creation, or from the last whole state, to a deletion, and the last offset."""
+    """Return the last offset, and the rows from the creation (or the last complete state) to a deletion."""
     found: list[dict[str, Any]] = []
     until = end
     for row in sorted(rows, key=itemgetter("offset")):
@@ -159,8 +159,8 @@ def _from(rows: list[dict[str, Any]], around: ClusterContext, end: int) -> Contr
 
 
 def _numbering(lists: list[Brokers], targets: list[Brokers], everybody: set[int]) -> tuple[Brokers, int]:
-    """Return an order of the brokers that agrees with most replica lists, and the number of brokers whose replicas are
-    moved. As in the model, moved brokers come first; moved brokers without an initial replica are last among them.
+    """Return the order of brokers that agrees with the most replica lists, and the number of brokers whose replicas
+    move. As in the model, these brokers come first, and among them, those without an initial replica come last.
     """
     begun = lists[0]
     moved = {broker for broker in everybody if any(broker not in one for one in (*lists, *targets))}

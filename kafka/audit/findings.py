@@ -1,4 +1,4 @@
-"""Kinds of findings in an audit: severity, guarantee, and what to check on the brokers."""
+"""Kinds of audit findings: the severity, the guarantee, and what to check on the brokers."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -13,7 +13,7 @@ VIOLATION, EXPOSURE = True, False
 
 @dataclass(frozen=True)
 class Sort:
-    """A kind of finding: a violated invariant of the controller, or an exposure, in which records may be lost."""
+    """A kind of finding: the controller violated an invariant, or records may be lost (an exposure)."""
 
     name: str
     violation: bool
@@ -25,7 +25,7 @@ class Sort:
     of_copies: bool = False
     """Whether the finding is detected only in copies of brokers' logs."""
     before: tuple[str, str] = ("", "")
-    """(release, earlier rule). 3.x releases are compared with metadata.version, others with the controllers' own."""
+    """(release, rule before it). A 3.x release refers to metadata.version, others to the controllers' release."""
 
     @property
     def page(self) -> str:

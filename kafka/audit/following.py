@@ -1,4 +1,4 @@
-"""Replay of a partition's records, which finds violated invariants and states in which records may be lost."""
+"""A replay of a partition's records that finds violated invariants and states in which records may be lost."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -25,16 +25,16 @@ from fencepost.kafka.audit.judging import (
 from fencepost.kafka.formatting import show_brokers, when
 
 SETTLES = 1000
-"""Maximum time, in milliseconds, between the batches of one change that affects many partitions."""
+"""Maximum time, in milliseconds, between batches that belong to one change of many partitions."""
 
 OF_A_CHANGE = ("elr-not-by-rule", "not-electable")
-"""Findings about a change rather than a partition's state, which are reported for every change."""
+"""Findings that concern a change rather than a partition's state, and are reported for every change."""
 OF_BROKERS = ("inactive-member", "stale-member", "nobody-elected")
 """Findings about broker states between two records of a partition."""
 
 
 class Row(NamedTuple):
-    """A partition after a record. `election` says how a new leader was elected; `why` says why brokers left the ISR."""
+    """A partition after a record. `election` says how its leader was elected; `why` says why brokers left the ISR."""
 
     topic_id: str
     topic: str
@@ -60,8 +60,8 @@ class Row(NamedTuple):
 
 
 class Follower:
-    """The state of one partition's replay. A change is suspicious at most `within` milliseconds after an increase of
-    min ISR or a loss of leadership.
+    """The state of the replay of one partition. Changes are suspicious for `within` milliseconds after min ISR is
+    raised or leadership is lost.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Partitions rebuilt from records, as in Kafka's PartitionRegistration, and changes judged by the model's rules.
+"""Partitions, rebuilt from records as in Kafka's PartitionRegistration. The model's rules check their changes.
 
-The predicates of `invariants.replication` and the rules of `model.cluster.partition_change` read the attributes of a
-state, so they get an object with the controller's attributes. A broker's number is its position in the replica list,
+The predicates of `invariants.replication` and the rules of `model.cluster.partition_change` expect a model state. They
+are given an object that has only the controller's attributes. A broker's number is its position in the replica list,
 which is also the order in which the controller prefers leaders.
 """
 
@@ -22,7 +22,7 @@ from fencepost.model.language import NONE, bits
 
 NO_LEADER = -1
 SAME_LEADER = None
-"""Value of `leader` in a change that keeps both the leader and its epoch."""
+"""The value of `leader` if a change keeps both the leader and its epoch."""
 RECOVERING = 1
 Brokers = tuple[int, ...]
 
@@ -61,11 +61,11 @@ FIELDS = (
     *("replicas", "isr", "removingReplicas", "addingReplicas", "leader", "leaderRecoveryState"),
     *("eligibleLeaderReplicas", "lastKnownElr"),
 )
-"""Field names of the records, in the order of Core's fields."""
+"""The records' field names, in the order of Core's fields."""
 
 
 DEFAULTS = {"leader": -2, "leaderRecoveryState": -1}
-"""Field values of a PartitionChangeRecord that mean "unchanged", as null does."""
+"""Field values that mean "unchanged" in a PartitionChangeRecord, as null does."""
 NOTHING = Core((), (), (), (), NO_LEADER, 0, (), ())
 
 
@@ -87,12 +87,12 @@ def read_partition(text: str) -> tuple[Core, int, int]:
 
 
 def merge_change(core: Core, change: PartitionChange) -> Core:
-    """Return the partition after a change (PartitionRegistration.merge). A change of leader starts a leader epoch."""
+    """Return the partition after a change (PartitionRegistration.merge). A new leader starts a new leader epoch."""
     return Core._make(was if now is None else now for was, now in zip(core, change, strict=False))
 
 
 LONG = 60_000
-"""Time, in milliseconds, after which a partition below min ISR is reported, because restarts are shorter."""
+"""A partition below min ISR is reported after this time, in milliseconds, which is longer than a restart takes."""
 
 
 class Condition(NamedTuple):
@@ -103,7 +103,7 @@ class Condition(NamedTuple):
 
 
 class Conditions:
-    """Reportable conditions of a partition. For a partition without a leader, no other condition is reported."""
+    """Conditions of a partition to report. If it has no leader, no other condition is reported."""
 
     def __init__(self) -> None:
         self._open: dict[str, Condition] = {}
@@ -161,7 +161,7 @@ class Rules(NamedTuple):
 
 
 class Names:
-    """The model's numbers for brokers: first the replicas in the order of their list, then the other brokers."""
+    """The model's numbers for brokers: the replicas come first, in the order of their list, then the other brokers."""
 
     def __init__(self, first: Brokers, *others: Iterable[int]) -> None:
         order = dict.fromkeys(
@@ -188,14 +188,14 @@ def _constants() -> dict[str, int]:
 
 @lru_cache(maxsize=4096)
 def constants(brokers: int, rules: Rules, within: bool = False) -> C:  # noqa: FBT001, FBT002 (keys of a cache)
-    """Return the constants for judging a recorded change, which may exceed a search's limits."""
+    """Return the constants for checking a recorded change; they may exceed the limits of a search."""
     more = {"brokers": brokers, "min_isr": rules.min_isr, "elr": int(rules.elr)}
     more |= {"bump_leader_epoch_on_shrink": int(rules.opens_on_shrink), "elr_within_replicas": int(within)}
     return cast("C", SimpleNamespace(**{**_constants(), **more}))
 
 
 def model_state(core: Core, names: Names, fenced: Brokers = (), stale: Brokers = ()) -> State:
-    """Return an object with the controller's attributes of a model state, as required by the model's functions."""
+    """Return an object that has those attributes of a model state that the model's functions read."""
     last = names.number(core.last_known[0]) if len(core.last_known) == 1 else NONE
     missing = bits.everyone(len(names.order)) & ~names.mask(core.replicas)
     image = SimpleNamespace(leader=names.number(core.leader), isr=names.mask(core.isr), missing=missing)
@@ -255,7 +255,7 @@ def electable(core: Core, rules: Rules, active: Brokers) -> int:
 
 
 class JudgedChange(NamedTuple):
-    """The verdict on a change: the new partition, whether a leader epoch starts, the election, and violated rules."""
+    """The verdict on a change: the new partition, whether an epoch starts, the election, and the violated rules."""
 
     core: Core
     opens: int

@@ -1,5 +1,5 @@
-"""Files of a metadata log, each of which may be partially read, and copies of brokers' logs. Checkpoints show high
-watermarks and epochs of copies; Kafka's own classes find where copies diverge.
+"""Files of a metadata log, which may be read only in part, and copies of brokers' logs. High watermarks and epochs come
+from the copies' checkpoints; Kafka's own classes find where copies diverge.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CLUSTER = re.compile(r"^cluster\.id=(\S+)", re.MULTILINE)
 ARCHIVES = (b"\x1f\x8b", b"PK\x03\x04", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd")
 TEXT = frozenset(range(32, 127)) | {9, 10, 13}
 HEADER = 61
-"""Size of a batch header in bytes. A file's first batch header identifies the log, because it contains a checksum."""
+"""Size of a batch header in bytes. The first batch header of a file contains a checksum, so it identifies the log."""
 Kind = Literal["segment", "snapshot", "dump"]
 
 
@@ -173,13 +173,13 @@ def add_run(runs: list[list[int]], first: int, last: int) -> None:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Offsets of a log that are present, missing or duplicated, as inclusive ranges."""
+    """The present, missing and duplicate offsets of a log, as inclusive ranges."""
 
     chosen: list[tuple[int, int, int]]
-    """(file number, first offset, last offset): the file from which the offsets in this range are taken."""
+    """(file number, first offset, last offset): the file to use for this range of offsets."""
     overlaps: list[tuple[int, int]]
     gaps: list[tuple[int, int]]
-    """Offset ranges that no file contains, including the range before the first contained offset."""
+    """Offset ranges that are in no file, including the range before the first offset in any file."""
 
     @classmethod
     def of(cls, files: Iterable[File]) -> Coverage:
@@ -227,7 +227,7 @@ class Copy:
     topic_id: str
     high_watermark: int
     start: int
-    """First offset of the log, below which records were deleted by retention or by a DeleteRecords request."""
+    """First offset of the log: retention or a DeleteRecords request deleted the records below it."""
     stopped: bool
     epochs: tuple[tuple[int, int], ...]
     """Leader epochs and their start offsets, from the leader epoch checkpoint."""
@@ -237,8 +237,8 @@ class Copy:
 
 
 class Run(NamedTuple):
-    """A range of offsets throughout which the same copies agree. `epochs` contains each copy's epoch in the range, and
-    `same` the first copy with the same batches; both are -1 for a copy without batches in the range.
+    """A range of offsets in which the same copies agree everywhere. `epochs` has each copy's epoch in the range, and
+    `same` the first copy with the same batches, or -1 for a copy without batches there.
     """
 
     first: int
@@ -255,12 +255,12 @@ class Compared:
     compacted: bool
     runs: list[Run] = field(default_factory=list)
     notes: list[dict[str, Any]] = field(default_factory=list)
-    """Bytes that belong to no batch: the copy, the position, and whether the bytes are at the end of the log."""
+    """Bytes that belong to no batch, each with its copy, its position, and whether it is at the end of the log."""
     whole: bool = True
 
 
 def copies_in(paths: Sequence[Path], others: Iterable[Path] = ()) -> list[Copy]:
-    """Return all copies of brokers' logs below some directories, which must belong to the same cluster as `others`."""
+    """Return all copies of brokers' logs below these directories, which must be from the same cluster as `others`."""
     folders = [
         folder
         for path in paths
@@ -323,7 +323,7 @@ def topic_of(copy: Copy, around: ClusterContext) -> tuple[str, tuple[str, bool]]
     now = topic is not None and topic.removed == FOREVER
     if now and (topic_id in named or copy.mark):  # the name of a renamed folder may be truncated
         return topic_id, ("", False)
-    why = f"not compared, because its topic id is {topic_id}, but topic {copy.topic} now has another id"
+    why = f"not compared, because its topic id is {topic_id}, but topic {copy.topic} now has a different id"
     return "", (f"{copy.path} is {why}", now or topic is None)
 
 

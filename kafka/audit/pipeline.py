@@ -1,4 +1,4 @@
-"""Steps of an audit, in this process or on Spark: records are grouped into one history per partition and judged."""
+"""Steps of an audit, in this process or on Spark: group records into a history per partition, and check them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 HISTORIES, FINDINGS, JUDGED = "histories", "findings", "judged.json"
 JUDGEMENT = 4
-"""Version of the rules and of the output format. The output of other versions is not reused."""
+"""Version of the rules and of the output format. Output of other versions is not reused."""
 ROWS_OF_A_TASK = 250_000
 BATCH = 20_000
 LED = 400
-"""Maximum number of a partition's changes in a trace, counted from the end; the model's capacity may be lower."""
+"""A trace shows at most this many of a partition's last changes; the model's capacity may be lower."""
 CREATES, CHANGES = "PARTITION_RECORD", "PARTITION_CHANGE_RECORD"
 PLACE = "topic_id string, topic string, partition int"
 FOUND = f"{PLACE}, {FINDING}"
@@ -64,7 +64,7 @@ def batches(
 
 @dataclass(frozen=True)
 class Selection:
-    """Records to judge, without duplicates. A snapshot's records have the last offset that the snapshot covers."""
+    """Records to judge, without duplicates. A snapshot's records get the last offset that the snapshot covers."""
 
     chosen: dict[int, Ranges]
     ends: dict[int, int]
@@ -109,7 +109,7 @@ def _inside(offsets: Any, ranges: Ranges) -> Any:
 
 @dataclass(frozen=True)
 class Judged:
-    """A judged log: how many offsets differ between its files, and the contents of the copies of brokers' logs."""
+    """The result for a log: how many offsets differ between its files, and what the brokers' copies contain."""
 
     differ: dict[str, int]
     records: list[dict[str, Any]]
@@ -121,7 +121,7 @@ class Judged:
 class MetadataLog:
     reading: Reading
     within: int = 60_000
-    """Maximum time, in milliseconds, between two changes that are suspicious together."""
+    """Two changes are suspicious together if at most this time, in milliseconds, lies between them."""
     min_isr: int = 1
     """The broker setting min.insync.replicas, used if the log contains no value."""
     copies: tuple[Copy, ...] = ()
@@ -182,8 +182,8 @@ def disagreements(log: MetadataLog) -> dict[str, int]:
 
 
 def _write_histories(log: MetadataLog, sql: SparkSession | None) -> None:
-    """Write the history of every partition, including its findings. On Spark, each partition's records are sorted in
-    one task, which reads them as a stream, so a partition may have any number of records.
+    """Write the history of every partition, including its findings. On Spark, one task sorts a partition's records and
+    reads them as a stream, so a partition may have any number of them.
     """
     import pyarrow as pa
 
@@ -286,7 +286,7 @@ def judge(log: MetadataLog, start: Callable[[], SparkSession | None] = lambda: N
 
 
 def _judge_copies(log: MetadataLog, start: Callable[[], SparkSession | None]) -> tuple[Any, Any, Any]:
-    """Compare copies of brokers' logs; return findings, the copies' contents, and notes on copies not compared."""
+    """Compare copies of brokers' logs; return findings, the copies' contents, and notes on omitted copies."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,5 +1,5 @@
-"""Conversion of a metadata log to Parquet. Kafka's own classes decode the records; later runs append new records. The
-output of `kafka-dump-log.sh --cluster-metadata-decoder` is converted to the format of Fencepost's decoder.
+"""Conversion of metadata logs to Parquet. Kafka's own classes decode the records; later runs append new records. Output
+of `kafka-dump-log.sh --cluster-metadata-decoder` is converted to the format that Fencepost's decoder writes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LONGEST = 1 << 24
 
 
 def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], after: int = -1) -> Iterator[bytes]:
-    """Yield a line for each record after an offset; append offset ranges to `runs`, and notes on invalid text."""
+    """Yield a line for each record after an offset; add its offsets to `runs`, and add notes on invalid text."""
     last, epoch, control, newest, repeated = -1, -1, False, -1, 0
     with path.open(encoding="utf-8", errors="replace") as opened:
         for at, line in enumerate(iter(partial(opened.readline, LONGEST), ""), 1):
@@ -152,7 +152,7 @@ def _or_none(shape: Shape) -> Shape:
 
 _INT8, _INT16, _INT32, _INT64 = (_number(-(1 << bits - 1), 1 << bits - 1) for bits in (8, 16, 32, 64))
 _EPOCH = _number(-1, 1 << 30)
-"""Upper limits of epochs, which increase by one and never reach these values."""
+"""Upper limits for epochs, which grow by one at a time and never get that high."""
 _text, _flag = _of(str), _of(bool)
 _brokers, _objects = _each(_number(0, 1 << 31)), _each(_of(dict))
 _SOME = _or_none(_brokers)

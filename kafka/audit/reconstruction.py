@@ -1,7 +1,7 @@
-"""Search for the brokers' steps: a path through the model `replication` on which the controller makes the recorded
-changes. Each step either keeps the controller's state or reaches a later recorded state, possibly skipping states of
-the same batch. The search prefers states that have reached more records and in which the brokers have applied all
-metadata, as is usual. If no step is possible, the search backtracks. The search may miss an existing path.
+"""A search for the brokers' steps: a path through the model `replication` on which the controller makes the recorded
+changes. Each step either keeps the controller's state or moves it to a later recorded state; it may skip states of the
+same batch. The search prefers states that match more records, and states in which the brokers have applied all
+metadata, as they usually have. If no step is possible, the search backtracks. It may miss a path that exists.
 """
 
 from collections.abc import Iterable, Iterator
@@ -37,13 +37,13 @@ OF_BROKERS = (
     *("leader_gives_up_waiting", "leader_handles_fetch", "leader_reports_divergence", "leader_tells_epoch_end"),
     *("leader_requests_expansion", "follower_appends", "follower_truncates"),
 )
-"""Actions of a record's brokers to try before the record is reached."""
+"""Actions that a record's brokers try before the search reaches the record."""
 FIRST = (("leader_appends",), *((("leader_handles_fetch",), ("follower_appends",), ("leader_handles_fetch",)) * 4))
 """Initial actions, which write and acknowledge a record, so that its loss can be detected."""
 
 
 class Node(NamedTuple):
-    """A state of the model whose controller matches the recorded state number `place`, and the step that led to it."""
+    """A model state whose controller matches recorded state number `place`, and the step that led to it."""
 
     key: Key
     place: int
@@ -86,7 +86,7 @@ class Reconstruction:
 
     @cached_property
     def broken(self) -> list[tuple[Property, int]]:
-        """Violated properties, each with the number of the first step that violates it (0 for the initial state)."""
+        """Violated properties, each with the number of the first step that violates it (0: the initial state)."""
         plain = self.replay.trace.interpreter()
         found = []
         for prop in self.replay.trace.protocol.properties:
@@ -127,8 +127,8 @@ class Reconstruction:
 
 
 def reconstruct(history: ControllerHistory, most: int = MOST_STATES) -> Reconstruction:
-    """Return a path through the model that matches a recorded history or, if none is found, the longest partial path.
-    `most` is the maximum number of states examined with the rules of one version.
+    """Return a path through the model that matches a recorded history, or the longest partial path if none is found.
+    `most` limits the number of states examined for each version of the rules.
     """
     versions = protocol(NAME).machine.versions
     tried: list[dict[str, int]] = []
@@ -197,7 +197,7 @@ class _Search:
             heappush(self.waiting, (-node.place, node.hidden + late, -next(self.order), number))
 
     def chain(self, number: int, rounds: Iterable[tuple[str, ...]]) -> list[int]:
-        """Take the first enabled action repeatedly until the recorded state would change; return the nodes."""
+        """Take the first enabled action again and again until the recorded state would change; return the nodes."""
         found, place = [number], self.nodes[number].place
         for names in rounds:
             node = self.nodes[found[-1]]

@@ -1,8 +1,8 @@
-"""Lost records: which records in copies of a partition's log were acknowledged, and which the leader lacks. A record
-may be lost if a copy contains it but the leader's log has a later epoch at the record's offset. The record was
-acknowledged if its offset is below the high watermark of a copy that contains it. Otherwise, a leader without the
-record shows that the record was not acknowledged, if every leader since the record was written was elected from the ISR
-or the ELR and no other finding contradicts this.
+"""Lost records: the records that copies of a partition's log contain but the leader lacks, and whether they were
+acknowledged. A record may be lost if a copy contains it, but the leader's log has a later epoch at the same offset. The
+record was acknowledged if its offset is below the high watermark of a copy that contains it. Otherwise, if a leader
+lacks the record, it was not acknowledged, provided that every leader since it was written was elected from the ISR or
+the ELR, and no finding contradicts this.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ UNKNOWN = "the metadata log does not show how later leaders were elected"
 
 
 class Lost(NamedTuple):
-    """Offsets of an epoch that the leader lacks, and the copies that have them. `why` is empty if none was lost."""
+    """Offsets of an epoch that the leader lacks, and the copies that have them. `why` is empty if nothing was lost."""
 
     epoch: int
     first: int
@@ -79,8 +79,8 @@ class Partition:
                 yield run.first, run.last, run.epochs[number]
 
     def epochs(self, number: int) -> list[tuple[int, int]]:
-        """Return where epochs start in a copy: according to its batches, or to its checkpoint if there are none. For a
-        compacted log, the checkpoint takes precedence: compaction may have removed all records of an epoch.
+        """Return where epochs start in a copy: according to its batches, or to its checkpoint if there are none. In a
+        compacted log, the checkpoint takes precedence, because compaction may have removed all records of an epoch.
         """
         entries = self.copies[number].epochs
         known = dict(entries) if self.compared.compacted else {}
@@ -91,8 +91,8 @@ class Partition:
 
     @cached_property
     def reference(self) -> int:
-        """The number of the copy with which other copies are compared, or -1: a copy of the leader's log made after the
-        leader's election or, without a leader, a copy from the broker that is most likely to be elected.
+        """The number of the copy to compare the others with, or -1. It is a copy of the leader's log made after its
+        election. If there is no leader, it is a copy from the broker that is most likely to be elected.
         """
         now = self.now
         led = now["leader"] != NO_LEADER
@@ -108,7 +108,7 @@ class Partition:
     # What the leader lacks
 
     def lost(self) -> list[Lost]:
-        """Return the ranges that the reference copy lacks, merging adjacent ranges of an epoch if a copy has both."""
+        """Return the ranges that the reference copy lacks; merge adjacent ranges of an epoch if a copy has both."""
         made: list[Lost] = []
         for one in (one for run in self.compared.runs if self.reference >= 0 for one in self._lacks(run)):
             last = made[-1] if made else one
@@ -148,7 +148,7 @@ class Partition:
         return copy.high_watermark if copy.stopped or not cut else 0
 
     def _doubt(self, epoch: int, by: int, have: list[int]) -> str:
-        """Return why records that the leader of epoch `by` lacks may have been acknowledged."""
+        """Return why records that are not on the leader of epoch `by` may have been acknowledged."""
         if not all(one in self.elections for one in range(epoch, by + 1)):
             return UNKNOWN
         opened, leads = self.elections[epoch]["offset"], self.elections[by]
@@ -241,7 +241,7 @@ class Partition:
     def notes(self) -> list[tuple[str, bool]]:
         made = [(note, "cannot be read" in note) for copy in self.copies for note in copy.notes]
         if not self.compared.whole:
-            made.append(("the copies differ in too many places to be read to their ends", True))
+            made.append(("the copies differ in so many places that they were not read to their ends", True))
         for note in self.compared.notes:
             if not note["bytes"]:
                 made.append((f"{note['path']} is {note['what']}", True))

@@ -1,4 +1,4 @@
-"""Report of an audit: the judged part of the log, the worst findings, and the histories that led to them."""
+"""The report of an audit: the part of the log that was checked, the worst findings, and the histories behind them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 SHOWN = 1000
-"""Maximum number of findings in the report, worst first. The Parquet files contain the `omitted` ones too."""
+"""Maximum number of findings in the report, worst first. The Parquet files also contain the `omitted` findings."""
 TOLD = 5
 GAPS = 3
 SEEMS = 10
-"""Logs are from different clusters if more than one in this many offsets differs, not only at their ends."""
+"""If more than one in this many shared offsets differs, the logs are assumed to be from different clusters."""
 TOP = 10
 DAY = 86_400_000
 ELECTIONS = ("isr", "elr", "unclean", "last-known", "none-of-them")
@@ -221,7 +221,7 @@ def warnings_of(
     differ: dict[str, int],
     common: int,
 ) -> list[str]:
-    """Return warnings about parts of the log that were not judged; raise UsageError for logs of different clusters."""
+    """Return warnings about unchecked parts of the log; raise UsageError if logs are from different clusters."""
     found = []
     if differ["count"] * SEEMS > common:
         raise UsageError(
@@ -250,7 +250,7 @@ def warnings_of(
 
 STEP = "offset time leader leader_epoch replicas isr elr adding removing min_isr election why"
 BEFORE, AFTER = 8, 20
-"""Number of changes shown up to the worst finding, and number shown after it. The latest change is always shown."""
+"""How many changes to show up to the worst finding, and after it. The last change is always shown."""
 LOSING = ("removed-replica-elected", "late-min-isr-elected", "stale-elr-elected", "unclean-election")
 """Kinds of elections after which only the previous leader may have some records."""
 Told = dict[str, Any]

@@ -1,1 +1,1 @@
-"""Tests of real clients. A scripted cluster plays histories of leader discovery to them."""
+"""Tests of real clients. A scripted cluster plays histories of leader discovery to the clients."""

@@ -1,4 +1,4 @@
-"""Rules for clients. Each rule cites its source and describes the harm to users if a client violates it."""
+"""Rules for clients. Each rule names its source, and the harm to users when a client violates it."""
 
 from dataclasses import dataclass
 
@@ -43,7 +43,7 @@ RULES = (
          "The client uses a former leader until its next metadata refresh, by default for up to five minutes."),
     Rule("retry-waits-for-the-backoff", "SEED-951-21",
          "Retries in the same leader epoch still wait for the retry backoff.",
-         "While the error lasts, the client and the broker are in a busy loop of rejected requests."),
+         "While the error lasts, the client sends requests in a busy loop, and the broker rejects them."),
     Rule("epoch-is-not-forgotten", "twmb/franz-go#1331",
          "If a metadata answer has neither a leader nor an epoch, the client keeps the leader epoch that it knows.",
          "The client accepts outdated information about the leader again, and may not notice a truncation."),

@@ -22,8 +22,8 @@ the client's process crashed. `omitted`: a metadata answer lacked the partition.
 class Event:
     """An event. Epochs are those on the wire; `topic` counts how often the topic was recreated.
 
-    For a request, `since` is the earliest time at which the client could have sent it, that is, the time at which the
-    client could read the previous answer on the connection.
+    For a request, `since` is the earliest time at which the client could have sent it: the time at which it could read
+    the previous answer on the connection.
     """
 
     kind: Kind
@@ -63,7 +63,7 @@ class Play:
     events: list[Event] = field(default_factory=list)
     wanted: int = 0
     followed: int = 0
-    """Number of requests that the history expects, and number of those that the client sent in time."""
+    """The number of requests that the history expects, and how many of them the client sent in time."""
     backoff: float = 0.0
     has_old_brokers: bool = False
     """Whether some brokers do not support leader epochs, so that a truncation may go undetected."""

@@ -32,7 +32,7 @@ SILENT = (
 SMALL: tuple[dict[str, int], ...] = tuple(
     {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": consumer} for consumer in (0, 1)
 )
-"""Constants whose state graph is covered completely: one election, which brokers learn of in turn."""
+"""Constants whose state graph is covered completely: there is one election, and brokers learn of it one by one."""
 COVERED = (
     *SMALL,
     *({"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": consumer} for consumer in (0, 1)),
@@ -51,7 +51,7 @@ BESIDES = {
     "leader_is_guessed": "the next metadata answers name a wrong leader with the current epoch",
     "epoch_is_unknown": "metadata names the leader without its epoch (-1) until the cluster has settled",
     "broker_is_slow": "from now on, a broker answers each OffsetForLeaderEpoch 200 ms late",
-    "brokers_answer_at_once": "from the start, brokers also answer while the client reads of a change of leader",
+    "brokers_answer_at_once": "from the start, brokers also answer while the client is learning of a new leader",
 }
 WITHOUT_ARGUMENTS = (
     *("brokers_answer_at_once", "client_is_idempotent", "client_lease_ends", "client_resets", "client_restarts"),
@@ -114,7 +114,7 @@ CODES = {
     "partition_has_error": (5, 9, 72),
     "validation_fails": (-1, 3, 5, 6, 9, 29, 56, 74, 75, 78),
 }
-"""Kafka's error codes in walks. For topics, only errors that disappear without user action occur."""
+"""Kafka's error codes in walks. For topics, walks use only errors that disappear without user action."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def of_steps(constants: Constants, steps: Iterable[Step], name: str) -> History:
 
 @dataclass
 class Source:
-    """A source of histories: a path cover of a small state graph, or random walks, with random additional moves."""
+    """A source of histories: a path cover of a small state graph, or random walks with random additional moves."""
 
     settings: tuple[dict[str, int], ...]
     seed: int = 1
@@ -188,7 +188,7 @@ class Source:
     errors: float = 0.25
     """Fraction of walks that also contain errors or omissions in answers."""
     followers: float = 0.25
-    """Fraction of the other consumer walks, named `follower SEED.NUMBER`, in which a follower serves fetches."""
+    """Fraction of the other consumer walks in which a follower serves fetches (named `follower SEED.NUMBER`)."""
     seen: set[tuple[object, ...]] = field(default_factory=set)
 
     def _machines(self) -> list[tuple[Interpreter, Constants]]:
@@ -328,7 +328,7 @@ FORMAT = 1
 MOST_LINES = 120
 """Maximum number of lines in a diagram."""
 HOPELESS = ("leader-discovery-all-endpoints-lost",)
-"""Traces in which every broker has changed the address that the client knows."""
+"""Traces in which no broker still has the address that the client knows."""
 ERROR_NAMES = {
     "1": "OFFSET_OUT_OF_RANGE", "3": "UNKNOWN_TOPIC_OR_PARTITION", "5": "LEADER_NOT_AVAILABLE",
     "6": "NOT_LEADER_OR_FOLLOWER", "9": "REPLICA_NOT_AVAILABLE", "45": "OUT_OF_ORDER_SEQUENCE_NUMBER",

@@ -56,7 +56,7 @@ class Installed:
     command: tuple[str, ...] = ()
     environment: Mapping[str, str] | None = None
     contains: str = ""
-    """For a client that wraps another release of its library, a sentence that names both."""
+    """A sentence that names both releases if the client wraps a library with another release number."""
 
     @property
     def title(self) -> str:

@@ -25,16 +25,16 @@ FETCH_BY_NAME, FETCH_WITH_HINTS, PRODUCE_WITH_HINTS = 12, 16, 10
 SECONDS = 10.0
 """Seconds to wait for an answer or for the cluster to make a change."""
 FIRST_SECONDS = 3.0
-"""Seconds to wait for the first answer, because the address may not be a broker's."""
+"""Seconds to wait for the first answer: the address may not belong to a broker."""
 MOST_BYTES = 1 << 28
-"""Size above which an answer is not from Kafka. Other protocols begin with text, which is a larger number."""
+"""An answer above this size is not from Kafka: other protocols start with text, which as a number is larger."""
 PLAIN = "write the address of a broker's PLAINTEXT listener, and check that the broker runs"
 LOOPBACK = ("127.", "::1")
 REPLICAS, RECORDS = 3, 2
 
 
 class Said(NamedTuple):
-    """The part of an answer that is compared: an error and two numbers, which the question's `means` explains."""
+    """The part of an answer that is compared: an error and two numbers, whose meaning depends on the question."""
 
     error: int
     first: int = NOBODY
@@ -46,7 +46,7 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """A request to a broker that tests a rule, with the actual and the expected answer."""
+    """A request that tests whether a broker follows a rule, with the expected and the actual answer."""
 
     rule: str
     text: str
@@ -58,7 +58,7 @@ class Question:
 RULES = {
     "epochs-end-where-they-do": "OffsetForLeaderEpoch returns the largest epoch that does not exceed the requested "
     "one, and its end offset (KIP-101)",
-    "unknown-epochs-have-no-end": "for epochs newer than the leader's, OffsetForLeaderEpoch gives -1, -1 (KIP-320)",
+    "unknown-epochs-have-no-end": "for epochs newer than the leader's, OffsetForLeaderEpoch returns -1, -1 (KIP-320)",
     "only-leaders-answer": "other brokers answer OffsetForLeaderEpoch with NOT_LEADER_OR_FOLLOWER (KIP-320)",
     "epochs-are-compared": "a wrong leader epoch gets FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH (KIP-320)",
     "divergence-is-reported": "a fetch beyond the end of its last fetched epoch gets that end (KIP-595)",
@@ -86,8 +86,7 @@ MISTAKES: dict[str, Mistake] = {
     "a follower names a preferred replica (KAFKA-13778)":
         ("followers-name-no-replica", lambda item, _: item.answer._replace(first=0)),
 }  # fmt: skip
-"""Broker mistakes: each with the rule that must detect it, and a function that turns a correct answer into a wrong one.
-"""
+"""Mistakes of brokers, each with the rule that must detect it, and a function that makes a correct answer wrong."""
 
 
 def addresses(servers: str) -> list[tuple[str, int]]:

@@ -235,8 +235,8 @@ class Player:
             self.play.lag = max(self.play.lag, self.now() - before - TICK)
 
     def _is_due(self, partition: int) -> bool:
-        """Return whether a record that was read is lost, or whether a broker that metadata falsely named as the leader
-        in the newest epoch has just answered that the offset is out of range.
+        """Return whether a record that was read is lost, or a broker has just answered that an offset is out of range
+        after metadata falsely named it as the leader in the newest epoch.
         """
         about = [item for item in self.play.events if partition in (item.partition, NOBODY)]
         fetched = [item for item in about if item.kind == "answer" and item.api == "fetch"]
@@ -325,7 +325,7 @@ class Player:
             await asyncio.sleep(self.times.grace)
 
     async def _apply(self, move: Move) -> None:
-        """Make the application act, after releasing answers that would block it."""
+        """Release answers that would block the application, then let it act."""
         if move.name.startswith(("client_commits", "client_restarts", "client_asks", "client_lease")):
             self._release(is_data=True)
             self._release(is_data=False)

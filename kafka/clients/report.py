@@ -53,12 +53,12 @@ ALONE = 4
 """Maximum number of parallel processes that play a single history each."""
 NEWS = ("metadata", "omitted", "hint", "preferred")
 DIFFERENCES = {
-    "other news, as the client asked at another time or another broker": NEWS,
-    "the same news, but between other requests of the client": (*NEWS, "request", "answer"),
+    "different news, because the client asked at another time or asked another broker": NEWS,
+    "the same news, but the client received it between other requests": (*NEWS, "request", "answer"),
 }
-"""How a replay without a violation can differ, and the events in which this shows."""
+"""How a replay without a violation can differ, and the events that show it."""
 AGAIN = 3
-"""Number of replays of a history with a violation, which counts only if it happens each time."""
+"""A history with a violation is replayed this many times, and the violation must recur each time."""
 
 
 @dataclass
@@ -69,7 +69,7 @@ class Failure:
     again: int = 0
     plays: int = 0
     kept: Counter[str] = field(default_factory=Counter)
-    """How the replays that did not repeat the violation differed from it."""
+    """How replays without the violation differed from the original play."""
 
     @property
     def is_steady(self) -> bool:
@@ -153,7 +153,7 @@ class ClientOutcome:
 
     @property
     def why_undetermined(self) -> str:
-        """The reasons why the client cannot be said to keep the rules."""
+        """The reasons why we cannot say that the client follows the rules."""
         tried = [self.row(rule)["played_again"] for rule in self.failures]
         reasons = (
             ("the run was interrupted", self.is_interrupted),
@@ -168,7 +168,7 @@ class ClientOutcome:
         return ", and ".join(reason for reason, holds in reasons if holds)
 
     def claims(self) -> Iterator[str]:
-        """Yield how often each violation that a file records recurred, in the plays of that file's history."""
+        """For each violation that a file records, yield how often it recurred when the file's history was played."""
         for (name, rule), found in self.recorded.items():
             unable = found.count(None)
             without = f"; the rule did not apply in {'any' if unable == len(found) else unable}" if unable else ""
@@ -179,8 +179,8 @@ class ClientOutcome:
 class Pool:
     """A pool of clients of one kind, all in the same process: a driver's process, or this one for our own client.
 
-    If the process crashes, all of its clients are lost. The process is replaced, and each interrupted history is played
-    again in a separate process, so that a history that crashes clients does not prevent the others from being judged.
+    If the process crashes, all of its clients are lost. A new process starts, and each interrupted history is played
+    again in a process of its own, so that a history that crashes clients does not affect the others.
     """
 
     def __init__(self, client: Installed, times: Times) -> None:
@@ -264,7 +264,7 @@ def _difference(found: Failure, kept: Play) -> str:
         seen = _exchange(found.play, kinds, event.at)
         if seen != _exchange(kept, kinds)[: len(seen)]:
             return why
-    return "the same exchange, so a race within the client"
+    return "the same exchange, so there is a race within the client"
 
 
 def _exchange(play: Play, kinds: tuple[str, ...], until: float = float("inf")) -> list[tuple[Any, ...]]:
@@ -611,7 +611,7 @@ def _bisected(first: ClientOutcome, last: ClientOutcome, tell: Callable[[str], N
 def _kept(
     client: Installed, outcome: ClientOutcome, folder: Path, tell: Callable[[str], None]
 ) -> Iterator[tuple[str, Path]]:
-    """Write one failure of each rule, then write each again in shortened form, so that an interruption loses none."""
+    """Write one failure of each rule, then shorten them and write them again, so that an interruption loses none."""
     best = {rule: max(found, key=lambda item: (item.is_steady, item.again)) for rule, found in outcome.failures.items()}
     for rule, found in best.items():
         yield rule, _write(client, found, folder)

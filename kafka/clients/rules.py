@@ -1,5 +1,5 @@
-"""Judgement of clients by rules, most of them from KIPs, and the beliefs of a client that follows the rules. A belief
-says which broker a client considers a partition's leader. Beliefs are derived with the model's functions.
+"""Checks of clients against rules, mostly from KIPs, and the beliefs of a client that follows the rules. A belief says
+which broker a client considers a partition's leader. Beliefs are derived with the model's functions.
 """
 
 from collections import Counter
@@ -278,7 +278,7 @@ def _asks(judge: Judge, answer: Event, later: list[Event], is_news: bool) -> Non
 
 
 def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
-    """Check that a consumer fetches from the model's `target` once it has done so or has had time to."""
+    """Check that a consumer, once it has switched or had time to, fetches from the model's `target`."""
     s: Any = SimpleNamespace(consumer=SimpleNamespace(preferred=NOBODY, epoch=NOBODY), leader={NOBODY: NOBODY})
     since, refusal, last, asked = 0.0, None, NOBODY, NOBODY
     slack, lease, ends = judge.play.slack, judge.play.lease or NEVER, NEVER
@@ -355,7 +355,7 @@ def _reported(judge: Judge, before: float) -> bool:
 
 
 def _reports(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
-    """Check that reported truncations are real. If brokers do not support epochs, reports are not judged."""
+    """Check that reported truncations are real. If brokers do not support epochs, reports are not checked."""
     if judge.play.role != "consumer" or judge.play.has_old_brokers:
         return
     judge.count("reports-are-true")
@@ -366,7 +366,7 @@ def _reports(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all look
 
 
 def _repeated(events: list[Event]) -> Iterator[Event]:
-    """Yield repeated deliveries. After a restart, records may be delivered again from the committed offset on."""
+    """Yield repeated deliveries. After a restart, records from the committed offset on may be delivered again."""
     read: dict[str, int] = {}
     committed = 0
     for event in events:
@@ -381,7 +381,7 @@ def _repeated(events: list[Event]) -> Iterator[Event]:
 
 
 def _records(judge: Judge, partition: int) -> None:
-    """Check that the log was delivered completely and without repetitions, unless the client reported an error."""
+    """Check that each record of the log was delivered once, unless the client reported an error."""
     if judge.play.role != "consumer" or (partition, 0) not in judge.play.logs:
         return
     read = [item for item in judge.events if item.kind == "delivered"]

@@ -56,9 +56,9 @@ STORIES = (
           ("librdkafka==2.12.1", "librdkafka==2.16.1"), plays=200),
     Story("producer-stays-at-a-former-leader", "confluentinc/librdkafka#4976",
           "Leadership moves to another broker and back, and the client learns of both moves at the same time. It "
-          "learns of the second move while it is handing the partition over to the first leader, and does not stop "
-          "the handover. The client mistakes the wrong broker for a preferred replica and writes to it until its "
-          "records time out.",
+          "learns of the second move while it is handing the partition over to the first leader, and does not stop the "
+          "handover. The client treats the wrong broker as a preferred replica and writes to it until its records time "
+          "out.",
           {"brokers": 2, "partitions": 2, "changes": 3, "elections": 3},
           THERE_AND_BACK,
           ("recovers", "newer-metadata-is-used"), ("librdkafka==2.10.0", "librdkafka==2.16.1"),
@@ -136,8 +136,8 @@ STORIES = (
           ("validation-fails 0 29", *MOVES, *(*TRIES, *ASKS) * 3),
           ("reports-are-true",), ("librdkafka==2.2.0",), ("librdkafka==2.3.0",)),
     Story("older-metadata-beside-a-validation", "confluentinc/librdkafka#4687",
-          "While the client retries a validation after an error, outdated metadata moves the partition back to the "
-          "old leader.",
+          "While the client retries a validation after an error, outdated metadata names the partition's old leader "
+          "again.",
           {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
           ("validation-fails 0 75", *MOVES, *TRIES, *ASKS, "metadata-is-older 0", *(*ASKS, *TRIES) * 3),
           ("older-metadata-is-ignored", "epochs-never-fall"), ("librdkafka==2.3.0",), ("librdkafka==2.4.0",)),
@@ -191,16 +191,16 @@ STORIES = (
           ("follower-serves 0 1", *TRIES * 2, "follower-begins-later 0", *TRIES * 2, "client-has-more 0", *TRIES),
           ("errors-end-a-preference", "recovers"), ("franz-go==1.18.0",), ("franz-go==1.18.1", "java==4.4.0")),
     Story("leader-after-its-epoch", "found here",
-          "Metadata contains a new epoch without a leader, as while its listener is unknown, and later the leader. The "
+          "Metadata has a new epoch but no leader, as when its listener is unknown, and names the leader later. The "
           "client does not validate its position when the leader appears, because the epoch is no longer new.",
           {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "hints": 0, "consumer": 1},
           (*TRIES, "records-are-lost 0", "partition-has-error 0 72", *MOVES, *TRIES, *ASKS * 3, *TRIES * 2),
           ("truncation-is-noticed", "validates-before-delivering"), ("librdkafka==2.3.0", "librdkafka==2.16.1"),
           ("java==4.4.0", "franz-go==1.22.2")),
     Story("lease-that-ends", "KIP-392",
-          "The lease of a preferred replica ends (`metadata.max.age.ms`). It is always five minutes in "
-          "librdkafka and has its own option in franz-go, so neither is played. The "
-          "client has to ask the leader again.",
+          "The lease of a preferred replica ends (`metadata.max.age.ms`). The lease is always five minutes in "
+          "librdkafka, and franz-go has its own option for it, so neither client is tested. The client has to ask the "
+          "leader again.",
           {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
           ("follower-serves 0 1", *TRIES * 2, "client-lease-ends", "client-has-more 0", *TRIES * 2),
           ("preferred-replica-is-used",), (), ("java==4.4.0", "sarama==1.61.1")),

@@ -1,4 +1,4 @@
-"""Deviations as stories: what the cluster did, what the client did and should have done, and the harm."""
+"""Deviations as stories: what the cluster did, what the client did and should have done, and what harm that causes."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from fencepost.kafka.clients.rules import BrokenRule
 SHOWN = 4
 """Maximum number of events on each side of a story, counted from the end."""
 UNTIL_THE_END = ("recovers", "finds-a-new-topic", "acknowledged-records-are-written")
-"""Rules that are violated by a missing record or by its last request. Their stories include later events."""
+"""Rules whose violations are found at a missing record or its last request. Their stories include later events."""
 MOVES = {
     "controller_elects_leader": "broker {1} becomes the leader of partition {0}",
     "topic_is_recreated": "the topic of partition {0} is recreated, and broker {1} is its leader",

@@ -1,4 +1,4 @@
-"""Encoding of Kafka's messages in all versions, with kio, whose code is generated from Kafka's schemas."""
+"""The encoding of Kafka's messages in all versions, by kio, whose code is generated from Kafka's schemas."""
 
 import datetime as dt
 import io
@@ -21,7 +21,7 @@ OFFERED: dict[int, tuple[int, int]] = {
 COMMITS = {OFFSET_COMMIT: (2, 8), OFFSET_FETCH: (1, 7)}
 """Additional versions for histories with commits."""
 JOINS = {11: (0, 5), 12: (0, 3), 13: (0, 1), 14: (0, 3)}
-"""Versions also offered in such histories, because librdkafka requires a coordinator to support them. Clients that
+"""Versions that such histories also offer, because librdkafka requires a coordinator to support them. Clients that
 assign partitions manually do not use them.
 """
 NONE, OUT_OF_RANGE, LEADER_NOT_AVAILABLE, NOT_LEADER = 0, 1, 5, 6

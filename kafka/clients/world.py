@@ -1,4 +1,4 @@
-"""State of the scripted cluster: what brokers believe, the leaders' logs, and the resulting answers.
+"""The state of the scripted cluster: the brokers' beliefs, the leaders' logs, and the resulting answers.
 
 Leaders, brokers and caches are a model state, which the model's actions change. Logs and missing leaders are added
 here. On the wire, leader epochs are twice those of the model, so that a leaderless partition can have an epoch between

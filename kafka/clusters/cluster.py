@@ -284,7 +284,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         self._file(node).write_text(text + more, encoding="utf-8")
 
     def _folders(self, node: int) -> list[Path]:
-        """Return a node's log directories, that of metadata last. A new log is created where there are fewest logs."""
+        """Return a node's log directories, metadata's last. A new log goes to the directory with the fewest logs."""
         names = (f"disk-{node}", f"data-{node}") if node in self.shape.disks else (f"data-{node}",)
         return [self.folder / name for name in names]
 

@@ -27,7 +27,7 @@ SCENARIOS: tuple[Scenario, ...] = tuple(
 PORT = 19200
 """Default first port, which is below the range of ephemeral ports."""
 SECONDS = 170.0
-"""Time limit of a run, in seconds, more than twice as long as any run takes on an idle machine."""
+"""Time limit of a run, in seconds: more than twice as long as any run takes on an idle machine."""
 TOPIC = "t"
 FIRST_ELR = (4, 0)
 """The first release that supports eligible leader replicas (off by default)."""
@@ -99,7 +99,7 @@ class Report:
 
 
 def choose_repairs(scenario: Scenario, kit: Kit, some: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the named fixes, by default all; raise UsageError for an unknown name, or if the release has all."""
+    """Return the named fixes (by default all). Raise UsageError if a name is unknown or the release has all fixes."""
     offered = scenario.repairs(kit.number)
     if not offered:
         raise UsageError(

@@ -92,7 +92,7 @@ def _named(*nodes: int) -> str:
 
 
 class Stage:
-    """A cluster with one topic, and actions on them, each of which is reported."""
+    """A cluster with one topic. Every action on the cluster or the topic is reported."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Stage:
         self._end = time.monotonic() + seconds
         self.out: list[int] = []
         self.behind: list[int] = []
-        """Brokers whose replica does not join the ISR although both its disk and its broker work."""
+        """Brokers whose replica does not join the ISR, although the broker and the disk work."""
         self.leaderless = False
         """Whether the partition had no leader although a complete replica was available."""
         self.deleted: list[str] = []

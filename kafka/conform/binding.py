@@ -26,7 +26,7 @@ from fencepost.model.language.machine import Machine
 
 FORMAT = 1
 PROTOCOL = "replication"
-"""The protocol whose partition changes can be compared and whose findings can be decided."""
+"""The protocol whose partition changes can be compared, and whose findings can be confirmed or refuted."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Binding:
     follow: Callable[[Driver, Interpreter], Execution]
     small: Mapping[str, int]
     refuse: Callable[[Constants], str | None] | None
-    """Return a further reason why Kafka cannot be run with these constants, or None."""
+    """Return another reason why Kafka cannot be run with these constants, or None."""
     rules: Callable[[str], dict[str, int]]
     """Return the constants with which a version of the model matches Kafka and the driver."""
     not_compared: Mapping[str, str]

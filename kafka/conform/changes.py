@@ -34,7 +34,7 @@ SIZES = read_sizes(
     "brokers=3 movable=3 reassignments=1 cancels=1 fences=2 crashes=1 shrinks=0 min_isr=2 "
     "unclean_election=1 max_records=0 metadata_lag=1",
 )
-"""Two sets of constants whose images are compared: operators and fencing, and crashes and unclean elections."""
+"""Two sets of constants whose images are compared: one has operators and fencing, one crashes and unclean elections."""
 ELR_TURNED_OFF = read_sizes(
     "brokers=3 movable=3 elr_disables=1 reassignments=1 cancels=1 fences=2 crashes=0 shrinks=0 min_isr=2 "
     "max_records=0 metadata_lag=1"
@@ -302,6 +302,6 @@ def _compare(driver: Driver, model: ChangeModel, states: int, reached: list[Imag
 
 
 def _is_idle(image: Image, change: RequestedChange, model: Partition | None, kafka: Partition | None) -> bool:
-    """Return whether an operator requests the current replicas, a limit of the model (see `mapping.LIMITS`)."""
+    """Return whether an operator requests the current replicas, which the model excludes (see `mapping.LIMITS`)."""
     idle = change.what is ChangeKind.REASSIGN and model is None
     return idle and kafka is not None and kafka.replicas == image.partition.replicas

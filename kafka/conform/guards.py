@@ -1,8 +1,7 @@
-"""Tests of the comparison with Kafka: variants of the model with a check removed or a rule changed, and forbidden
-steps.
+"""Tests of the comparison with Kafka: variants of the model that lack a check or change a rule, and forbidden steps.
 
-A variant without a check allows a step that Kafka rejects; in a variant with another rule, a step ends in another
-state. Kafka executes a step in the nearest state in which variant and model differ; the result must be the model's.
+A variant without a check allows a step that Kafka rejects. In a variant with a changed rule, a step ends in another
+state. Kafka executes the step in the nearest state in which variant and model differ, and must agree with the model.
 
 Forbidden steps are tried in states of the model without `normalize`, which would answer requests before they are
 handled. Only steps blocked by Kafka's checks alone are tried, not steps that lack a running process, a message or a
@@ -35,13 +34,13 @@ MOST_TRIES = 4
 
 class Sight(StrEnum):
     DEPARTS = "departs"
-    """Kafka's result was neither the model's nor the variant's, or Kafka reported a different error."""
+    """Kafka's result matched neither the model nor the variant, or Kafka reported a different error."""
     NOTICED = "noticed"
-    """Kafka's result was the model's, not the variant's."""
+    """Kafka's result matched the model, not the variant."""
     TOGETHER = "noticed-with-others"
-    """Like NOTICED, but only after all other checks of the action had been removed too."""
+    """Like NOTICED, but only when all other checks of the action were removed too."""
     UNNOTICED = "unnoticed"
-    """Kafka's result was the variant's, not the model's."""
+    """Kafka's result matched the variant, not the model."""
     UNTRIED = "untried"
     NOWHERE = "nowhere"
     """No reachable state was found in which Kafka's behaviour could show a difference."""
@@ -49,7 +48,7 @@ class Sight(StrEnum):
 
 @dataclass
 class VariantRow:
-    """A variant and the attempts to detect it. `where` is the location of the check in Kafka, or the rule."""
+    """A variant and the attempts to detect it. `where` names the rule, or the location of the check in Kafka."""
 
     variant: Variant
     where: str

@@ -135,9 +135,9 @@ MOST_KINDS = 20
 
 @dataclass
 class HistoriesOutcome:
-    """The outcome of a run. `taken` contains 64-bit hashes of the executed and compared pairs of state and step. With a
-    million pairs, the probability of a collision is below one in ten million. Only numbers are hashed, so hashes from
-    several runs can be combined.
+    """The outcome of a run. `taken` contains a 64-bit hash of each pair of state and step that was executed and
+    compared. With a million pairs, the probability of a collision is below one in ten million. Only numbers are hashed,
+    so hashes from several runs can be combined.
     """
 
     tally: Tally = field(default_factory=Tally)

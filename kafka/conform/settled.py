@@ -20,13 +20,13 @@ ELECTS = "controller_elects_preferred"
 
 class TraceVerdict(StrEnum):
     CONFIRMED = "confirmed"
-    """Every step on Kafka had the model's result, and the property is violated after the last step."""
+    """Every step had the same result in Kafka as in the model, and the property is violated after the last step."""
     REFUTED = "refuted"
     """Kafka executed a step differently, or the property holds after the last step."""
     NOT_DRIVEN = "not driven"
     """The history needs a feature that the driver or the release does not have."""
     DEPARTS = "departs"
-    """Kafka and the model differ before the last step."""
+    """Kafka's result differed from the model's before the last step."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
-"""Histories for comparing builds of Kafka, created once per release line, and their execution on a build. There are
-walks that cover every transition of a small state graph; random walks with each set of constants for ablation, which
-together use every budget of the model; longer walks with the budgets of brokers, messages and operators combined; and
-steps that Kafka's checks reject, which are either the nearest for a check or rule, or random. Histories are stored as
-the driver's commands, so builds execute them without the model. Each reply is a digest, and a Java agent records which
-methods of Kafka were executed.
+"""Histories for comparing builds of Kafka, created once per release line, and their execution on a build. Some walks
+cover every transition of a small state graph. Random walks with each set of constants for ablation together use every
+budget of the model. Longer walks combine the budgets of brokers, messages and operators. The steps that Kafka's checks
+reject are either the nearest one for each check or rule, or random. Histories are stored as the driver's commands, so
+builds execute them without the model. Each reply is a digest, and a Java agent records which methods of Kafka were
+executed.
 """
 
 import gzip
@@ -151,7 +151,7 @@ def _made(
 def _tried(
     bound: Binding, ground: Ground, place: int, found: Counter[str]
 ) -> Iterator[tuple[tuple[Transition, ...], Step]]:
-    """Yield the steps on which the model and a variant disagree, each as the end of a history."""
+    """Yield histories, each of which ends with a step on which the model and a variant disagree."""
     for row in variant_rows(bound, ground.constants):
         if found[row.variant.name] < TRIES:
             for variant in {replace(row.variant, others=()), row.variant}:

@@ -3,9 +3,9 @@
 A leader's steps become calls of `Partition`, as in PartitionTest, or the controller's steps become calls of its
 managers, as in ReplicationControlManagerTest. If the history follows the rules of another protocol or a variant, the
 test checks the first step for which Kafka's rules give another result, and expects Kafka's result: the test passes on a
-release and fails with the change. If the history follows Kafka's rules, the test expects the first result that a fix
-changes: the test fails on a release and passes with the fix. If no fix changes a result, the test expects a release's
-result.
+release and fails if Kafka is changed. If the history follows Kafka's rules, the test expects the first result that a
+fix changes: the test fails on a release and passes with the fix. If no fix changes a result, the test expects the
+result of a release.
 """
 
 import re
@@ -200,7 +200,7 @@ def _shown(state: Any, who: int) -> tuple[Any, ...]:
 
 
 def _apart(one: Any, two: Any) -> int | None:
-    """Return the leader that differs between two states, or CONTROLLER, or None if no test can detect a difference."""
+    """Return the leader whose state differs, or CONTROLLER, or None if no test can detect a difference."""
     for broker, (a, b) in enumerate(zip(one.replica, two.replica, strict=True)):
         if (a.isr or b.isr) and _shown(one, broker) != _shown(two, broker):
             return broker

@@ -21,11 +21,11 @@ class Whose(StrEnum):
     PHYSICAL = "physical"
     """A physical condition: a stopped process cannot act, and a message that does not exist cannot be handled."""
     BOUND = "bound"
-    """A restriction only of the model: a budget, a size, a step without effect, or an unexercised action."""
+    """A restriction of the model alone: a budget, a size, a step without effect, or an unexercised action."""
 
 
 class Check(NamedTuple):
-    """A check in Kafka: its location, and the error that it returns; empty if the check blocks without an error."""
+    """A check in Kafka: its location and the errors that it returns, or none if it blocks steps without an error."""
 
     where: str
     answers: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Ablation:
     needs: Mapping[str, Callable[..., bool]] = field(default_factory=dict)
     """Physical conditions in guards that are otherwise checks in Kafka; if a condition is false, no step is tried."""
     grounds: Callable[[Constants], tuple[Sizes, ...]]
-    """Sets of constants with which a variant is tried, in order, until it is detected."""
+    """Sets of constants to try, in this order, until a variant is detected."""
     compared: Callable[[Interpreter, Key], object]
     answers: Mapping[str, int] = field(default_factory=dict)
     """Actions that handle a message from a bag, with the path of the bag in the state."""

@@ -29,7 +29,7 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 LOOKED_AT = 60
-"""Maximum number of states to search for the nearest differences, because some differences are invisible in Kafka."""
+"""Maximum number of states to search for the nearest differences (some differences are invisible in Kafka)."""
 CONDITIONED = 2_000
 DRAWN = 30
 """Maximum number of random states per blocked step. In some of these states, the acting process is down."""
@@ -97,7 +97,7 @@ class Ground:
         """Interpreters without the other guards of a variant."""
 
     def chances(self, variant: Variant, most: int) -> list[Chance]:
-        """Return the nearest steps on which variant and model disagree, of different actions if possible."""
+        """Return the nearest steps on which variant and model disagree; choose different actions if possible."""
         other = self._other(variant)
         if other is None:
             return []
@@ -262,7 +262,7 @@ class Trial:
 
 
 def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial | None:
-    """Bring Kafka to a state and execute a step there; return None if a named limit prevents the attempt."""
+    """Bring Kafka to a state and execute a step there; return None if a known limit prevents this."""
     plain = execution.plain
     difference = execution.run(plain.initial_states()[0], chance.history)
     steps = tuple(plain.show(item) for item in (*(taken.step for taken in chance.history), chance.step))

@@ -25,7 +25,7 @@ class Act:
 
 
 class SetAsideError(Exception):
-    """Error for a step after which Kafka's behaviour is outside the model because of a named limit."""
+    """Error for a step after which, because of a known limit, the model does not cover Kafka's behaviour."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Difference:
 
 
 def acts_of(does: Mapping[str, str]) -> dict[str, Act]:
-    """Return acts whose command is the action's label with the step's numbers, given the methods that execute each."""
+    """Return acts whose command is the action's label followed by the step's numbers; `does` describes each command."""
 
     def act(name: str) -> Act:
         return Act(lambda _, *numbers: " ".join(map(str, (name.replace("_", "-"), *numbers))), does[name])
@@ -178,7 +178,7 @@ class Execution(ABC):
         return self.differs(steps, *self.projected(expected))
 
     def projected(self, expected: Key) -> tuple[Key, Key]:
-        """Return the compared fields of a model state, and these fields as read from Kafka."""
+        """Return the fields of a model state that are compared, and the same fields as read from Kafka."""
         return expected, self.seen.key(expected)
 
     def differs(self, steps: tuple[Step, ...], expected: Key, found: Key) -> Difference | None:
@@ -226,7 +226,7 @@ def with_fields(places: Mapping[str, int], key: Key, found: Mapping[str, Any]) -
 
 
 UNKNOWN = -1
-"""Number for a message that is not in flight in Kafka; the driver ignores it."""
+"""The number for a message that is not in flight in Kafka; the driver ignores it."""
 
 
 class InFlight(dict["Key", list[int]]):

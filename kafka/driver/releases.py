@@ -162,7 +162,7 @@ RELEASES: dict[str, str] = {
 }  # fmt: skip
 """Supported releases, each with its version of the model. Other patch releases of these lines are supported too."""
 PATCHES = {item.name.removeprefix("kafka-"): item.name for item in MACHINE.patches()}
-"""Releases whose rules differ from those of their release line."""
+"""Releases whose rules differ from the rules of their release line."""
 HERE = Path(__file__).parent
 KAFKA = HERE.parent
 COMPILER_SECONDS = 120

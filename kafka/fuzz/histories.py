@@ -1,4 +1,4 @@
-"""Random histories on Kafka's classes: drawn in Java, saved as scripts, attributed to the fix that prevents them."""
+"""Random histories on Kafka's classes: drawn in Java, saved as scripts, and explained by fixes that prevent them."""
 
 import os
 import re
@@ -48,7 +48,7 @@ REPAIRED_IN = {
     "4.0.1": ("KAFKA-19383", "but its ID is"), "4.0.2": ("KAFKA-19571", "takes a directory"),
     "4.1.0": ("KAFKA-18106", "not know it"), "4.1.2": ("KAFKA-19571", "takes a directory"),
 }  # fmt: skip
-"""By release, a bug that it fixes, and words of its violation."""
+"""For each release, a bug that it fixes, and words from the message of the bug's violation."""
 HEAD = "fencepost fuzz 1"
 DIGESTED = 31
 """Factor by which a run's digest is multiplied for each history, as in `Fuzz.java`."""

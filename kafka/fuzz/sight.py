@@ -145,8 +145,8 @@ def drawn_plants() -> tuple[Plant, ...]:
 
 def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant, int | None, str]]:
     """Yield each bug with the number of the history that finds it, or None, and the violation. All applicable fixes for
-    known findings are applied, so that any violation is due to the bug. For a bug that does not apply to the release,
-    the reason replaces the violation.
+    known findings are applied, so that any violation is due to the bug. If a bug does not apply to the release, the
+    reason is given instead of the violation.
     """
     release, base = fuzz_release(version, None), kit(version)
     with tempfile.TemporaryDirectory(prefix="fencepost-sight-") as work:
@@ -186,7 +186,7 @@ class Sight(NamedTuple):
 
 
 def sight(histories: int) -> Sight | None:
-    """Return the measurement for this (or the largest measured) number of histories, or None without measurements."""
+    """Return the measurement for this (or the largest measured) number of histories, or None if there is none."""
     figure = load(FIGURE)
     if not figure:
         return None

@@ -14,7 +14,7 @@ STATE = {name: place for place, (name, _) in enumerate(fields(State))}
 NODE = {name: place for place, (name, _) in enumerate(fields(Node))}
 FETCH = {name: place for place, (name, _) in enumerate(fields(Fetch))}
 LEADER_IS_KNOWN = -2
-"""Vote of a node that knows its epoch's leader, but whose election state file has no vote or an outdated vote."""
+"""The vote of a node that knows its epoch's leader but has no vote, or an old one, in its election state file."""
 NO_FETCH = (0,) * len(FETCH)
 NO_ENTRY = (0,) * len(fields(Entry))
 

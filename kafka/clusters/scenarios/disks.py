@@ -1,9 +1,9 @@
 """Disks that fail, are replaced or are removed, and logs moved between disks (HYP-16 to 18, 24, 25, 27, 28, 30 and 31).
 
 HYP-16: a replica stays eligible although its disk has failed, because its broker shuts down cleanly without that disk.
-Before 4.3, assigning another directory also empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs),
-after which only the last leader, broker 1, can be elected. In these releases, no record is lost in the scenario of
-HYP-16, but records are lost in that of HYP-17, despite the fix for HYP-16.
+Before 4.3, assigning another directory also empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs).
+Then only the last leader, broker 1, can be elected. In these releases, no record is lost in the scenario of HYP-16, but
+records are lost in that of HYP-17, despite the fix for HYP-16.
 
 HYP-17: a former leader that restarts with a new disk is elected with an empty log, although other replicas have all
 records. Before 4.3, assigning a directory empties the ELR, because handleAssignReplicasToDirs builds its change without
@@ -15,11 +15,11 @@ the copy's directory (LogManager.recoverAbandonedFutureLogs). Kafka does not com
 HYP-28: a broker creates a log beside a copy whose original is gone. Once the controller has recorded the directory,
 each start renames the copy to the log's folder (LogManager.recoverAbandonedFutureLogs); this fails and ends the broker.
 
-HYP-30: after a disk was taken out, its replicas were created on another disk. If it is put back with its logs, the
-broker finds two logs of a partition (LogManager.loadLog) and ends, although the metadata names the directory of one.
+HYP-30: after a disk is taken out, its replicas are created on another disk. If it is put back with its logs, the broker
+finds two logs of a partition (LogManager.loadLog) and stops, although metadata names one log's directory.
 
 HYP-31: a broker is killed and restarted before its session expires, and cannot read the disk of a partition that it
-led. Its first metadata names it the leader: Partition.makeLeader fails, and applyDelta starts no fetcher.
+led. Its first metadata still names it as leader: Partition.makeLeader fails, and applyDelta starts no fetcher.
 
 HYP-18: a delayed request adds a replica to the ISR although its directory has failed in the meantime.
 ReplicationControlManager.ineligibleReplicasForIsr checks a new ISR member's registration, fencing, shutdown and broker
@@ -45,7 +45,7 @@ from fencepost.kafka.clusters.stage import OLD, Stage, alterations, fetches
 NOTICES_SECONDS = 30
 SESSION_SECONDS = 10
 COPIED_SLOWLY = 30_000
-"""Bytes of a record, so that a throttled copy stops after its first megabyte, before it has all records."""
+"""Record size in bytes, chosen so that a throttled copy stops after a megabyte, before it has all records."""
 STARTS_SECONDS = 60
 REVERTS_SECONDS = 2
 """Seconds within which a broker reverts an assignment, unless the controller's answers are delayed."""
@@ -62,7 +62,7 @@ def disk_fails(stage: Stage) -> None:
 
 
 def disk_is_taken_out(stage: Stage) -> None:
-    """No disk fails, but the operator removes a disk from broker 2, whose replicas are then copied again."""
+    """No disk fails, but the operator removes a disk from broker 2, and the broker copies its replicas again."""
     begin(stage)
     stage.tell("The operator removes a disk from broker 2, which copies its replicas again from broker 1.")
     stage.shut_down(2)

@@ -46,7 +46,7 @@ def retention(stage: Stage) -> None:
 
 
 def log_start(stage: Stage) -> None:
-    """A topic, some of whose records were deleted, is deleted and recreated while broker 2 is down."""
+    """A topic with deleted records is deleted and recreated while broker 2 is down."""
     stage.create(replicas=[1, 2], min_isr=2)
     stage.write(*OLD)
     if not stage.control:
