@@ -18,7 +18,7 @@ from fencepost.model.language.errors import UsageError
 NAME = "replication"
 MOST = 5
 ABSENT = -2
-"""A broker without a replica that exists only in the model, because the model needs at least two brokers."""
+"""A broker that has no replica and exists only in the model, which needs at least two brokers."""
 ENDS = ("deleted", "unjudged")
 """Kinds of rows after which the partition's state is unknown."""
 

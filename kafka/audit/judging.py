@@ -103,7 +103,7 @@ class Condition(NamedTuple):
 
 
 class Conditions:
-    """Conditions of a partition to report. If it has no leader, no other condition is reported."""
+    """A partition's conditions that are worth reporting. If it has no leader, no other condition is reported."""
 
     def __init__(self) -> None:
         self._open: dict[str, Condition] = {}
@@ -153,7 +153,7 @@ def _told(sort: str, spell: Condition, lasted: str) -> str:
 
 
 class Rules(NamedTuple):
-    """Rules at a record: min ISR, whether ELR is on, and whether an ISR shrink starts a leader epoch."""
+    """The rules in force at a record: min ISR, whether ELR is on, and whether an ISR shrink starts a leader epoch."""
 
     min_isr: int
     elr: bool
@@ -195,7 +195,7 @@ def constants(brokers: int, rules: Rules, within: bool = False) -> C:  # noqa: F
 
 
 def model_state(core: Core, names: Names, fenced: Brokers = (), stale: Brokers = ()) -> State:
-    """Return an object that has those attributes of a model state that the model's functions read."""
+    """Return an object with the attributes of a model state that the model's functions read."""
     last = names.number(core.last_known[0]) if len(core.last_known) == 1 else NONE
     missing = bits.everyone(len(names.order)) & ~names.mask(core.replicas)
     image = SimpleNamespace(leader=names.number(core.leader), isr=names.mask(core.isr), missing=missing)

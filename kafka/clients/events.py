@@ -20,7 +20,7 @@ the client's process crashed. `omitted`: a metadata answer lacked the partition.
 
 @dataclass(frozen=True)
 class Event:
-    """An event. Epochs are those on the wire; `topic` counts how often the topic was recreated.
+    """An event. Epochs are the ones sent on the wire; `topic` counts how often the topic was recreated.
 
     For a request, `since` is the earliest time at which the client could have sent it: the time at which it could read
     the previous answer on the connection.
@@ -56,7 +56,7 @@ class Event:
 
 @dataclass
 class Play:
-    """All events of one history played to one client, and how closely the client followed the history."""
+    """All events of a history that was played to one client, and how closely the client followed the history."""
 
     role: str
     partitions: int

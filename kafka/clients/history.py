@@ -76,7 +76,7 @@ without them keep their names and steps; walks with them are named `errors SEED.
 """
 FOLLOWERS = {
     "records_are_deleted": "all records of the partition are deleted: its log now starts at its end, on each broker",
-    "follower_serves": "the leader names a preferred replica to consumers with a rack, which serves them (KIP-392)",
+    "follower_serves": "the leader names a preferred replica, which serves the consumers that have a rack (KIP-392)",
     "follower_begins_later": "the log of that replica starts after everything written so far",
     "follower_ends_earlier": "the last record is missing on that replica until the cluster has settled",
 }

@@ -1,4 +1,4 @@
-"""Plays of many histories to one client, several in parallel. Results become JSON, and failures become files."""
+"""Plays of many histories to one client; several run in parallel. Results become JSON, and failures become files."""
 
 import asyncio
 import itertools
@@ -50,7 +50,7 @@ from fencepost.model.language.errors import UsageError
 AT_ONCE = 24
 """Number of histories played in parallel; they spend most of their time waiting."""
 ALONE = 4
-"""Maximum number of parallel processes that play a single history each."""
+"""Maximum number of parallel processes that each play a single history."""
 NEWS = ("metadata", "omitted", "hint", "preferred")
 DIFFERENCES = {
     "different news, because the client asked at another time or asked another broker": NEWS,
@@ -499,8 +499,8 @@ def _reasons(found: Counter[str]) -> list[dict[str, Any]]:
 
 
 def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[[str], None]) -> list[ClientReport]:
-    """Play the histories with each client in turn. If one of several clients cannot be run, the others still play. For
-    a range NAME==A..B, the first and last release are played; if they differ, releases in between are played too.
+    """Play the histories with each client in turn. If one of several clients cannot be run, the others still run. For a
+    range NAME==A..B, the first and last release are tested; if they differ, releases in between are tested too.
     """
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it would log every connection that a client closes
     ranges = [ends_of(asked) for asked in dict.fromkeys(clients)]
@@ -572,7 +572,7 @@ def _steady(outcome: ClientOutcome) -> dict[str, list[History]]:
 
 
 def _bisected(first: ClientOutcome, last: ClientOutcome, tell: Callable[[str], None]) -> Iterator[Change]:
-    """Find by bisection, for each rule that only one of two releases always violates, where this changed."""
+    """For each rule that only one of two releases always violates, find by bisection where this changed."""
     early, late = _steady(first), _steady(last)
     differing = {rule: found for rule, found in early.items() if not last.broken[rule]}
     differing |= {rule: found for rule, found in late.items() if not first.broken[rule]}

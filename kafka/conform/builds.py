@@ -56,7 +56,7 @@ class ChangedMethod:
     code: bool = False
     """Whether the member has code to execute; abstract methods and fields have none."""
     before: str = ""
-    """Key of the method in build A, where a lambda may have another number; empty if A lacks the method."""
+    """The method's key in build A, which may number lambdas differently; empty if A lacks the method."""
 
     @property
     def key(self) -> str:

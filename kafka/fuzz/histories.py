@@ -201,7 +201,7 @@ class Fuzzer(Driver):
         super().__init__(release, patience)
 
     def histories(self, profile: str, first: int, count: int, seconds: float = 0) -> Iterator[Alarm | Progress]:
-        """Execute random histories with seeds from `first` on; yield each alarm and, regularly, the progress."""
+        """Execute random histories with seeds from `first` on; yield each alarm, and the progress from time to time."""
         line = f"run {profile} {first} {count} {seconds}"
         told = self._answered(line)
         while True:
@@ -248,7 +248,7 @@ class Repaired:
     @cached_property
     def _fixed(self) -> tuple[Fuzzer, tuple[str, ...]]:
         """A process in which replays turn on the fixes that they name, and the fixes that fit the release. One process
-        for all fixes is fast: a new process takes seconds to load Kafka's classes, and a replay a tenth of a second.
+        for all fixes is fast: a new process needs seconds to load Kafka's classes, a replay a tenth of a second.
         """
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fencepost-repairs-"))
         fit = self.kit.switched(REPAIRS, Path(folder))
@@ -285,7 +285,7 @@ class Repaired:
         return names if len(names) <= TOGETHER else None
 
     def _repaired_in(self, script: Script, message: str) -> tuple[str, ...] | None:
-        """Return the bug fixed in the first later release without the violation, or that release, or None."""
+        """Return the bug that the first later release without the violation fixes, or that release, or None."""
         for version, (name, says) in REPAIRED_IN.items():
             if version > self.release.version:
                 with suppress(UsageError):

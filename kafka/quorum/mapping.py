@@ -41,7 +41,7 @@ ACTIONS: dict[str, Act] = {
         "A voter handles the leader's BeginQuorumEpoch; a voter that is prospective in the leader's epoch first "
         "abandons its pre-vote because of a timeout. An observer's fetch timeout expires, and this bootstrap server "
         "answers its fetch; after observer-hears-nothing, a node that knows the leader answers, and the next fetch "
-        "goes to that leader. A restarted node fetches from the leader in its election state file."),
+        "goes to that leader. A restarted node fetches from the leader that its election state file names."),
     "node_restarts": Act(lambda _, node, _loses: f"restart {node}",
         "A new KafkaRaftClient with the same log and election state; MockLog.reopen resets the high watermark."),
     "node_loses_disk": Act(lambda _, node: f"wipe {node}", "A KafkaRaftClient with an empty log and election state."),

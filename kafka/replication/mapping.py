@@ -1,6 +1,6 @@
 """The mapping of `replication` to Kafka: what each action does to Kafka's classes, and where each field is read.
 
-The controller consists of Kafka's ReplicationControlManager, ClusterControlManager and their dependencies; a broker
+The controller consists of Kafka's ReplicationControlManager, ClusterControlManager and their dependencies. A broker
 consists of LogManager, KRaftMetadataCache, ReplicaManager with Partition, Replica and UnifiedLog, ReplicaFetcherManager
 with ReplicaFetcherThread and RemoteLeaderEndPoint, DefaultAlterPartitionManager and TopicConfigHandler. The clock,
 scheduler, network and Raft are replaced; the controller's records are committed at once.
@@ -61,8 +61,8 @@ ACTIONS: dict[str, Act] = {
     "controller_unfences_broker": Act(lambda _, broker: f"unfence {broker}",
         "ReplicationControlManager.processBrokerHeartbeat, with the metadata offset that the broker has applied."),
     "controller_begins_shutdown": Act(lambda _, broker: f"begin-shutdown {broker}",
-        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown. A broker that does not lead becomes the "
-        "leader of another topic for this call, because it could otherwise shut down immediately."),
+        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown. For this call, a broker that does not "
+        "lead becomes the leader of another topic, because it could otherwise shut down immediately."),
     "controller_elects_preferred": Act(lambda _, broker: f"elect {broker}", "ReplicationControlManager.electLeaders."),
     "operator_reassigns_replicas": Act(lambda seen, target: f"reassign {target | seen.fixed}",
         "ReplicationControlManager.alterPartitionReassignments with these brokers, ordered by number."),
@@ -171,7 +171,7 @@ NOT_COMPARED: dict[str, str] = {
     "ghost_low_watermark": "follows from the log starts that leaders know, which are compared",
     "ghost_stale": "derived by the model from broker epochs, which are compared",
 }
-"""Fields copied from the model, with the reason. The prefix of a broker's fields is `replica.`."""
+"""Fields that are copied from the model, with the reason. The prefix of a broker's fields is `replica.`."""
 
 ASIDE = (
     "the logs diverge in an epoch without records",
@@ -222,7 +222,7 @@ AS_DRIVEN: dict[str, int] = {
     "fetches_report": int(constants.Field.ABSENT), "any_preferred": 0, "waits_for_joining": 1,
     "alter_partition_version": 3,
 }  # fmt: skip
-"""Constants with these values in every release since 4.0, or in the driver."""
+"""Constants that have these values in every release since 4.0, or in the driver."""
 
 AS_BUILT: tuple[str, ...] = (
     *("fetch_leader_epoch_check", "fetch_broker_epoch_check", "fenced_epoch_check", "fetch_carries_broker_epoch"),

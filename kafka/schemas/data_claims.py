@@ -111,7 +111,7 @@ def ignored_with_zookeeper(kafka: Classes) -> Observation:
 
 
 def each_version_is_written(kafka: Classes) -> Observation:
-    """Build the request for each version that may be the latest supported by both sides."""
+    """Build the request for each version that may be the latest one that both sides support."""
     usable = kafka.callers("org.apache.kafka.clients.NodeApiVersions", "latestUsableVersion")
     older, newer = (kafka.built("alter-partition", version) for version in (FIRST_EPOCHS - 1, FIRST_EPOCHS))
     works = "newIsr=[2], newIsrWithEpochs=[]" in older.read and _epoch(newer.read) == "9"

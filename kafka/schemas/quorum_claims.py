@@ -83,7 +83,7 @@ def carried_value(kafka: Classes) -> Observation:
 
 @if_built
 def three_states(kafka: Classes) -> Observation:
-    """Find the values unchanged by serialization, including values never sent."""
+    """Find the values that serialization does not change, including values that are never sent."""
     read = {mark: sent(kafka, FIRST, mark).value("highWatermark") for mark in (-1, 0, 7, 2**63 - 1, -2)}
     what = (
         "-1, 0, 7 and the largest int64 are read as sent; so is -2, which the schema allows but KafkaRaftClient does "

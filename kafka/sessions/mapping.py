@@ -14,7 +14,7 @@ RELEASES |= dict.fromkeys(("4.1.2", "4.2.1", "4.3.1", "4.4.0"), "kafka-4.1")
 STATE, BROKER, CONTROLLER = (
     {name: at for at, (name, _) in enumerate(fields(one))} for one in (State, Broker, Controller)
 )
-_TIME = "The driver's clock moves; the driver, as QuorumController, hands requests to the controller, or loses them."
+_TIME = "The driver's clock moves; like QuorumController, the driver passes requests to the controller or loses them."
 
 
 DOES: dict[str, str] = {

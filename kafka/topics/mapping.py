@@ -17,7 +17,7 @@ DOES: dict[str, str] = {
     "controller_deletes_topic": "ReplicationControlManager.deleteTopics, and loadBatch again.",
     "controller_clears_elrs": "ConfigurationControlManager.incrementalAlterConfigs of the cluster's "
     "min.insync.replicas, with ELR.",
-    "broker_publishes": "MetadataBatchLoader.maybeFlushBatches. As BrokerMetadataPublisher, the driver calls "
+    "broker_publishes": "MetadataBatchLoader.maybeFlushBatches. Like BrokerMetadataPublisher, the driver calls "
     "ReplicaManager.applyDelta and AssignmentsManager.onAssignment for each call of "
     "DirectoryEventHandler.handleAssignment.",
     "broker_assigns_directory": "AssignmentsManager.maybeSendAssignments (for this replica), then "
