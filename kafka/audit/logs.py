@@ -127,8 +127,8 @@ def look_for_one_cluster(files: Sequence[Path]) -> None:
     if len(known) > 1:
         (one, here), (other, there), *_ = known.items()
         raise UsageError(
-            f"{here} belongs to cluster {one} but {there} to {other}, according to their meta.properties. An audit "
-            "covers one cluster: audit each cluster separately."
+            f"{here} belongs to cluster {one}, but {there} belongs to {other}, according to their meta.properties. An "
+            "audit covers one cluster: audit each cluster separately."
         )
 
 
@@ -237,8 +237,8 @@ class Copy:
 
 
 class Run(NamedTuple):
-    """A range of offsets in which the same copies agree everywhere. `epochs` has each copy's epoch in the range, and
-    `same` the first copy with the same batches, or -1 for a copy without batches there.
+    """A range of offsets in which the same copies agree at every offset. `epochs` has each copy's epoch in the range,
+    and `same` the first copy with the same batches, or -1 for a copy without batches there.
     """
 
     first: int

@@ -121,9 +121,9 @@ class Judged:
 class MetadataLog:
     reading: Reading
     within: int = 60_000
-    """Two changes are suspicious together if at most this time, in milliseconds, lies between them."""
+    """Maximum time, in milliseconds, between two changes that are suspicious in combination."""
     min_isr: int = 1
-    """The broker setting min.insync.replicas, used if the log contains no value."""
+    """The broker setting min.insync.replicas, which applies if the log contains no value."""
     copies: tuple[Copy, ...] = ()
     comparing: tuple[str, ...] = ()
 

@@ -85,7 +85,7 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], aft
             elif not (record or line.startswith(("Dumping ", "Log starting ", "Snapshot end", "|"))) and line.strip():
                 _note(notes, "strange", path, at, f"the line is not output of kafka-dump-log.sh: {line.strip()[:60]!r}")
     if repeated:
-        text = f"{path}: {repeated:,} records with an offset that is earlier in the file were left out"
+        text = f"{path}: {repeated:,} records were left out, because their offsets had already occurred in the file"
         notes.append(Note("repeated", text, repeated, unread=False))
 
 

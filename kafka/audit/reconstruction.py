@@ -23,7 +23,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import Key
 
 MOST_STATES = 4_000
-"""Maximum number of states examined per version of the rules. Real logs with 19 recorded states required up to 406."""
+"""Maximum number of states examined per rule version. Real logs with 19 recorded states needed up to 406 states."""
 HIDDEN = 14
 LATE = 4
 """Penalty, in steps, for each broker that has not applied all metadata."""
@@ -31,7 +31,7 @@ PROMPT = (
     *("broker_applies_metadata", "broker_applies_configs", "leader_learns_change_applied"),
     "leader_learns_change_refused",
 )
-"""Actions that brokers usually take as soon as they are possible."""
+"""Actions that brokers usually take as soon as they can."""
 OF_BROKERS = (
     *(*PROMPT, "controller_refuses_alter_partition", "controller_finds_replica_ineligible"),
     *("leader_gives_up_waiting", "leader_handles_fetch", "leader_reports_divergence", "leader_tells_epoch_end"),

@@ -79,7 +79,7 @@ class Play:
     lag: float = 0.0
     """Longest time, in seconds, for which the machine was too busy to run the brokers, and perhaps the client."""
     pauses: dict[float, float] = field(default_factory=dict)
-    """Times at which an answer named another leader, each with the end of the pause in which no answer was sent."""
+    """Times at which an answer named another leader, each with the end of the following pause in answers."""
     broken: str = ""
     begun_again: str = ""
     """If the history was played twice, why the first attempt failed."""

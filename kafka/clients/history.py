@@ -40,7 +40,7 @@ COVERED = (
 """Constants that `benchmarks/clients.py` covers: SMALL and larger ones."""
 DEPTH = 30
 MOST_WALKS = 100_000
-"""Limit on the number in a walk's name: finding a walk by its name takes as long as drawing all earlier walks."""
+"""Limit for numbers in walks' names, because finding a walk by name takes as long as drawing all earlier walks."""
 NAME = re.compile(r"(walk|errors|follower|producer|cover) (\d+)\.(\d+)\Z")
 
 
@@ -50,7 +50,7 @@ BESIDES = {
     "leader_is_unknown": "brokers report no leader and no epoch (-1, -1) until the next election",
     "leader_is_guessed": "the next metadata answers name a wrong leader with the current epoch",
     "epoch_is_unknown": "metadata names the leader without its epoch (-1) until the cluster has settled",
-    "broker_is_slow": "from now on, a broker answers each OffsetForLeaderEpoch 200 ms late",
+    "broker_is_slow": "from now on, a broker answers each OffsetForLeaderEpoch request 200 ms late",
     "brokers_answer_at_once": "from the start, brokers also answer while the client is learning of a new leader",
 }
 WITHOUT_ARGUMENTS = (
@@ -58,8 +58,8 @@ WITHOUT_ARGUMENTS = (
     "producers_expire",
 )
 DRAWN = tuple(BESIDES)[:4]
-"""Events used in walks. Stories also have races, slow brokers, and answers without an epoch, which prevent
-validation.
+"""Events used in walks. Stories also have races, slow brokers, and answers that prevent validation because they lack an
+epoch.
 """
 
 
@@ -105,7 +105,7 @@ APPLICATION = {
     "client_restarts": "the consumer stops, and another consumer of its group starts at the committed offset",
     "client_resets": "from the start, the consumer's reset policy is `latest`",
     "client_starts_over": "the application drops the topic and uses it again immediately",
-    "client_lease_ends": "from the start, metadata and leases of preferred replicas last 0.6 s; 1.2 s pass",
+    "client_lease_ends": "from the start, metadata and leases of preferred replicas last 0.6 s; now 1.2 s pass",
     "client_asks_admin": "the application asks an admin client for the log end offset",
 }
 """Steps of the client's application. If a driver does not support one, the history is not judged."""
@@ -184,7 +184,7 @@ class Source:
     seed: int = 1
     besides: float = 0.5
     lag: float = 0.4
-    """Fraction of walks with other events, and of walks in which a broker learns nothing until the end."""
+    """Fractions of walks with other events, and of walks in which a broker learns nothing until the end."""
     errors: float = 0.25
     """Fraction of walks that also contain errors or omissions in answers."""
     followers: float = 0.25
@@ -350,7 +350,7 @@ def load(path: Path) -> History:
         trace = read(path).trace
         if trace.protocol.name != PROTOCOL:
             raise UsageError(
-                f"{path} is a trace of protocol {trace.protocol.name!r}, but clients play only histories of "
+                f"{path} is a trace of protocol {trace.protocol.name!r}, but clients are tested only with histories of "
                 f"{PROTOCOL!r}: name one of those."
             )
         return of_steps(trace.constants, trace.steps, path.stem)

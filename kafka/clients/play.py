@@ -1,4 +1,4 @@
-"""A play of one history to one client: the history decides when the cluster moves and when requests are answered.
+"""A play of one history to one client: the history decides when the cluster changes and when requests are answered.
 
 The client acts freely. Requests that the history does not wait for are answered immediately from the broker's state. If
 an expected request does not arrive in time, its step is skipped. The resulting history is judged.

@@ -1,4 +1,4 @@
-"""Plays of many histories to one client; several run in parallel. Results become JSON, and failures become files."""
+"""Plays of many histories to one client; several run in parallel. Results are reported as JSON, failures as files."""
 
 import asyncio
 import itertools
@@ -86,7 +86,7 @@ class ClientOutcome:
     broken: Counter[str] = field(default_factory=Counter)
     failures: dict[str, list[Failure]] = field(default_factory=dict)
     exercised_in: Counter[str] = field(default_factory=Counter)
-    """Number of histories in which the client could have violated a rule, by rule."""
+    """For each rule, the number of histories in which the client could have violated it."""
     undone: Counter[str] = field(default_factory=Counter)
     begun_again: Counter[str] = field(default_factory=Counter)
     """Number of histories that had to be played twice, by reason."""
@@ -259,7 +259,7 @@ def _difference(found: Failure, kept: Play) -> str:
     if not Judge(kept).exercised[rule]:
         return "no occasion"
     if rule in {item.rule for item in Judge(replace(kept, lag=-SLACK)).broken}:
-        return "the same, but too soon after the news to be judged"
+        return "the same violation, but too soon after the news to count"
     for why, kinds in DIFFERENCES.items():
         seen = _exchange(found.play, kinds, event.at)
         if seen != _exchange(kept, kinds)[: len(seen)]:
@@ -411,7 +411,7 @@ class ClientReport:
     """The reason why the client was not run."""
     traces: dict[str, Path] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
-    """For the last release of a range, the rules that only this release or only the first release violates."""
+    """For the last release of a range, the rules that either only it or only the first release violates."""
     both: list[str] = field(default_factory=list)
     """For the last release of a range, the rules that the first release violates too."""
 
@@ -499,7 +499,7 @@ def _reasons(found: Counter[str]) -> list[dict[str, Any]]:
 
 
 def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[[str], None]) -> list[ClientReport]:
-    """Play the histories with each client in turn. If one of several clients cannot be run, the others still run. For a
+    """Play the histories to each client in turn. If one of several clients cannot be run, the others still run. For a
     range NAME==A..B, the first and last release are tested; if they differ, releases in between are tested too.
     """
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it would log every connection that a client closes

@@ -431,9 +431,7 @@ def _recovery(judge: Judge, partition: int) -> None:
 
 
 def _written(judge: Judge, partition: int) -> None:
-    """Check that an idempotent producer's log has each record once, in sending order, and lacks no acknowledged
-    record.
-    """
+    """Check that an idempotent producer's log has each record once, in order, and every acknowledged record."""
     if not judge.play.is_idempotent or (partition, 0) not in judge.play.logs:
         return
     log = judge.play.logs[partition, 0]

@@ -149,9 +149,9 @@ STORIES = (
           ("stays-alive", "errors-name-no-leader"), ("librdkafka==2.3.0", "librdkafka==2.8.0"),
           ("librdkafka==2.10.0",)),
     Story("stored-offset-without-an-epoch", "confluentinc/librdkafka#4384",
-          "The application stores an offset with its leader epoch, then a later one without. The client considers "
-          "the new offset older than the committed one and does not commit it, so the group's next client reads "
-          "records twice.",
+          "The application stores an offset with its leader epoch, then a later offset without one. The client "
+          "considers the new offset older than the committed one and does not commit it, so the group's next client "
+          "reads records twice.",
           {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
           ("client-commits 0", "client-has-more 0", *TRIES, "client-commits-without-epoch 0", *TRIES,
            "client-restarts", "client-has-more 0", *TRIES),

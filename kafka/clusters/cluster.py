@@ -207,7 +207,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         return [line for disk in self._disks[node] for line in (disk / name).read_text("utf-8").splitlines()[2:]]
 
     def fail_disk(self, node: int, *, stays: bool = False) -> None:
-        """Delete the node's disk on which new logs are created first. If it `stays`, the next start cannot read it."""
+        """Delete the node's disk that gets new logs first. If it `stays`, the node cannot read it at its next start."""
         shutil.rmtree(self._disks[node][0], ignore_errors=True)
         if stays:
             self._disks[node][0].touch()

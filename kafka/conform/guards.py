@@ -230,7 +230,7 @@ def try_refusals(
         for place, values in enumerate(sizes):
             ground = ground_of(bound, base, values)
             left = number * (place + 1) // len(sizes) - found.tries
-            tell(f"trying {left:,} refusals in {ground.space.states:,} states")
+            tell(f"trying {left:,} forbidden steps in {ground.space.states:,} states")
             execution = bound.follow(driver, ground.plain)
             for variant in variants:
                 _try(found, ground, execution, variant, left // len(variants) + 1, chance)

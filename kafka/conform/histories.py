@@ -95,8 +95,8 @@ def conform_trace(bound: Binding, release: Release, path: Path) -> "HistoriesRep
     history = transitions(plain, initial, trace.steps)
     if history is None:
         raise UsageError(
-            f"{path} contains a step that the model rejects under Kafka's rules, so Kafka should reject it too. Use "
-            "a trace that was found with the constants of a version."
+            f"{path} contains a step that the model rejects under Kafka's rules, so Kafka should reject it too. Use a "
+            "trace that was found with a version's constants."
         )
     outcome = Run(bound, release, constants, 1).execute([history])
     prop, states = trace.prop, [initial, *(item.after for item in history)]

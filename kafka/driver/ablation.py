@@ -60,7 +60,7 @@ class Ablation:
     """Whether Kafka must execute a step that the model blocks only because its capacity is exhausted."""
     lost: tuple[Sizes, ...] = ()
     conditions: Mapping[str, Mapping[str, Callable[..., bool]]] = field(default_factory=dict)
-    """The parts of combined checks and rules, by guard condition or `constant=value`. A predicate on state and
+    """The parts of combined checks and rules, by guard condition or `constant=value`. A predicate on the state and the
     arguments says whether the part alone blocks the step.
     """
     values: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from fencepost.model.language.records import Key
 @dataclass(frozen=True)
 class Act:
     """A model action on Kafka's classes: `line` returns the driver's command, and `does` describes the command. Actions
-    with the same command are one event, whose outcome Kafka decides.
+    with the same command are one event to Kafka, which decides its outcome.
     """
 
     line: Callable[..., str]

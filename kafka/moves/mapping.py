@@ -26,7 +26,7 @@ DOES: dict[str, str] = {
 NOT_DRIVEN: dict[str, str] = {}
 NOT_COMPARED: dict[str, str] = {
     "broker.changed if broker.reassigned": "the broker applies both at once",
-    "budget": "a remaining budget of the model, which has no equivalent in Kafka",
+    "budget": "the model's remaining budget, which has no equivalent in Kafka",
     "ghost_acknowledged": "is only the model's",
 }
 LIMITS: tuple[str, ...] = (

@@ -1,4 +1,4 @@
-"""Classification of the guards of the model `quorum`, the rules that Kafka implements, and the constants to try."""
+"""The guards of the model `quorum` and their kinds, the rules that Kafka implements, and the constants to try."""
 
 from collections.abc import Callable
 

@@ -110,7 +110,7 @@ NOT_COMPARED: dict[str, str] = {
     "node.fetch.remaining": NOT_DRIVEN["time_passes"], "removed": NOT_DRIVEN["leader_removes_itself"],
     "added": NOT_DRIVEN["leader_adds_voter"], "unreached": NOT_DRIVEN["leader_updates_voter"],
     "node.registration": NOT_DRIVEN["registration_times_out"], "no_op_due": NOT_DRIVEN["time_passes"],
-    "budget": "a remaining budget of the model, which has no equivalent in Kafka",
+    "budget": "the model's remaining budget, which has no equivalent in Kafka",
     "ghost_committed": "follows from logs and high watermarks, which are compared",
     "ghost_committed_end": "follows from high watermarks, which are compared", "ghost_credit": "a counter of the model",
 }  # fmt: skip

@@ -169,9 +169,8 @@ class Brokers(Execution):
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
         """Bring Kafka to the state that `normalize` assumes, and compare again.
 
-        Requests that must be rejected are delivered, answers that no leader awaits arrive, late fetches that no leader
-        serves are rejected, and metadata without changes for a follower is applied. These steps must have no other
-        effect.
+        This delivers requests that must be rejected and answers that no leader awaits, rejects late fetches that no
+        leader serves, and applies metadata that changes nothing for a follower. These steps must have no other effect.
         """
         raw, after = transition.raw, transition.after
         newest = STATE["newest"]

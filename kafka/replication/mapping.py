@@ -164,7 +164,7 @@ NOT_COMPARED: dict[str, str] = {
     "replica.checked": "always empty since KAFKA-15221",
     "replica.truncating": "always off since IBP 2.7",
     "replica.last_epoch_lost": "always off since KAFKA-15510",
-    "budget": "a remaining budget of the model, which has no equivalent in Kafka",
+    "budget": "the model's remaining budget, which has no equivalent in Kafka",
     "ghost_committed": "follows from logs and high watermarks, which are compared",
     "ghost_committed_end": "follows from high watermarks, which are compared",
     "ghost_deleted": "follows from log starts, which are compared",

@@ -40,7 +40,7 @@ NOT_COMPARED: dict[str, str] = {
     "broker.failures": "in the supported releases, BrokerLifecycleManager does not count failures",
     "broker.epoch, remaining of a stopped broker": "there is no process",
     "controller.without, overloaded": "times of the driver",
-    "budget": "a remaining budget of the model, which has no equivalent in Kafka",
+    "budget": "the model's remaining budget, which has no equivalent in Kafka",
     "ghost_clean, ghost_new": "are only the model's",
 }
 LIMITS: tuple[str, ...] = ("The broker leads no partition, so its controlled shutdown needs one heartbeat.",)

@@ -22,7 +22,7 @@ ACTIONS = acts_of({item.name: f"FencepostTiers.act executes {item.label}." for i
 NOT_COMPARED: dict[str, str] = {
     "replica.moved": NOT_DRIVEN["leader_moves_directory"],
     "replica.copied of a follower": "a follower's value is not read before its election, when it gets a new task",
-    "budget": "a remaining budget of the model, which has no equivalent in Kafka",
+    "budget": "the model's remaining budget, which has no equivalent in Kafka",
     "tier.ghost_deleted, ghost_early, ghost_low": "are only the model's",
 }
 LIMITS: tuple[str, ...] = (

@@ -24,7 +24,7 @@ DOES: dict[str, str] = {
     "ReplicationControlManager.handleAssignReplicasToDirs and AssignmentsManager.handleResponse.",
 }
 NOT_DRIVEN: dict[str, str] = {}
-NOT_COMPARED: dict[str, str] = {"clears": "a remaining budget of the model, which has no equivalent in Kafka"}
+NOT_COMPARED: dict[str, str] = {"clears": "the model's remaining budget, which has no equivalent in Kafka"}
 LIMITS: tuple[str, ...] = ("The broker has two directories; the delay before a request to assign one is not Kafka's.",)
 AS_BUILT = tuple(name for name, item in MACHINE.constants.declared().items() if isinstance(item.default, bool))
 SMALL: dict[str, int] = {}

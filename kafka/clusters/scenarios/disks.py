@@ -9,8 +9,8 @@ HYP-17: a former leader that restarts with a new disk is elected with an empty l
 records. Before 4.3, assigning a directory empties the ELR, because handleAssignReplicasToDirs builds its change without
 the ELR flag; then only the last known leader can be elected.
 
-HYP-27: the unfinished copy of a move replaces the complete log when its broker restarts, if the metadata already names
-the copy's directory (LogManager.recoverAbandonedFutureLogs). Kafka does not compare the ends of the two logs.
+HYP-27: a move's unfinished copy replaces the complete log when the broker restarts, if the metadata already names the
+copy's directory (LogManager.recoverAbandonedFutureLogs). Kafka does not compare the ends of the two logs.
 
 HYP-28: a broker creates a log beside a copy whose original is gone. Once the controller has recorded the directory,
 each start renames the copy to the log's folder (LogManager.recoverAbandonedFutureLogs); this fails and ends the broker.
@@ -29,7 +29,7 @@ HYP-24: the heartbeat that reports a failed disk also unfences the broker, which
 ReplicationControlManager.processBrokerHeartbeat elects an unfenced broker before it processes the failed directories in
 the same heartbeat; handleDirectoriesOffline then sees the partition as it was before the election.
 
-HYP-25: if a topic is deleted while its ISR is empty, it stays in the controller's index of directories.
+HYP-25: a topic that is deleted while its ISR is empty stays in the controller's index of directories.
 ReplicationControlManager.replay(RemoveTopicRecord) removes a partition from the index only for its ISR members. If the
 disk fails later, each heartbeat that reports the failure causes an exception.
 """
@@ -182,7 +182,7 @@ def come_back(stage: Stage, isr: Sequence[int]) -> None:
 
 
 def move_is_killed(stage: Stage) -> None:
-    """Broker 1, the last member of the ISR, is killed while its replica moves, throttled, to another disk."""
+    """Broker 1, the last member of the ISR, is killed while its replica slowly moves to another disk."""
     request, answer = Flow(CONTROLLER, "1", ASSIGN), Flow(CONTROLLER, "1", ASSIGN, "answers")
     stage.create(replicas=[1, 2], min_isr=1)
     stage.write(*OLD)
@@ -225,13 +225,13 @@ def go_on_without_disk(stage: Stage) -> None:
 
 
 def moving_disk_is_taken_out(stage: Stage) -> None:
-    """A disk is taken out while a replica moves from it, throttled, to the other disk, and the broker restarts."""
+    """A disk is taken out while a replica slowly moves from it to the other disk, and the broker restarts."""
     stage.create(replicas=[1, 2], min_isr=1)
     stage.write(*OLD, size=COPIED_SLOWLY)
     if not stage.control:
         other = str(stage.cluster.folder / "data-1")
         stage.reassign_by_tool([1, 2], "--execute", "--replica-alter-log-dirs-throttle", "1", folders=[other, "any"])
-    stage.tell("The disk that is evacuated is taken out of broker 1, which copies its replica again from broker 2.")
+    stage.tell("The disk that is being emptied is taken out of broker 1, which copies its replica again from broker 2.")
     go_on_without_disk(stage)
     stage.tell("Broker 1 is restarted.")
     stage.shut_down(1)

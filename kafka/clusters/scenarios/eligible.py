@@ -1,6 +1,6 @@
 """Replicas that should not be eligible to lead (HYP-10 and HYP-13).
 
-HYP-10: a replica that a reassignment has removed stays in the ELR, and can be elected when it is added again and empty.
+HYP-10: a replica that a reassignment removed stays in the ELR, and can be elected when it is added again, though empty.
 HYP-13: the controller's ELR index keeps brokers after the ELR is cleared, and the controller fails when one of these
 brokers registers.
 """
@@ -25,7 +25,7 @@ def cancel_and_retry(stage: Stage) -> None:
     """A reassignment is cancelled and started again while two brokers are down."""
     stage.create(replicas=[1, 2], min_isr=2)
     stage.write(*OLD, size=RECORD_BYTES)
-    stage.tell("The operator reassigns t away from broker 2, throttled. Brokers 2 and 4 stop during the reassignment.")
+    stage.tell("The operator starts a throttled reassignment of t away from broker 2. Brokers 2 and 4 stop meanwhile.")
     stage.reassign_by_tool([1, 3, 4], "--execute", "--throttle", THROTTLE)
     stage.kill(4)
     stage.shut_down(2)
@@ -49,7 +49,7 @@ def complete_and_return(stage: Stage) -> None:
     """A reassignment completes. While a broker is down, the removed replica is added again."""
     stage.create(replicas=[1, 2], min_isr=2)
     stage.write(*OLD, size=RECORD_BYTES)
-    stage.tell("The operator reassigns t from broker 1 to broker 3, throttled. Broker 2 stops during the reassignment.")
+    stage.tell("The operator starts a throttled reassignment of t from broker 1 to broker 3. Broker 2 stops meanwhile.")
     stage.reassign_by_tool([3, 2], "--execute", "--throttle", THROTTLE)
     stage.shut_down(2)
     stage.wait(isr=[1, 3] if stage.cluster.kit.number < (4, 3) else [3])
@@ -63,7 +63,7 @@ def complete_and_return(stage: Stage) -> None:
     stage.wait_deleted(1)
     stage.show_disks()
 
-    stage.tell("The operator reassigns t back to broker 1, throttled again. Broker 1 starts with an empty log.")
+    stage.tell("The operator reassigns t back to broker 1, again with a throttle. Broker 1 starts with an empty log.")
     throttled = {"follower_replication_throttled_replicas": "0:1", "leader_replication_throttled_replicas": "*"}
     stage.configure(**throttled)
     stage.reassign_by_tool([3, 1], "--execute")

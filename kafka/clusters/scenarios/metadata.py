@@ -177,7 +177,7 @@ def late_min_isr(stage: Stage) -> None:
     stage.wait_stopped(2)
     stage.wait(isr=[1], elr=[2])
 
-    stage.tell("Broker 2 restarts, still slow, and broker 1 shuts down.")
+    stage.tell("Broker 2, which is still slow, restarts, and broker 1 shuts down.")
     stage.start(2)
     stage.pause(2)
     stage.stop(1)

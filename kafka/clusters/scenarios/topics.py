@@ -101,7 +101,7 @@ SCENARIOS = (
              control="there was no earlier topic of this name"),
     Scenario(name="hyp-26", play=log_start, brokers=BROKERS, delays=False, causes=(Cause("hyp-26", since=(3, 9)),),
              since=(3, 9),
-             title="a topic is deleted and recreated while a broker is down, which is killed soon after its restart",
+             title="a topic is recreated while a broker is down, and the broker is killed soon after its restart",
              control="no records of the deleted topic had been deleted"),
     Scenario(name="hyp-29", play=starts_without_controller, brokers=(1, 2), delays=False, harm="returned",
              settings=(("initial.broker.registration.timeout.ms", "8000"),),
