@@ -147,7 +147,7 @@ ALL = (
          "producers or from the copy."),
     Sort("elr-emptied", EXPOSURE, "high", "HYP-17",
          "Assigning a replica to a directory does not change the ELR.",
-         "A broker's assignment of a replica to a directory emptied the ELR, the list of brokers that can become "
+         "When a broker assigned a replica to a directory, this emptied the ELR, the list of brokers that can become "
          "leader without losing records.",
          "Until there is a leader, only the last known leader can be elected, even if its disk is empty. If the last "
          "known leader's disk is new, stop that broker and run an unclean election of a broker that has all records. "
@@ -226,9 +226,9 @@ ALL = (
     Sort("offline", EXPOSURE, "medium", "G-L6",
          "The partition has a leader.",
          "The partition had no leader: producers and consumers could not use it.",
-         "Find out why the last brokers went down, and which broker the election was waiting for; the table shows "
-         "reasons that the log contains. To keep a leader, place three replicas on separate racks and restart one "
-         "broker at a time."),
+         "Find out why the last brokers went down, and which broker the election was waiting for; the table shows the "
+         "reasons that are in the log. To keep a leader, place three replicas on separate racks and restart one broker "
+         "at a time."),
     Sort("epoch-without-reason", EXPOSURE, "medium", "G-S5",
          "A new leader epoch starts only if the leader changes or a replica is removed.",
          "A new leader epoch started, although the leader did not change and no replica was removed.",

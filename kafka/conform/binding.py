@@ -67,7 +67,7 @@ class Binding:
             )
 
     def as_built(self, version: str, constants: Constants) -> Constants:
-        """Return a trace's constants with the rules of this version, but with the trace's sizes and budgets."""
+        """Return constants with the rules of this version, and with the trace's sizes and budgets."""
         values = {name: int(value) for name, value in constants.values.items()}
         return self.machine.set_constants({**values, **self.rules(version)})
 

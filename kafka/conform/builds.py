@@ -259,9 +259,9 @@ class BuildsReport:
     executed: set[str] = field(default_factory=set)
     lines: set[str] = field(default_factory=set)
     unseen: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """The differing lines that no history executes, by executed method, if the builds agree."""
+    """If the builds agree: for each executed method, the differing lines that no history executes."""
     one_way: list[dict[str, Any]] = field(default_factory=list)
-    """Conditional jumps in differing lines that always took the same branch, if the builds agree."""
+    """If the builds agree: conditional jumps in differing lines that always took the same branch."""
     driven: set[str] = field(default_factory=set)
     """Classes with at least one method that a history executes."""
     histories: int = 0

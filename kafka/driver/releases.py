@@ -174,7 +174,7 @@ MARKED = re.compile(r"// ((?:(?:until|since) \d+\.\d+ ?)+)$")
 
 @dataclass(frozen=True)
 class Harness:
-    """A driver of some of Kafka's classes: supported releases with their versions of the model, sources, and main
+    """A driver for some of Kafka's classes: supported releases with their versions of the model, sources, and main
     class. `tests` is the Kafka artifact whose test jar the driver needs, if any.
     """
 

@@ -21,7 +21,7 @@ SEED = 421128
 CONTROLLER = "org.apache.kafka.controller"
 LOG = "org.apache.kafka.storage.internals"
 REPAIR = "repair"
-"""Owner of a planted bug that omits the fix for the finding in `method`."""
+"""The `owner` of a planted bug that omits a finding's fix; `method` names the finding."""
 
 
 class Plant(NamedTuple):

@@ -25,7 +25,7 @@ DOES: dict[str, str] = {
 }
 NOT_DRIVEN: dict[str, str] = {}
 NOT_COMPARED: dict[str, str] = {"clears": "the model's remaining budget, which has no equivalent in Kafka"}
-LIMITS: tuple[str, ...] = ("The broker has two directories; the delay before a request to assign one is not Kafka's.",)
+LIMITS: tuple[str, ...] = ("The broker has two directories; the delay before an assignment request is not Kafka's.",)
 AS_BUILT = tuple(name for name, item in MACHINE.constants.declared().items() if isinstance(item.default, bool))
 SMALL: dict[str, int] = {}
 

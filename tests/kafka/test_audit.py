@@ -172,7 +172,7 @@ def test_a_flipped_bit_costs_one_batch_and_is_named(reading: Reading) -> None:
     one = part(reading, "flipped")
     (note,) = one.every_note
     assert (note.what, note.unread) == ("damaged", True)
-    assert "its checksum does not fit" in note.text
+    assert "its checksum does not match" in note.text
     assert len(one.files[0].runs) == 2
     assert one.coverage.gaps == [(one.files[0].runs[0][1] + 1, one.files[0].runs[1][0] - 1)]
 

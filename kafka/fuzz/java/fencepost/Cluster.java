@@ -236,7 +236,7 @@ final class Cluster {
 
     // ---- possible steps
 
-    /** Returns the steps of a verb that are possible now. */
+    /** Returns the steps with this verb that are possible now. */
     List<Step> steps(String verb) {
         List<Step> found = new ArrayList<>();
         switch (verb) {
@@ -492,7 +492,7 @@ final class Cluster {
     private void fail(int b, String dir) {
         List<TopicPartition> moved = partitions.stream().filter(p -> up[b].future(p) != null && up[b].log(p).parentDirFile().getName().equals(dir)).toList();
         up[b].fail(dir);
-        // the repair: a move that its directory ends is taken back in the metadata as well
+        // the fix: if a failed directory ends a move, the move is also reverted in the metadata
         for (TopicPartition p : Fakes.isRepaired("failed-while-moved") ? moved : List.<TopicPartition>of()) {
             Object place = new org.apache.kafka.server.common.TopicIdPartition(up[b].image().topics().getTopic("t").id(), p.partition());
             up[b].assignments.add(new Object[] {place, Broker.directoryId(b, dir), (Runnable) () -> { }});

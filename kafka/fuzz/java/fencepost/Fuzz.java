@@ -210,7 +210,7 @@ public final class Fuzz {
         return history;
     }
 
-    /** Returns the shortest history with the same violation that omitting steps, brokers, directories and partitions yields. */
+    /** Omits steps, brokers, directories and partitions; returns the shortest history found with the same violation. */
     private History shortened(History found) throws Exception {
         History best = found;
         Set<List<Cluster.Step>> known = new HashSet<>();

@@ -33,7 +33,7 @@ final class Judge {
         long start;
         long end;
         long highWatermark;
-        /** The bytes and all else that the records were read from and compared with. */
+        /** The bytes that the records were read from, and everything that they were compared with. */
         List<Object> source;
         int[] values = new int[16];
         int[] epochs = new int[16];

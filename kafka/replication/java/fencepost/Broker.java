@@ -71,13 +71,13 @@ final class Broker {
     final List<Uuid> offline = new ArrayList<>();
     /** The tasks of background threads that are due. */
     final List<Runnable> tasks = new ArrayList<>();
-    /** The epoch in its files of a clean shutdown; -1 for none. */
+    /** The epoch that a clean shutdown has saved in its files, or -1. */
     final long previousEpoch;
     final kafka.server.ReplicaManager manager;
     final Fetching fetching;
     final Object logs;
     final Object alterations;
-    /** Moves replicas between its directories; no thread of it runs. */
+    /** Moves replicas between its directories; none of its threads runs. */
     final Moving moving;
     private IOException failure;
     private final LogDirFailureChannel failures = new LogDirFailureChannel(9) {
@@ -89,7 +89,7 @@ final class Broker {
     private final Object cache;
     private final Object topics;
     private MetadataImage image = MetadataImage.EMPTY;
-    /** How many images of the controller it has applied, less one. */
+    /** The number of the controller's images that it has applied, minus one. */
     int applied = -1;
     private int records;
 

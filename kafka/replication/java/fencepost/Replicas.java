@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** A leader's data on itself and its followers, and the passing of time for one of them alone. */
+/** A leader's data on itself and its followers, and a way to let time pass for only one of them. */
 final class Replicas {
     private static final long LAG = 30_000;
     private static final long LONG_AGO = Fakes.NOW - 10 * LAG;

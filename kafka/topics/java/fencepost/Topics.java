@@ -97,7 +97,7 @@ public final class Topics implements Loop.Driven {
             try {
                 broker.publish(delta, image, false);
             } catch (IllegalStateException e) {
-                // as BrokerMetadataPublisher, which logs it
+                // like BrokerMetadataPublisher, which only logs it
             }
             for (Object[] one : broker.assignments) {
                 assignments.onAssignment((TopicIdPartition) one[0], (Uuid) one[1], (String) one[2], (Runnable) one[3]);

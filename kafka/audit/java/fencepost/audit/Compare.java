@@ -28,8 +28,7 @@ import org.apache.kafka.common.record.RecordBatch;
  * of segments in order. Standard output: a line for each partition, with `runs` of offsets in which the same copies
  * have the same batches in the same epochs: the first and last offset, the first and last time, and for each copy, its
  * epoch and the first copy with the same batches, or -1 if the copy has no batch there. `notes` list bytes that belong
- * to no batch. Of a compacted log, only epochs are compared, because each broker writes the batches of a compacted log
- * anew.
+ * to no batch. In a compacted log, only epochs are compared, because each broker rewrites the batches of such a log.
  */
 public final class Compare {
     private static final ObjectMapper JSON = new ObjectMapper();

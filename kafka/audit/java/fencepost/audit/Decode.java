@@ -103,7 +103,7 @@ public final class Decode {
             try {
                 while (batches.hasNext()) {
                     RecordBatch batch = batches.next();
-                    why = batch.isValid() ? "" : "its checksum does not fit";
+                    why = batch.isValid() ? "" : "its checksum does not match";
                     if (!why.isEmpty()) {
                         break;
                     }
@@ -116,7 +116,7 @@ public final class Decode {
             int whole = why.isEmpty() ? size : found(path, position + 1, size);
             if (why.isEmpty()) {
                 whole = position == size ? size : found(path, position + 1, size);
-                why = "it is not whole";
+                why = "it is incomplete";
             }
             if (whole >= size) {
                 return position;

@@ -2,7 +2,7 @@ package fencepost.clusters;
 
 import java.io.IOException;
 
-/** A controller or broker, started as by Kafka's own scripts, which ends when its parent process has ended. */
+/** A controller or broker, started the way Kafka's own scripts do it. It ends when its parent process has ended. */
 public final class Node {
     private Node() {
     }

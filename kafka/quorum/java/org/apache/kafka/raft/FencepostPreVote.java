@@ -1,6 +1,6 @@
 package org.apache.kafka.raft;
 
-/** Pre-votes, which there are since 4.0 (KIP-996). */
+/** Pre-votes, which Kafka has had since 4.0 (KIP-996). */
 final class FencepostPreVote {
     private FencepostPreVote() { }
 

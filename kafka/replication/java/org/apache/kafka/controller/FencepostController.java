@@ -391,7 +391,7 @@ public final class FencepostController {
         replay(new PartitionChangeRecord().setTopicId(topic).setPartitionId(0).setIsr(Replicas.toList(partition(topic).isr)));
     }
 
-    /** What a heartbeat does first that reports directories as failed. */
+    /** Does what a heartbeat does first if it reports failed directories. */
     public void markOffline(int broker, List<Uuid> offline) {
         List<ApiMessageAndVersion> records = new ArrayList<>();
         replication.handleDirectoriesOffline(broker, registration(broker).epoch(), offline, records);

@@ -168,7 +168,7 @@ public final class FencepostSessions implements Loop.Driven {
             proceed();
         }
 
-        /** In ticks: until the next heartbeat. */
+        /** The number of ticks until the next heartbeat. */
         private long remaining() throws Exception {
             if (frozen > now || request != null) {
                 return Math.max(frozen - now, 0) / TICK;
@@ -179,7 +179,7 @@ public final class FencepostSessions implements Loop.Driven {
         }
     }
 
-    /** As QuorumController.processBrokerHeartbeat. */
+    /** Like QuorumController.processBrokerHeartbeat. */
     private AbstractResponse heartbeat(BrokerHeartbeatRequestData request) {
         BrokerHeartbeatResponseData answer = new BrokerHeartbeatResponseData();
         try {
