@@ -413,7 +413,7 @@ def compare_builds(
     budget: float | None = None,
     drawn: tuple[int, int] = (0, 1),
 ) -> BuildsReport:
-    """Compare two builds by histories that execute methods that differ, and by `drawn` random ones."""
+    """Compare two builds on histories that execute differing methods, and on `drawn` random histories."""
     began = time.monotonic()
     a, b = builds
     report = BuildsReport(bound, a, b, titles, changed_methods(a, b))

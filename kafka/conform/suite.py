@@ -1,9 +1,9 @@
 """Histories for comparing builds of Kafka, created once per release line, and their execution on a build. Some walks
 cover every transition of a small state graph. Random walks with each set of constants for ablation together use every
-budget of the model. Longer walks combine the budgets of brokers, messages and operators. The steps that Kafka's checks
-reject are either the nearest one for each check or rule, or random. Histories are stored as the driver's commands, so
-builds execute them without the model. Each reply is a digest, and a Java agent records which methods of Kafka were
-executed.
+budget of the model. Longer walks combine the budgets of brokers, messages and operators. Other histories end with steps
+that Kafka's checks reject: the nearest for each check or rule, or random ones. Histories are stored as the driver's
+commands, so builds execute them without the model. Each reply is a digest, and a Java agent records which methods of
+Kafka were executed.
 """
 
 import gzip

@@ -182,7 +182,7 @@ def come_back(stage: Stage, isr: Sequence[int]) -> None:
 
 
 def move_is_killed(stage: Stage) -> None:
-    """Broker 1, the last member of the ISR, is killed while its replica slowly moves to another disk."""
+    """Broker 1, the last member of the ISR, is killed while a throttled move takes its replica to another disk."""
     request, answer = Flow(CONTROLLER, "1", ASSIGN), Flow(CONTROLLER, "1", ASSIGN, "answers")
     stage.create(replicas=[1, 2], min_isr=1)
     stage.write(*OLD)
@@ -225,7 +225,7 @@ def go_on_without_disk(stage: Stage) -> None:
 
 
 def moving_disk_is_taken_out(stage: Stage) -> None:
-    """A disk is taken out while a replica slowly moves from it to the other disk, and the broker restarts."""
+    """During a throttled move of a replica, the disk that it moves from is taken out, and the broker restarts."""
     stage.create(replicas=[1, 2], min_isr=1)
     stage.write(*OLD, size=COPIED_SLOWLY)
     if not stage.control:

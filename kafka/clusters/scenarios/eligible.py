@@ -1,6 +1,6 @@
 """Replicas that should not be eligible to lead (HYP-10 and HYP-13).
 
-HYP-10: a replica that a reassignment removed stays in the ELR, and can be elected when it is added again, though empty.
+HYP-10: a replica that a reassignment removed stays in the ELR. If it is added again, it can be elected although empty.
 HYP-13: the controller's ELR index keeps brokers after the ELR is cleared, and the controller fails when one of these
 brokers registers.
 """
