@@ -119,7 +119,7 @@ class Presence:
 
 
 class Moment(NamedTuple):
-    """A topic's settings from an offset on. `clears` marks a ClearElrRecord, and `removed` marks a topic's deletion."""
+    """A topic's settings from `offset` on. `clears` marks a ClearElrRecord, and `removed` marks a topic's deletion."""
 
     offset: int
     time: int

@@ -178,8 +178,8 @@ ALL = (
          "A broker elected from an ELR that remains after ELR was turned off has not re-registered since then.",
          "A broker was elected from an ELR that remained after ELR was turned off, although the broker had "
          "re-registered since then.",
-         "With ELR off, a broker that crashes stays in a remaining ELR, so the elected broker may have lost records. "
-         f"{COMPARE}"),
+         "With ELR off, a broker that crashes stays in an ELR that is left over, so the elected broker may have lost "
+         f"records. {COMPARE}"),
     Sort("elr-left-behind", EXPOSURE, "high", "HYP-14",
          "ELR is turned off only while no partition has ELR members.",
          "ELR was turned off while the partition had ELR members, which can still be elected, even if their logs "

@@ -598,7 +598,7 @@ def confirm(bound: Binding, a: Release, pair: Pair, history: History) -> Departu
 
 
 def write_trace(report: BuildsReport, folder: Path) -> None:
-    """Write the history after which two builds differ as a trace, without a last step that the model rejects."""
+    """Write the history that makes two builds differ as a trace; omit the last step if the model rejects it."""
     found = report.departure
     if found is None:
         return

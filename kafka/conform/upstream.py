@@ -41,7 +41,7 @@ REPAIRS: dict[str, tuple[str, int]] = {
 BEYOND = ("leader_handles_late_fetch", "leader_learns_change_refused")
 """Actions of a current or former leader for which the template has no call."""
 DIRECTORIES = ("log_directory", "disk_is", "controller_marks_directory", "controller_assigns_directory")
-"""Prefixes of the actions on log directories, which no template can call."""
+"""Prefixes of the names of actions on log directories, which no template can call."""
 GRANTS = "controller_applies_alter_partition"
 """An action whose rejection is always visible, because a granted request increases the partition epoch."""
 BROKER_EPOCH = 100
