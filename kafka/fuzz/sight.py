@@ -186,7 +186,7 @@ class Sight(NamedTuple):
 
 
 def sight(histories: int) -> Sight | None:
-    """Return the measurement for this (or the largest measured) number of histories, or None if there is none."""
+    """Return the measurement for this (or the largest measured) number of histories, or None if not measured."""
     figure = load(FIGURE)
     if not figure:
         return None
