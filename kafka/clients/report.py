@@ -53,8 +53,8 @@ ALONE = 4
 """Maximum number of parallel processes that each play a single history."""
 NEWS = ("metadata", "omitted", "hint", "preferred")
 DIFFERENCES = {
-    "different news, because the client asked at another time or asked another broker": NEWS,
-    "the same news, but the client received it between other requests": (*NEWS, "request", "answer"),
+    "other news, as the client asked at another time or another broker": NEWS,
+    "the same news, but between other requests of the client": (*NEWS, "request", "answer"),
 }
 """How a replay without a violation can differ, and the events that show it."""
 AGAIN = 3
@@ -259,12 +259,12 @@ def _difference(found: Failure, kept: Play) -> str:
     if not Judge(kept).exercised[rule]:
         return "no occasion"
     if rule in {item.rule for item in Judge(replace(kept, lag=-SLACK)).broken}:
-        return "the same violation, but too soon after the news to count"
+        return "the same, but too soon after the news to be judged"
     for why, kinds in DIFFERENCES.items():
         seen = _exchange(found.play, kinds, event.at)
         if seen != _exchange(kept, kinds)[: len(seen)]:
             return why
-    return "the same exchange, so there is a race within the client"
+    return "the same exchange, so a race within the client"
 
 
 def _exchange(play: Play, kinds: tuple[str, ...], until: float = float("inf")) -> list[tuple[Any, ...]]:
