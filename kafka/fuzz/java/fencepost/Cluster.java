@@ -103,7 +103,7 @@ final class Cluster {
     final List<TopicPartition> partitions = new ArrayList<>();
     /** For each partition, the offset up to which records were deleted. */
     final long[] deleted;
-    /** The same, including earlier topics. */
+    /** The same offsets, including those of earlier topics. */
     final long[] everDeleted;
     Uuid topic;
     /** A bit mask of the brokers whose logs a step may have changed. */

@@ -290,7 +290,7 @@ public final class FencepostController {
         setMinIsr(topic(topic), minIsr);
     }
 
-    /** The same of the cluster. */
+    /** The same for the cluster. */
     public void setMinIsr(int minIsr) {
         setMinIsr(new ConfigResource(ConfigResource.Type.BROKER, ""), minIsr);
     }
@@ -307,12 +307,12 @@ public final class FencepostController {
         commit(result.records());
     }
 
-    /** The min ISR that a topic was given; null if none was. */
+    /** The min ISR that was set for a topic, or null if none was set. */
     public String minIsr(String topic) {
         return configs.getConfigs(topic(topic)).get(MIN_ISR);
     }
 
-    /** The min ISR that a topic was given by an image; null if none was. */
+    /** The min ISR of a topic in an image, or null if the image sets none. */
     public static String minIsr(MetadataImage image, String topic) {
         return image.configs().configMapForResource(topic(topic)).get(MIN_ISR);
     }
