@@ -26,6 +26,7 @@ from fencepost.model.language.records import Key
 from tests.agreement.test_differential import machine_of
 from tests.agreement.test_proofs_of_errors import proved
 from tests.helpers.commands import data_of, fencepost, refused
+from tests.helpers.parameters import few
 from tests.helpers.symbols import load
 from tests.helpers.written import module_of
 
@@ -168,7 +169,7 @@ def relation(name: str) -> Relation:
     return Relation(sweeper.MACHINE if name == "sweeper" else machine_of(name)[0], values, lifted)
 
 
-@pytest.mark.parametrize("name", WALKS)
+@pytest.mark.parametrize("name", few(WALKS, 3))
 def test_every_step_of_the_model_is_among_those_after_which_a_loop_may_leave_anything(name: str) -> None:
     found = relation(name)
     assert found.forgotten()

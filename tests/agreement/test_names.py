@@ -153,7 +153,7 @@ def test_a_name_that_begins_with_an_underscore_is_refused_where_it_is_defined(
     assert "underscore" in result.stderr
 
 
-@pytest.mark.parametrize("role", few(["field", "parameter", "message", "action", "property", "member", "constant"], 4))
+@pytest.mark.parametrize("role", few(["field", "parameter", "message", "action", "property", "member", "constant"], 7))
 def test_a_trace_with_any_name_is_read_again_and_shown_in_every_format(role: str, tmp_path: Path) -> None:
     for name in ["end", "none", "deadlock", FOREIGN[0], FOREIGN[-1]]:
         file, trace = written(tmp_path, **{role: name}), tmp_path / "a.trace"

@@ -60,7 +60,7 @@ def title(walk: tuple[str, Mapping[str, int], int, int]) -> str:
 
 
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("walk", few(WALKS, 3), ids=title)
+@pytest.mark.parametrize("walk", few(WALKS, 6), ids=title)
 def test_engines_agree_on_every_state_of_a_random_walk(walk: tuple[str, dict[str, int], int, int], part: int) -> None:
     name, values, folded, solved = walk
     symbols = Symbols(*_with_values(name, values))
@@ -129,6 +129,7 @@ def test_a_random_machine_means_the_same_to_the_symbolic_engine(first: int) -> N
     assert sum(how is None for how in found.values()) <= 1, "most of what is drawn is in the language"
 
 
+@pytest.mark.long
 def test_what_is_proved_of_a_random_machine_is_what_the_plain_search_says() -> None:
     said = set()
 

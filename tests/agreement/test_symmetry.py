@@ -96,7 +96,7 @@ ROWS = [
 """The rows of the catalogue that symmetry applies to; those of replication are searched with any leader."""
 
 
-@pytest.mark.parametrize("run", few(ROWS, 80))
+@pytest.mark.parametrize("run", few(ROWS, 160))
 def test_a_row_of_the_catalogue_has_the_same_verdicts_and_lengths_with_symmetry(run: Run) -> None:
     found = KIP320 if run.protocol == "kip320" else ANY
     known = {item.name: item for item in (*found.properties, *found.on_request) if not item.kind.over_behaviours}
@@ -122,7 +122,7 @@ def forgetting(plain: Interpreter, key: Key) -> Key:
     return plain.schema.key(state)
 
 
-@pytest.mark.parametrize("values", [{"crashes": 1, "clean_stops": 1}, {"elr": 1, "min_isr": 2}])
+@pytest.mark.parametrize("values", few([{"crashes": 1, "clean_stops": 1}, {"elr": 1, "min_isr": 2}], 2))
 def test_with_any_leader_brokers_are_alike_and_every_step_of_the_exact_machine_is_possible(values: Any) -> None:
     found = ANY.machine.set_constants(values)
     assert distinguished(ANY.machine, ANY.properties, found, 30)[0] == ""
@@ -138,6 +138,7 @@ def test_with_any_leader_brokers_are_alike_and_every_step_of_the_exact_machine_i
     assert len(seen) == 150
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("brokers", "full", "canonical"), few([(3, 3_654, 1_817), (4, 40_555, 7_632)], 2, several=True)
 )
@@ -238,7 +239,7 @@ is alike, although the proof cannot tell.
 """
 
 
-@pytest.mark.parametrize("text", symmetric.DARING)
+@pytest.mark.parametrize("text", few(symmetric.DARING, 4))
 def test_the_cross_check_notices_what_the_proof_would_miss(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

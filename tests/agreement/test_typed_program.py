@@ -12,7 +12,7 @@ from tests.helpers.parameters import few
 from tests.helpers.written import machine_of
 
 
-@pytest.mark.parametrize("name", few(PROTOCOLS, 4))
+@pytest.mark.parametrize("name", few(PROTOCOLS, 8))
 def test_a_protocol_means_the_same_in_its_first_states(name: str) -> None:
     known = PROTOCOLS[name]
     found = Comparison(known.machine, known.machine.set_constants({}), known.every_property).run(15)

@@ -66,6 +66,7 @@ def judged(result: Result) -> dict[str, tuple[str, int]]:
     return {item.name: (str(item.verdict), item.path.length if item.path else 0) for item in result.properties}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", few(each(), 8))
 def test_verdicts_and_lengths_are_the_same_without_normalizing(name: str) -> None:
     folded, whole = explored(name, normalize=True), explored(name, normalize=False)

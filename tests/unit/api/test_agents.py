@@ -85,6 +85,7 @@ def test_an_agent_answers_ten_questions_rightly() -> None:
         assert len(json.dumps(said)) < 7_400, question
 
 
+@pytest.mark.long
 def test_answers_have_what_was_assumed_where_it_was_seen_and_what_to_do(tmp_path: Path) -> None:
     made = answer("advise", {"kafka": "3.9.0"})
     assert made["assumed"] == ["elr"]

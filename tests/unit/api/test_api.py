@@ -26,6 +26,7 @@ MAILBOX = MACHINES / "mailbox.py"
 SMALL = {"clients": 1, "deduplicate": False}
 
 
+@pytest.mark.long
 def test_the_pages_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     new("lock")

@@ -65,12 +65,14 @@ def test_constants_beyond_those_that_were_driven_are_named(constants: dict[str, 
     assert len(beyond(question, machine_mark(MACHINE))) == len(constants)
 
 
+@pytest.mark.long
 def test_a_rule_that_is_set_otherwise_has_no_table_of_crashes() -> None:
     changed = notes_of("replication", "--version", "kafka-4.1", *SMALL, "--set", "maximal_isr=off")
     assert CRASHES not in changed
     assert "own classes" not in changed
 
 
+@pytest.mark.long
 def test_a_variant_has_no_evidence_of_its_base_and_is_blamed_for_what_its_base_does_not_do() -> None:
     notes = notes_of(SHRINK, "--version", "kafka-4.4-repaired", *SMALL, "--no-normalize")
     assert "This model is a variant of replication, not the model that was compared with Kafka's classes." in notes
@@ -83,6 +85,7 @@ def test_a_variant_has_no_evidence_of_its_base_and_is_blamed_for_what_its_base_d
     assert "kafka-4.1 contains HYP-1, until" in of_release
 
 
+@pytest.mark.long
 def test_a_base_that_has_the_same_history_is_not_said_to_lack_it() -> None:
     """Whatever the action is called, and though steps are about states that `normalize` has folded."""
     item = MACHINE.action("broker_applies_metadata")

@@ -77,6 +77,7 @@ def test_stories_begin_with_the_sizes_that_are_said_of_them() -> None:
     assert {run["finding"] for run in load("clusters")["runs"] if run["verdict"] in HARMFUL} == set(told)
 
 
+@pytest.mark.long
 def test_what_clusters_showed_is_said_of_the_settings_that_have_it_and_of_no_others() -> None:
     shown = set()
     for version, elr, replicas, min_isr, rows in everywhere():
@@ -145,6 +146,7 @@ def misplaced(*of: str) -> set[tuple[str, str]]:
     return found
 
 
+@pytest.mark.long
 def test_a_finding_is_named_for_the_releases_and_settings_that_have_it_and_for_no_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -305,6 +307,7 @@ def test_another_number_of_replicas_is_named_where_only_that_was_measured() -> N
     assert said == "RF 5 is not measured; at RF 2 or 3, 14 of 17 operations can lose data (4.2.1)."
 
 
+@pytest.mark.long
 def test_searches_of_operations_are_of_these_constants_and_their_histories_lose_a_record() -> None:
     machine = protocol("replication").machine
     by_name = {item.name: item for item in OPERATIONS}

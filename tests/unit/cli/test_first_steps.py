@@ -23,6 +23,7 @@ from tests.machines import rooms
 LOCK = str(Path(first.__file__))
 
 
+@pytest.mark.long
 def test_vacuity_is_quiet_about_what_is_not_suspicious() -> None:
     whole, quiet = fencepost("vacuity").stdout, fencepost("vacuity", "--quiet").stdout
     assert len(quiet) < len(whole)

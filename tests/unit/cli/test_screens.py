@@ -139,8 +139,14 @@ def screen(command: str) -> str:
     return TIME.sub("0.01 s", fencepost(*words, *fixed).stdout)
 
 
+SEARCHED = ("loss", "inner-invariant", "repaired")
+"""Screens that need a search of seconds."""
+
+
 @pytest.mark.xdist_group("screens")
-@pytest.mark.parametrize("name", [*SCREENS, *PAGES])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name in SEARCHED)) for name in (*SCREENS, *PAGES)]
+)
 def test_a_first_screen_is_as_it_was_looked_at(name: str) -> None:
     made = screen(SCREENS[name]) if name in SCREENS else page(name)
     assert made == (FOLDER / f"{name}.txt").read_text("utf-8")

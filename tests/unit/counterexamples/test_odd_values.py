@@ -102,6 +102,7 @@ def test_a_history_of_odd_names_and_values_goes_round(seed: int, tmp_path: Path)
     goes_round(walked(seed), tmp_path / "größe.trace")
 
 
+@pytest.mark.long
 def test_what_is_left_out_of_the_model_or_the_folding_goes_round_too(tmp_path: Path) -> None:
     for number, guard in enumerate(guards(oddments.MACHINE)):
         goes_round(walked(number, removed=guard, normalize=False), tmp_path / "x.trace")

@@ -191,6 +191,7 @@ def test_fewer_faults_are_searched_too_unless_more_cover_them(
         assert set(setting["fewer"]) == apart
 
 
+@pytest.mark.long
 def test_deleted_records_are_counted_although_no_budget_limits_them() -> None:
     sizes = {"brokers": 2, "max_records": 1, "loss": 0, "crashes": 0, "shrinks": 0, "fences": 2, "max_leader_epoch": 4}
     asked: Any = {**sizes, "deletions": 2, "expirations": 1, "version": "kafka-4.1-repaired"}

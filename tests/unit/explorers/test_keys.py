@@ -18,6 +18,8 @@ from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import MismatchError
 
+from tests.helpers.parameters import few
+
 MODULE = SimpleNamespace(**shared())
 pytestmark = pytest.mark.xdist_group("keys")
 
@@ -90,7 +92,7 @@ def require_same(made: Search, rows: Search) -> None:
     assert {name: getattr(here, name) for name in names} == {name: getattr(there, name) for name in names}
 
 
-@pytest.mark.parametrize(("large", "workers"), [(0, 2), (7_000, 1)], ids=["at once", "later"])
+@pytest.mark.parametrize(("large", "workers"), few([(0, 2), (7_000, 1)], 2, several=True), ids=["at once", "later"])
 def test_a_search_finds_the_same_with_keys_and_a_damaged_node_is_noticed(
     rows: Search, large: int, workers: int
 ) -> None:
@@ -105,7 +107,7 @@ def test_a_search_finds_the_same_with_keys_and_a_damaged_node_is_noticed(
             cross_check(made, made.result, 3_000)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("large", [0, 7_000, 1 << 40], ids=["keys", "later", "rows"])
+@pytest.mark.parametrize("large", few([0, 7_000, 1 << 40], 3), ids=["keys", "later", "rows"])
 def test_a_search_that_spills_finds_the_same_on_the_disk_and_goes_on_after_a_full_one(
     rows: Search, large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +145,7 @@ def test_a_search_that_spills_finds_the_same_on_the_disk_and_goes_on_after_a_ful
 
 
 @pytest.mark.parametrize("spill", [False, True])
-@pytest.mark.parametrize(("first", "then"), [(0, 1 << 40), (1 << 40, 0), (0, 0)])
+@pytest.mark.parametrize(("first", "then"), few([(0, 1 << 40), (1 << 40, 0), (0, 0)], 3, several=True))
 def test_a_checkpoint_does_not_depend_on_how_states_are_kept(
     rows: Search, tmp_path: Path, first: int, then: int, *, spill: bool
 ) -> None:

@@ -105,7 +105,7 @@ SIZES = (
 )
 
 
-@pytest.mark.parametrize("values", few(SIZES, 3), ids=str)
+@pytest.mark.parametrize("values", few(SIZES, 6), ids=str)
 @pytest.mark.parametrize("normalize", [True, False])
 def test_native_says_what_the_reference_says(values: dict[str, int], normalize: bool) -> None:
     options = Options(workers=1, normalize=normalize)

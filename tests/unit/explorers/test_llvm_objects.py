@@ -68,7 +68,7 @@ def undefined(code: bytes) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", few(PROTOCOLS, 7))
+@pytest.mark.parametrize("name", few(PROTOCOLS, 14))
 def test_code_of_every_protocol_is_complete_and_has_no_undefined_sums_or_symbols(name: str) -> None:
     unit = source_of(name).unit
     text, _ = objects.translated(unit, objects.native())

@@ -24,7 +24,7 @@ SMALL = PROTOCOLS["kip320"].machine.set_constants({"replicas": 2})
         ("truncate-to-hwm", {"replicas": 2}, "weak-isr", 9),
         pytest.param("replication",
             {"brokers": 2, "initial_isr": 1, "alter_partition_version": 2, "fenced_before_registration": 1},
-            "joining-epoch-is-registered", 8, marks=pytest.mark.xdist_group("replication")),
+            "joining-epoch-is-registered", 8, marks=[pytest.mark.xdist_group("replication"), pytest.mark.long]),
     ],
 )  # fmt: skip
 def test_hypothesis_finds_a_known_bug_that_shrinks_to_its_shortest_trace(
@@ -54,6 +54,7 @@ def test_a_fixed_profile_tries_the_same_every_time() -> None:
     assert (one.schedules, one.steps) == (two.schedules, two.steps)
 
 
+@pytest.mark.long
 def test_most_schedules_are_different(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bytes] = []
     run = stateful.Driver.run

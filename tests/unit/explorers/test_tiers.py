@@ -21,7 +21,7 @@ GRID = {"width": 60, "starts": 4, "resting": 1}
 KIP101 = {"replicas": 2}
 QUESTIONS = [
     pytest.param("grid", GRID, True, marks=group("grid", GRID)),
-    pytest.param("kip101", KIP101, False, marks=group("kip101", KIP101)),
+    pytest.param("kip101", KIP101, False, marks=[group("kip101", KIP101), pytest.mark.long]),
 ]
 LEVELS = (
     1, 6, 30, 138, 366, 1170, 2715, 5673, 10836, 18648, 28818, 40629, 53691, 66432, 77400, 84072, 85404, 78909, 66447,

@@ -116,6 +116,7 @@ def test_changes_are_those_after_which_more_crashes_are_survived() -> None:
     assert [item["setting"] for item in said("--min-isr", "2", "--acks", "1")["changes"]] == ["acks"]
 
 
+@pytest.mark.long
 def test_changes_cost_no_more_than_they_bring_and_the_best_comes_first() -> None:
     for replicas, min_isr, elr, unclean in product((1, 2, 3, 4, 5), (1, 2, 3, 4, 5), (True, False), (True, False)):
         made = advise(replicas, min_isr, elr=elr, unclean_election=unclean)

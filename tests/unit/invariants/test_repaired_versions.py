@@ -105,6 +105,7 @@ def test_every_version_says_which_source_its_verdict_rests_on() -> None:
             assert found.machine.terms is None or re.search(r"sources\)|classes\)", notes)
 
 
+@pytest.mark.long
 def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_do() -> None:
     settings = ("max_leader_epoch=0", "crashes=0", "fences=0", "brokers=2", "min_isr=2")
     small = [word for item in settings for word in ("--set", item)]

@@ -56,6 +56,7 @@ def with_another_effect(name: str) -> Any:
     return replace(found, machine=replace(found.machine, actions=changed))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(matrices.bases()))
 def test_a_changed_effect_a_changed_property_and_changed_constants_make_what_was_measured_stale(
     name: str, monkeypatch: pytest.MonkeyPatch

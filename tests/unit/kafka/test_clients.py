@@ -582,6 +582,7 @@ def test_brokers_are_judged_by_the_model_and_each_planted_mistake_is_noticed() -
     }
 
 
+@pytest.mark.long
 def test_every_history_that_is_played_is_one_that_a_file_may_have() -> None:
     told = [story.history for story in STORIES]
     drawn = Source(settings(), 7).walks(300, DEPTH)
