@@ -23,8 +23,8 @@ from fencepost.invariants.run_rows import words
 from fencepost.model.language.errors import UsageError
 
 __all__ = [
-    "Case", "Entry", "Evidence", "Profile", "Run", "entries", "evidence", "file_of", "named_by", "runs", "runs_of",
-    "sections", "status", "values_of",
+    "Case", "Entry", "Evidence", "Profile", "Run", "entries", "evidence", "file_of", "named_by", "observed_on", "runs",
+    "runs_of", "sections", "status", "values_of",
 ]  # fmt: skip
 
 RUN_FILES = (
@@ -95,6 +95,12 @@ def file_of(run: Run) -> Path:
 def evidence() -> dict[str, Evidence]:
     """Return the evidence for each entry."""
     return settle(_claims(), _runs())
+
+
+def observed_on(release: str) -> list[str]:
+    """Return the entries that were observed on this release of Kafka before a model covered them."""
+    said = {item: _claims()[claim.said.get("as", item)].said for item, claim in _claims().items()}
+    return [item for item, texts in said.items() if release in words(texts.get("releases", ""))]
 
 
 def named_by(entry: Entry) -> set[tuple[str, str]]:

@@ -7,12 +7,12 @@ not depend on the engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
@@ -55,8 +55,8 @@ MANY = 1_000
 def warnings_of(question: Question, result: Result, *, normalize: bool) -> tuple[ModelWarning, ...]:
     found = question.protocol
     ours = PROTOCOLS.get(found.machine.name) is found  # a test checks that the text of these causes no warnings
-    program = cache(lambda: translate(found.machine, found.every_property))
-    return (*(() if ours else of_text(found, program())), *_of_answer(question, result, program, normalize=normalize))
+    of_file = () if ours else of_text(found, translate(found.machine, found.every_property))
+    return (*of_file, *_of_answer(question, result, normalize=normalize))
 
 
 def of_text(found: Protocol, program: Program) -> tuple[ModelWarning, ...]:
@@ -86,9 +86,7 @@ def _without_witness(found: Protocol) -> Iterator[ModelWarning]:
         )
 
 
-def _of_answer(
-    question: Question, result: Result, translated: Callable[[], Program], *, normalize: bool
-) -> Iterator[ModelWarning]:
+def _of_answer(question: Question, result: Result, *, normalize: bool) -> Iterator[ModelWarning]:
     by_name = {item.name: item for item in question.properties}
     ours = PROTOCOLS.get(question.protocol.machine.name) is question.protocol
     sent: Sent | None = None
@@ -113,9 +111,9 @@ def _of_answer(
                     "happened.",
                 )
             elif not (ours and all(result.fired.values())):
-                program = translated()
-                actions = question.protocol.machine.actions
-                sent = sent or Sent(program, {it.name for it in actions if result.fired.get(it.label)})
+                machine, asked = question.protocol.machine, question.protocol.compiled_with(question.properties)
+                program = translate(machine, tuple(it for it in asked if not it.kind.over_behaviours))
+                sent = sent or Sent(program, {it.name for it in machine.actions if result.fired.get(it.label)})
                 if sent.is_idle(program.functions[program.properties[item.name]]):
                     yield ModelWarning(
                         "nothing-to-judge",

@@ -11,7 +11,7 @@ from typing import Any
 from fencepost.api.answers.as_json import FORMAT, Json, pick
 from fencepost.api.answers.counterexample import archived
 from fencepost.api.asking.arguments import call
-from fencepost.invariants.catalogue import entries, evidence, named_by, reached_by, status, values_of
+from fencepost.invariants.catalogue import entries, evidence, named_by, observed_on, reached_by, status, values_of
 from fencepost.invariants.claim_files import HARMS
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import PROTOCOLS, protocol
@@ -169,8 +169,7 @@ def seen_on_kafka(entry: Entry) -> str:
 
 def outside_models(version: str) -> list[str]:
     """Return the findings of a version that were observed on Kafka itself but are missing from its model."""
-    release = version.removeprefix("kafka-")
-    return [name for name, known in evidence().items() if release in known.releases]
+    return observed_on(version.removeprefix("kafka-"))
 
 
 def _breaks_on_kafka(entry: Entry, other: Entry) -> bool:

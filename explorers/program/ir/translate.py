@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.expressions import kind_of_value, where
@@ -31,9 +32,18 @@ from fencepost.model.language.actions import Property
 from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar, fields
 
+_TRANSLATED: WeakKeyDictionary[SubsetProgram, Program] = WeakKeyDictionary()
+
 
 def translate(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
     checked = check(machine, properties)
+    if checked not in _TRANSLATED:
+        _TRANSLATED[checked] = _translated(checked)
+    return _TRANSLATED[checked]
+
+
+def _translated(checked: SubsetProgram) -> Program:
+    machine, properties = checked.machine, checked.asked
     translation = Translation(checked)
     actions = [translation.action(item, checked.actions[item.name]) for item in machine.actions]
     initial = translation.action(machine.initial, checked.initial)

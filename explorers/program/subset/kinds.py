@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from types import ModuleType
 from typing import Any, Protocol
 
 from fencepost.model.language import records
@@ -139,6 +140,7 @@ def say(kind: Type) -> str:
 
 class Checking(Protocol):
     machine: Machine
+    reads: dict[tuple[int, str], tuple[ModuleType | dict[str, Any], str, Any]]
 
     def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
         """Check a function for a call with these types of arguments."""

@@ -49,12 +49,20 @@ class Scope:
             case ast.Name():
                 if node.id in self.env or node.id in self.locals:
                     return None
-                return self.made.python.__globals__.get(node.id, getattr(builtins, node.id, None))
+                return self.read(self.made.python.__globals__, node.id)
             case ast.Attribute():
                 owner = self.global_of(node.value)
-                if isinstance(owner, types.ModuleType) or (isinstance(owner, type) and issubclass(owner, IntEnum)):
+                if isinstance(owner, types.ModuleType):
+                    return self.read(owner, node.attr)
+                if isinstance(owner, type) and issubclass(owner, IntEnum):
                     return getattr(owner, node.attr, None)
         return None
+
+    def read(self, where: types.ModuleType | dict[str, Any], name: str) -> Any:
+        """Return the meaning of a name in a module, and record it: if it changes, the check must be repeated."""
+        found = meaning(where, name)
+        self.program.reads[id(where), name] = where, name, found
+        return found
 
     def static(self, node: ast.expr) -> int | None:
         found = self.global_of(node)
@@ -64,6 +72,12 @@ class Scope:
         if name:
             self.refuse(node, f"the class of this number, {type(found).__name__}, defines {name}", "use a plain number")
         return int(found)
+
+
+def meaning(where: types.ModuleType | dict[str, Any], name: str) -> Any:
+    if isinstance(where, dict):
+        return where.get(name, getattr(builtins, name, None))
+    return getattr(where, name, None)
 
 
 def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, whole: bool = False) -> ModelError:

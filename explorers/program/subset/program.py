@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from fencepost.explorers.program.subset.kinds import CONSTS, INT, NOTHING, Arr, BagRef, Function, Queue, Rec, Type, say
-from fencepost.explorers.program.subset.places import Scope, refusal
+from fencepost.explorers.program.subset.places import Scope, meaning, refusal
 from fencepost.explorers.program.subset.sources import require_numbers
 from fencepost.explorers.program.subset.statements import Statements
 from fencepost.model.language.actions import Action, Property, require
@@ -39,9 +39,13 @@ class Behaviour:
 
 
 class Program:
-    def __init__(self, machine: Machine, properties: tuple[Property, ...] = ()) -> None:
-        self.machine = machine
+    def __init__(self, machine: Machine, properties: tuple[Property, ...] = (), known: "Program | None" = None) -> None:
+        self.machine, self.asked = machine, properties
         self.functions: dict[Callable[..., Any], Function] = {}
+        self.known = known.functions | known.known if known else {}
+        """Functions that were checked for this machine before."""
+        self.reads = dict(known.reads) if known else {}
+        """Names of modules that checked functions read, with their meanings."""
         self._open: list[Callable[..., Any]] = []
         self._refused: dict[str, ModelError] = {}
         _check_bags(machine.state)
@@ -81,6 +85,8 @@ class Program:
         return made
 
     def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
+        if python in self.known:
+            self._add(self.known[python])
         found = self.functions.get(python)
         if found is not None:
             given = tuple(found.params.values())
@@ -119,6 +125,15 @@ class Program:
         self._open.pop()
         self.functions[python] = made
         return made
+
+    def _add(self, made: Function) -> None:
+        if made.python not in self.functions:
+            for helper in made.calls.values():
+                self._add(helper)
+            self.functions[made.python] = made
+
+    def is_current(self) -> bool:
+        return all(meaning(where, name) is found for where, name, found in self.reads.values())
 
     def _action(self, item: Action) -> Function:
         state = self.machine.state
@@ -222,8 +237,21 @@ def _called(kind: Type) -> str:
     return "s" if isinstance(kind, Rec) else "number"
 
 
+_KEPT: dict[int, Program] = {}
+"""For the machines that were checked last, by id: the last program."""
+MOST_KEPT = 8
+
+
 def check(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
-    return Program(machine, properties)
+    """Return the checked program. A function is checked once for each machine, until a name that it reads changes."""
+    known = _KEPT.pop(id(machine), None)
+    known = known if known and known.is_current() else None
+    same = known is not None and list(map(id, known.asked)) == list(map(id, properties))
+    program = known if known is not None and same else Program(machine, properties, known)
+    while len(_KEPT) >= MOST_KEPT:
+        _KEPT.pop(next(iter(_KEPT)), None)
+    _KEPT[id(machine)] = program
+    return program
 
 
 def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
