@@ -3,9 +3,12 @@
 import importlib
 import sys
 from pathlib import Path
+from types import FunctionType
 
 import fencepost.api as f
 import pytest
+from fencepost.explorers.program.subset.program import check
+from fencepost.invariants.protocols import PROTOCOLS
 
 from tests.helpers.blocks import whole
 from tests.helpers.written import HEAD
@@ -136,3 +139,19 @@ def test_a_proof_for_all_values_of_a_constant_is_of_those_from_its_low_bound_on(
     assert f.prove(model, unbounded={"most": None}).verdict.value == "proved"
     model.write_text(text.replace("low=2", "low=1"))
     assert f.prove(model, unbounded={"most": None}).verdict.value == "undetermined"
+
+
+def test_a_function_is_checked_once_until_a_name_that_it_reads_means_something_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = PROTOCOLS["kip320"].machine
+    before = check(machine)
+    assert check(machine) is before
+    more = check(machine, PROTOCOLS["kip320"].properties)
+    assert all(more.functions[python] is made for python, made in before.functions.items())
+    assert len(before.functions) < len(more.functions)
+    (python,) = (item for item in before.functions if item.__name__ == "in_same_epoch")
+    changed = FunctionType(python.__code__, python.__globals__, "in_same_epoch")
+    monkeypatch.setitem(python.__globals__, "in_same_epoch", changed)
+    after = check(machine).functions
+    assert (changed in after, python in after) == (True, False)
