@@ -149,7 +149,9 @@ class _Neighbours(MetaPathFinder):
     @contextmanager
     def found_first(self) -> Iterator[None]:
         """Make imports find the folder's modules, not modules that another load imported under the same names."""
-        hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if self._is_ours(name.partition(".")[0])}
+        beside = {item.name.partition(".")[0] for item in self.folder.iterdir()} | {*self.inside[:1]}
+        first = {name: name.partition(".")[0] for name in sys.modules}
+        hidden = {name: sys.modules.pop(name) for name in first if first[name] in beside and self._is_ours(first[name])}
         sys.meta_path.insert(0, self)
         self.usual = [*sys.path]
         try:
