@@ -1,4 +1,4 @@
-"""Published models with one rule removed, for which a proof must fail."""
+"""Variants of the published models, each without one rule, so that a proof must fail."""
 
 from fencepost.model.language import Machine, action, bits, require
 from fencepost.model.lineage import base, kip320
@@ -7,7 +7,7 @@ from fencepost.model.lineage.base import C, Epoch, Replica, State
 
 @action(leader=Replica, epoch=Epoch)
 def become_leader(s: State, c: C, leader: int, epoch: int) -> None:
-    """A replica becomes leader after a decision that may name another replica."""
+    """A replica becomes leader, even if the controller's decision names another replica."""
     require(epoch < s.next_leader_epoch)
     require(epoch > s.replica[leader].leader_epoch)
     r = s.replica[leader]
@@ -26,7 +26,7 @@ def controller_elect_leader(s: State, c: C, leader: int) -> None:
 
 @action(leader=Replica, follower=Replica, epoch=Epoch)
 def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
-    """A new follower truncates to its own high watermark, as before KIP-101, with all of KIP-320's fencing."""
+    """A new follower truncates to its own high watermark, as before KIP-101, but with all of KIP-320's fencing."""
     l, f = s.replica[leader], s.replica[follower]
     offset = f.high_watermark
     require(base.presumes_leadership(l, leader))
@@ -38,7 +38,7 @@ def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epo
 
 @action(leader=Replica)
 def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
-    """The high watermark passes an offset that every other ISR member has, even if the leader does not have it."""
+    """The high watermark passes an offset that every other ISR member has, even if the leader lacks it."""
     l = s.replica[leader]
     require(l.high_watermark < c.log_size)
     require(
@@ -56,7 +56,7 @@ def _without(rule: str, **actions: object) -> Machine:
     return kip320.MACHINE.replacing(name="kip320-broken", sentence=sentence, **actions)  # type: ignore[arg-type]
 
 
-ANY_LEADER_LEADS = _without("a leader is named by the decision", become_leader=become_leader)
+ANY_LEADER_LEADS = _without("only the replica that a decision names leads", become_leader=become_leader)
 ANYONE_IS_ELECTED = _without("leaders come from the ISR", controller_elect_leader=controller_elect_leader)
 TRUNCATES_TO_HIGH_WATERMARK = _without(
     "followers truncate where the logs diverge", become_follower_and_truncate=become_follower_and_truncate

@@ -20,7 +20,7 @@ def live_brokers_stay_unfenced(s: State, c: C) -> bool:
 
 @always
 def processes_know_their_broker_epoch(s: State, c: C) -> bool:
-    """BS-S2: a registered process knows its broker epoch, which its requests must contain."""
+    """BS-S2: a registered process knows its broker epoch, which it must include in its requests."""
     return not s.broker.running or s.broker.epoch == s.controller.epoch
 
 
@@ -37,7 +37,7 @@ def clean_restarts_are_not_refused(s: State, c: C) -> bool:
 
 @always
 def new_controllers_refuse_no_clean_restart(s: State, c: C) -> bool:
-    """BS-S4: a controller that became active after a controlled shutdown does not reject the broker's next process."""
+    """BS-S4: a controller that became active after a broker's controlled shutdown does not reject its next process."""
     return not (s.ghost_new and is_refused(s, c))
 
 

@@ -1,13 +1,12 @@
 """The catalogue: guarantees with their sources, and the runs that decide them.
 
-A run explores one protocol under given constants. The results of a run are compared with pinned figures: distinct
+A run explores one protocol with given constants. The results of a run are compared with pinned figures: distinct
 states, depth, and the length of the shortest trace of each property that must fail. Guarantees, bugs, hypotheses,
-questions and claims are entries; each entry names the runs that settle it. Runs and entries are data, in `runs/` and
-`claims/`. The docstrings of the modules `run_files` and `claim_files` describe the schemas of these files.
+questions and claims are entries; each entry names the runs that settle it. Runs and entries are stored as data in
+`runs/` and `claims/`. The docstrings of the modules `run_files` and `claim_files` describe the schemas of these files.
 
-`figures/reached.json` lists, for each run, the constants that disabled an otherwise possible step. A run's verdicts are
-valid within the bounds that these constants set, which include budgets of 0. `fencepost check --profile ci --pin`
-writes `figures/reached.json`.
+For each run, `figures/reached.json` lists the constants whose limits prevented a step, including budgets of 0. The
+run's verdicts are valid only within these limits. `fencepost check --profile ci --pin` writes `figures/reached.json`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -111,10 +110,10 @@ def named_by(entry: Entry) -> set[tuple[str, str]]:
 
 
 def status(entry: Entry) -> str:
-    """Return `holds`, `broken`, `settled`, `not-built`, `known-gap` or `open` for an entry, from its evidence.
+    """Derive an entry's status from its evidence: `holds`, `broken`, `settled`, `not-built`, `known-gap` or `open`.
 
-    A claim about Kafka's classes is broken if any release that implements it differs, and not built if no release
-    implements it. A claim has the status of the entries in its `same_as`.
+    A claim about Kafka's classes is `broken` if any release that implements it deviates from it, and `not-built` if no
+    release implements it. A claim with `same_as` has the status of the entries listed there.
     """
     found = evidence().get(entry.id)
     if found is None:
@@ -146,7 +145,7 @@ def reached_by(run: Run) -> dict[str, int] | None:
 
 
 def with_reached(runs: Iterable[Run], found: Mapping[str, Sequence[str]]) -> dict[str, list[dict[str, str]]]:
-    """Return the figures updated with the results of these runs, without runs that no longer exist."""
+    """Return the figures, updated with the results of these runs and without runs that no longer exist."""
     tables: dict[str, list[dict[str, str]]] = {}
     for run in runs:
         before = reached_by(run)

@@ -30,14 +30,14 @@ An entry has the following keys, of which only `sentence` is required:
     same_as    (claims) the entries that decide it: the claim is that entry, or a part of it
     verdict    broken: the protocol violates it; for a hypothesis: confirmed or refuted
     answer     the result in words
-    gap        the reason why it is not decided, or only partly
+    gap        why it is undecided, or only partly decided
     avoid      (hypotheses) the workaround for operators until it is fixed
-    by         the properties that its runs judge, named as in the protocol's file of runs; by default the entry's id
+    by         the properties that its runs check, as named in the protocol's file of runs; by default the entry's id
     runs       the runs that decide it, by protocol. "kafka-4.0|kafka-4.1 3 brokers: G-S7" names two runs, one for each
                version; the properties after the colon replace `by`
     classes    the expected verdicts on Kafka's classes and schemas: "not built: 3.9.2, 4.0.2; holds: 4.1.2"
-    releases   (hypotheses observed on Kafka before they were modelled) the affected releases: "4.0, 4.1, 4.2"
-    driven     (likewise) the patch releases whose classes showed it in histories that are not archived: "4.1.2, 4.4.0"
+    releases   (hypotheses observed in Kafka before they were modelled) the affected releases: "4.0, 4.1, 4.2"
+    driven     (likewise) the patch releases whose classes reproduced it in unarchived histories: "4.1.2, 4.4.0"
     harm       (likewise) the effect, as named by `reproduce`: lost, out, leaderless, behind, returned
     without_elr  (likewise) the effect without eligible leader replicas, if it differs
     repair     (likewise) the fix

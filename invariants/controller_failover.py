@@ -40,7 +40,7 @@ def isr_at(records: Array[Change], end: int, c: C) -> int:
 
 
 def is_fenced_at(records: Array[Change], end: int, broker: int) -> bool:
-    """Return whether a broker is fenced after the first `end` records, of which the last relevant one decides."""
+    """Return whether a broker is fenced after the first `end` records; the last relevant record decides."""
     found = False
     for offset in range(end):
         if bits.contains(records[offset].subject, broker):
@@ -63,7 +63,7 @@ def is_image_of(image: Image, records: Array[Change], end: int, c: C) -> bool:
 
 @always
 def brokers_apply_a_prefix(s: State, c: C) -> bool:
-    """G-S12: the metadata of every broker is the result of a prefix of the committed metadata log."""
+    """G-S12: every broker's metadata is the result of applying a prefix of the committed metadata log."""
     return all(
         b.applied <= s.ghost_end
         and b.applied_epoch == s.ghost_log[max(b.applied - 1, 0)].epoch
@@ -74,7 +74,7 @@ def brokers_apply_a_prefix(s: State, c: C) -> bool:
 
 @always
 def committed_metadata_is_the_same_everywhere(s: State, c: C) -> bool:
-    """KR-S4: below its high watermark, every controller has the records that were first committed."""
+    """KR-S4: below its high watermark, every controller has the records that were first committed there."""
     return all(
         n.high_watermark <= s.ghost_end
         and all(n.log[offset].epoch == s.ghost_log[offset].epoch for offset in range(n.high_watermark))
@@ -107,7 +107,7 @@ def isr_has_what_is_acknowledged(s: State, c: C) -> bool:
 
 @always
 def pending_changes_are_counted(s: State, c: C) -> bool:
-    """G-S8: the leader in its current epoch counts every member of the committed ISR, or has requested that ISR."""
+    """G-S8: the current leader's ISR, with any members that it has requested, contains the committed ISR."""
     leader = max(s.ghost_image.leader, 0)
     l = s.broker[leader]
     return (
@@ -130,7 +130,7 @@ def one_leader_per_leader_epoch(s: State, c: C) -> bool:
 
 @always
 def success_is_committed(s: State, c: C) -> bool:
-    """An AlterPartition request succeeds only if its ISR is committed, with the next partition epoch."""
+    """An AlterPartition request succeeds only if its ISR was committed with the next partition epoch."""
     return all(
         b.request.status != Status.ANSWERED
         or b.request.reply != Reply.APPLIED
@@ -157,7 +157,7 @@ def refusals_tell_of_news(s: State, c: C) -> bool:
 
 @always
 def active_controllers_decide_on_their_log(s: State, c: C) -> bool:
-    """An active controller decides based on a state that is the result of its log."""
+    """An active controller bases its decisions on a state that results from its log."""
     return all(
         not is_active(s, c, node) or is_image_of(s.node[node].memory, s.node[node].log, s.node[node].end, c)
         for node in range(c.controllers)

@@ -8,7 +8,7 @@ from fencepost.model.moves.machine import C, State
 
 @always
 def served_leader_has_acknowledged(s: State, c: C) -> bool:
-    """DM-S1: a leader whose broker serves it has all acknowledged records."""
+    """DM-S1: a leader replica that its broker serves has all acknowledged records."""
     return not (s.leads and s.broker.serves) or s.end >= s.ghost_acknowledged
 
 

@@ -88,7 +88,7 @@ def spurious_errors_are_recognized(before: State, after: State, c: C) -> bool:
 
 
 def cases_that_fit(c: C, r: Replica, offset: int) -> int:
-    """Return how many of the six cases an offset matches, by their definitions (KIP-392, Out of range handling)."""
+    """Return how many of the six cases an offset matches, as KIP-392 defines them (Out of range handling)."""
     received = max(r.end, r.received) if keeps_received(c) else r.end
     first_uncommitted = r.high_watermark if c.tail_is_uncommitted else r.high_watermark + 1
     return (
@@ -134,7 +134,7 @@ def no_missed_truncation(before: State, after: State, c: C) -> bool:
 
 @step()
 def positions_only_advance(before: State, after: State, c: C) -> bool:
-    """K392-S6: the consumer moves back only by its reset policy, or if the leader's log lacks the position."""
+    """K392-S6: the consumer moves back only because of its reset policy, or if the leader's log lacks the position."""
     return (
         after.consumer.position >= before.consumer.position
         or before.consumer.doing == Doing.RESETTING
@@ -165,7 +165,7 @@ def leaders_cause_resets(before: State, after: State, c: C) -> bool:
 
 @always
 def empty_answers_expose_nothing(s: State, c: C) -> bool:
-    """Q43: an empty response without an error is sent only for an offset up to which everything is committed."""
+    """Q43: an empty response without an error is sent only if all records below the fetched offset are committed."""
     consumer = s.consumer
     return (
         consumer.doing != Doing.FETCHING

@@ -1,4 +1,4 @@
-"""The outcome for a consumer in each of KIP-392's four cases, and single sentences of KIP-392."""
+"""Outcomes for a consumer in each of KIP-392's four cases, and claims from single sentences of KIP-392."""
 
 from fencepost.invariants.follower_reads import jumps_over_records, leaders_know_first
 from fencepost.model.consumers.answers import Reply, case_of
@@ -34,7 +34,7 @@ def log_starts_differ(s: State, c: C) -> bool:
 
 @sometimes
 def valid_offset_is_refused(s: State, c: C) -> bool:
-    """SEED-392-12, SEED-392-46: a preferred replica rejects as out of range an offset that the leader serves."""
+    """SEED-392-12, SEED-392-46: a preferred replica reports an offset as out of range, but the leader serves it."""
     consumer, l = s.consumer, newest_leader(s)
     return (
         consumer.doing == Doing.FETCHING
@@ -55,7 +55,7 @@ def out_of_sync_replica_is_read(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def records_come_later(s: State, c: C) -> bool:
-    """SEED-392-5: a follower has a record that the leader would return to the consumer, but cannot return it yet."""
+    """SEED-392-5: a follower cannot yet return a record, although its log has it and the leader would return it."""
     consumer, l = s.consumer, newest_leader(s)
     return (
         consumer.doing == Doing.FETCHING

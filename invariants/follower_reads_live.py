@@ -1,4 +1,4 @@
-"""Liveness of a consumer of KIP-392 (K392-L1, L2, Q3), checked only if named, because they need the state graph."""
+"""Liveness of a KIP-392 consumer (K392-L1, L2, Q3), checked only if named because it needs the state graph."""
 
 from fencepost.model.consumers.answers import Reply
 from fencepost.model.consumers.constants import C
@@ -135,7 +135,7 @@ def is_not_behind(s: State, c: C) -> bool:
 
 
 def has_not_heard(s: State, c: C, follower: int) -> bool:
-    """Return whether an ISR member has records that its leader knows to be committed, but the member does not."""
+    """Return whether an ISR member has records that its leader, but not the member itself, knows to be committed."""
     f = s.replica[follower]
     return (
         f.is_up
@@ -147,7 +147,7 @@ def has_not_heard(s: State, c: C, follower: int) -> bool:
 
 
 def has_heard(s: State, c: C, follower: int) -> bool:
-    """Return whether the follower knows of each commit that its leader knows, or is not a running ISR member."""
+    """Return whether the follower knows of each commit that its leader knows of, or is not a running ISR member."""
     return not has_not_heard(s, c, follower)
 
 

@@ -1,5 +1,5 @@
-"""The severity of properties. A violation of a listed property loses or corrupts data; the most severe violation is
-that of the first property. All other properties describe how the protocol works internally.
+"""The severity of properties. Violating a listed property loses or corrupts data; the list starts with the most severe
+property. All other properties describe how the protocol works internally.
 """
 
 from fencepost.model.language.actions import Property
@@ -29,7 +29,7 @@ _CONSEQUENCES = {
     "follower_reads.deliveries_are_committed": "A consumer can read a record that is not committed",
     "follower_reads.reads_are_repeatable": "A consumer can read two records at one offset",
     "follower_reads.nothing_is_skipped": "A consumer can skip a committed record",
-    "metadata_reads.own_writes_are_read": "A client may not read its own write",
+    "metadata_reads.own_writes_are_read": "A client can fail to read its own write",
     "metadata_reads.reads_are_monotonic": "A client can read older metadata than it read before",
     "metadata_reads.deliveries_are_monotonic": "A client can read older metadata than it read before",
 }  # fmt: skip

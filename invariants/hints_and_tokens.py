@@ -1,8 +1,8 @@
 """Properties of a session with both KIP-951's leader hints and consistency tokens (question Q53).
 
-Each leader of each incarnation of the topic is represented by an offset of the metadata log; a lower offset means an
-older leader. K951-L1 is checked only if it is named, because it needs the whole state graph. Fairness: brokers
-eventually get metadata and respond, and the client eventually sends a request to each broker.
+A leader of an incarnation of the topic is represented by an offset in the metadata log; a lower offset means an older
+leader. K951-L1 is checked only if it is named, because it needs the whole state graph. Fairness: brokers eventually get
+metadata and respond, and the client eventually sends a request to each broker.
 """
 
 from fencepost.model.clients.joint.brokers import (
@@ -44,13 +44,13 @@ def late_metadata_is_as_new_as_hints(before: State, after: State, c: C) -> bool:
 
 @step(on=client_receives_response)
 def accepted_hints_are_as_new_as_metadata(before: State, after: State, c: C) -> bool:
-    """The converse of Q53: an accepted hint never names an older leader than metadata that the client has read."""
+    """The converse of Q53: an accepted hint never names an older leader than the metadata that the client has read."""
     return not is_hint_accepted(before, c) or before.request.body >= before.ghost_read
 
 
 @step()
 def leader_never_goes_back(before: State, after: State, c: C) -> bool:
-    """The client never replaces its leader by a leader from an earlier controller decision or of a deleted topic."""
+    """The client never replaces its leader with a leader from an earlier controller decision or of a deleted topic."""
     return after.known.ghost_offset >= before.known.ghost_offset
 
 
@@ -69,7 +69,7 @@ def hint_makes_metadata_stale(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def metadata_is_older_than_the_leader(s: State, c: C) -> bool:
-    """A metadata response names an older leader than the client uses."""
+    """A metadata response names an older leader than the one that the client uses."""
     return s.refresh.stage == Stage.ANSWERED and s.refresh.body < s.known.ghost_offset
 
 

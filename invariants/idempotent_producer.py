@@ -64,7 +64,7 @@ def batches_are_in_flight_to_both_brokers(s: State, c: C) -> bool:
 
 @sometimes
 def batch_is_out_of_order(s: State, c: C) -> bool:
-    """A leader rejects a batch whose sequence does not follow the previous batch's."""
+    """A leader rejects a batch because its sequence number does not follow the previous batch's."""
     return any(s.batch[number].answer == Answer.OUT_OF_ORDER for number in range(c.batches))
 
 

@@ -36,7 +36,7 @@ from fencepost.model.language.actions import properties_in
 
 
 def was_chosen(s: State, partition: int, topic: int, leader: int, epoch: int) -> bool:
-    """Return whether the controller ever made the broker leader in the given epoch of the topic's incarnation."""
+    """Return whether the controller ever made the broker the leader in this epoch of the topic's incarnation."""
     return any(
         s.image[image].partition[partition].topic == topic
         and s.image[image].partition[partition].leader == leader
@@ -64,7 +64,7 @@ def leader_epochs_never_fall(s: State, c: C) -> bool:
 
 @step(on=client_applies_metadata)
 def stale_metadata_leaves_the_leader(before: State, after: State, c: C) -> bool:
-    """K951-S2: metadata with an older leader epoch changes neither the leader nor the leader epoch of the client."""
+    """K951-S2: metadata with an older leader epoch changes neither the client's leader nor its leader epoch."""
     return all(
         not is_older_than_known(before, partition)
         or (
@@ -95,7 +95,7 @@ def hints_bring_newer_endpoints(before: State, after: State, c: C) -> bool:
 
 @step(on=client_applies_metadata)
 def metadata_brings_newer_endpoints(before: State, after: State, c: C) -> bool:
-    """K951-S3: metadata never replaces an endpoint by one from an earlier registration of the same broker."""
+    """K951-S3: metadata never replaces an endpoint with one from an earlier registration of the same broker."""
     return all(
         after.endpoint[broker] >= before.endpoint[broker]
         for broker in range(c.brokers)
@@ -128,7 +128,7 @@ def hints_are_true(s: State, c: C) -> bool:
 
 @always
 def known_epochs_exist(s: State, c: C) -> bool:
-    """HYP-6: a client with the current topic id knows no later leader epoch than the controller."""
+    """HYP-6: a client with the current topic id never knows a later leader epoch than the controller does."""
     return all(
         s.known[partition].topic != newest(s).partition[partition].topic
         or s.known[partition].epoch <= newest(s).partition[partition].epoch
@@ -178,7 +178,7 @@ def retry_succeeds(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def leader_has_moved_its_endpoint(s: State, c: C) -> bool:
-    """The client has an old endpoint of the leader that it knows."""
+    """The client has an outdated endpoint for the leader that it knows."""
     return any(
         s.endpoint[known.leader] != NONE and s.endpoint[known.leader] < newest(s).endpoint[known.leader]
         for known in s.known
@@ -267,7 +267,7 @@ def has_failed(s: State, c: C) -> bool:
 
 
 def is_told(s: State, c: C) -> bool:
-    """Return whether the first error for partition 0 has just arrived, with a hint to the controller's leader."""
+    """Return whether the first error for partition 0 has just arrived, with a hint naming the controller's leader."""
     told = newest(s).partition[0]
     is_true = hinted_leader(s, 0) == told.leader and hinted_epoch(s, 0) == told.epoch
     return has_failed(s, c) and bits.contains(s.request.hinted, 0) and is_true

@@ -1,6 +1,4 @@
-"""Properties of the published models (WeakIsr, StrongIsr, LeaderInIsr: hachikuji/kafka-specification), and
-witnesses.
-"""
+"""Properties and witnesses of the published models (WeakIsr, StrongIsr, LeaderInIsr: hachikuji/kafka-specification)."""
 
 from fencepost.model.language import NONE, always, bits, sometimes
 from fencepost.model.language.actions import properties_in
@@ -21,11 +19,10 @@ def share_committed(s: State, leader: int, members: int) -> bool:
 
 @always
 def weak_isr(s: State, c: C) -> bool:
-    """A replica that presumes to lead shares all records below its high watermark with the members of its local ISR.
+    """A replica that believes it leads shares all records below its high watermark with the members of its local ISR.
 
-    Does not apply to replicas that do not believe that they lead, nor while the local ISR is empty. The local ISR may
-    be out of date. Leaders are elected from the quorum's ISR, so committed records can be lost although the property
-    holds.
+    This does not apply to other replicas, nor while the local ISR is empty. The local ISR may be out of date, and
+    leaders are elected from the quorum's ISR. Therefore, committed records can be lost even if the property holds.
     """
     return all(
         share_committed(s, leader, s.replica[leader].isr)
@@ -36,10 +33,11 @@ def weak_isr(s: State, c: C) -> bool:
 
 @always
 def strong_isr(s: State, c: C) -> bool:
-    """A replica that presumes to lead shares all records below its high watermark with the members of the quorum's ISR.
+    """A replica that believes it leads shares all records below its high watermark with the members of the quorum's
+    ISR.
 
-    Therefore every record that consumers can read is on every replica that can be elected. Does not apply to a replica
-    that does not believe that it leads, nor while the quorum's ISR is empty.
+    Therefore, every record that consumers can read is on every replica that can be elected. The property does not apply
+    to other replicas, nor while the quorum's ISR is empty.
     """
     return all(
         share_committed(s, leader, s.quorum.isr)
@@ -52,14 +50,14 @@ def strong_isr(s: State, c: C) -> bool:
 def leader_in_isr_or_none(s: State, c: C) -> bool:
     """The controller's leader is in the ISR.
 
-    Does not apply without a leader: as published, the property fails in the initial state, which has no leader.
+    This does not apply if there is no leader: as published, the property fails in the initial state, which has none.
     """
     return s.quorum.leader == NONE or bits.contains(s.quorum.isr, s.quorum.leader)
 
 
 @sometimes
 def committed_on_all_replicas(s: State, c: C) -> bool:
-    """A record below the high watermark of a replica that presumes to lead is in the log of every replica."""
+    """A record below the high watermark of a replica that believes it leads is in the log of every replica."""
     return any(
         all(base.same_entry(s.replica[leader], r, offset) for r in s.replica)
         for leader in range(c.replicas)
@@ -78,14 +76,14 @@ def follower_truncates(before: State, after: State, c: C) -> bool:
 def leader_changes(before: State, after: State, c: C) -> bool:
     """The controller moves leadership from one replica to another.
 
-    The witness cannot be reached with one replica or one leader epoch.
+    The witness cannot be reached with a single replica or a single leader epoch.
     """
     return before.quorum.leader != NONE and after.quorum.leader not in (NONE, before.quorum.leader)
 
 
 @sometimes
 def isr_grows_back(before: State, after: State, c: C) -> bool:
-    """A replica rejoins the quorum's ISR. Initially, all replicas are in the ISR, so the replica was removed before."""
+    """A replica rejoins the quorum's ISR. Initially, all replicas are in the ISR, so it was removed earlier."""
     return bits.size(after.quorum.isr) > bits.size(before.quorum.isr)
 
 

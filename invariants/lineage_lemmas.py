@@ -1,4 +1,4 @@
-"""Lemmas that make the properties of the published models inductive; each states one fact of the protocol."""
+"""Lemmas that make the properties of the published models inductive; each states one fact about the protocol."""
 
 from fencepost.model.language import NONE, always, bits
 from fencepost.model.language.actions import properties_in
@@ -23,7 +23,7 @@ def quorum_is_the_last_decision(s: State, c: C) -> bool:
 
 
 def has_heard(s: State, r: ReplicaState) -> bool:
-    """Return whether the replica's leader and epoch come from a decision of the controller or are initial."""
+    """Return whether the replica's leader and epoch come from a controller decision or are the initial ones."""
     return r.leader_epoch < s.next_leader_epoch and (
         r.leader == NONE if r.leader_epoch < 0 else r.leader == s.request[r.leader_epoch].leader
     )
@@ -31,13 +31,13 @@ def has_heard(s: State, r: ReplicaState) -> bool:
 
 @always
 def beliefs_are_decisions(s: State, c: C) -> bool:
-    """A replica believes in the leader that the controller chose for the replica's leader epoch."""
+    """A replica's leader is the one that the controller chose for the replica's leader epoch."""
     return all(has_heard(s, r) for r in s.replica)
 
 
 @always
 def one_leader_per_epoch(s: State, c: C) -> bool:
-    """No two replicas presume to lead in the same leader epoch."""
+    """No two replicas believe that they lead in the same leader epoch."""
     return not any(
         s.replica[one].leader == one
         and s.replica[two].leader == two
@@ -49,9 +49,9 @@ def one_leader_per_epoch(s: State, c: C) -> bool:
 
 @always
 def leader_knows_the_isr(s: State, c: C) -> bool:
-    """A leader that the controller also considers leader knows the quorum's ISR.
+    """If the controller's leader has learned that it leads, it knows the quorum's ISR.
 
-    Until a leader has learned that it leads, the quorum's ISR is the ISR of the decision that elected the leader.
+    Until then, the quorum's ISR is the ISR of the decision that elected the leader.
     """
     return s.quorum_epoch < 0 or all(
         s.replica[leader].isr == s.quorum.isr
@@ -84,7 +84,7 @@ def decisions_name_a_member(s: State, c: C) -> bool:
 
 @always
 def believers_know_an_isr_with_the_leader(s: State, c: C) -> bool:
-    """A replica that has learned of a decision believes in a leader, and that leader is in the replica's local ISR."""
+    """A replica that has learned of a decision knows a leader, and that leader is in the replica's local ISR."""
     return all(
         r.end == 0 if r.leader_epoch < 0 else r.leader != NONE and bits.contains(r.isr, r.leader) for r in s.replica
     )
@@ -92,7 +92,7 @@ def believers_know_an_isr_with_the_leader(s: State, c: C) -> bool:
 
 @always
 def log_epochs_grow(s: State, c: C) -> bool:
-    """Leader epochs never decrease along a log, and are at most the replica's epoch."""
+    """Leader epochs never decrease along a log, and never exceed the replica's epoch."""
     return all(
         r.log[offset].epoch <= r.leader_epoch and (offset == 0 or r.log[offset - 1].epoch <= r.log[offset].epoch)
         for r in s.replica
@@ -144,7 +144,7 @@ def nobody_writes_before_the_leader_leads(s: State, c: C) -> bool:
 
 @always
 def followers_hold_a_prefix(s: State, c: C) -> bool:
-    """The log of a follower in its leader's epoch is a prefix of the leader's log."""
+    """If a follower is in its leader's epoch, its log is a prefix of the leader's log."""
     return all(
         f.end <= s.replica[leader].end and same_up_to(f, s.replica[leader], f.end)
         for leader in range(c.replicas)
@@ -254,7 +254,7 @@ def leaders_to_be_have_committed(s: State, c: C) -> bool:
 
 @always
 def leaders_of_leaders_to_be_have_committed(s: State, c: C) -> bool:
-    """A leader that a future leader may still follow before it leads has every record that is below any high watermark.
+    """A leader has every record below any high watermark if a future leader may still follow it before leading.
 
     The lemma is about epochs whose leader an ISR member may still follow.
     """

@@ -1,7 +1,6 @@
 """Properties of metadata reads with consistency tokens, with their witnesses, liveness, and a lemma. Their ids in the
-catalogue are TOK-S1 to TOK-S10, Q16, Q21, Q53 and SEED-TOKEN-21. Liveness is checked only if it is named, because it
-needs the whole state graph. Fairness: connected servers eventually get metadata, requests are handled, and clients
-retry.
+catalogue are TOK-S1 to TOK-S10, Q16, Q21, Q53 and SEED-TOKEN-21. Liveness is checked only if named, because it needs
+the whole state graph. Fairness: connected servers eventually get metadata, requests are handled, and clients retry.
 """
 
 from fencepost.model.clients.tokens.clients import (
@@ -37,21 +36,21 @@ def is_answered_read(call: Call) -> bool:
 
 @step(on=client_delivers_answer)
 def reads_are_monotonic(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S1, G-S10: a read shows no older metadata than the read's token store had received when the read began."""
+    """TOK-S1, G-S10: a read shows metadata at least as new as any that its token store had received when it began."""
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= call.ghost_read
 
 
 @step(on=client_delivers_answer)
 def deliveries_are_monotonic(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S1b: a read shows no older metadata than its token store has received, even from concurrent reads."""
+    """TOK-S1b: a read never shows older metadata than its token store has, even if concurrent reads received it."""
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= before.store[store_of(c, client)].ghost_read
 
 
 @always
 def token_covers_body(s: State, c: C) -> bool:
-    """TOK-S2: a response's token is at least every offset at which its body was read."""
+    """TOK-S2: a response's token is not below any offset at which its body was read."""
     return all(call.token >= call.newest for call in s.call if is_answered_read(call))
 
 
@@ -75,7 +74,7 @@ def token_is_committed(s: State, c: C) -> bool:
 
 @step(on=client_delivers_answer)
 def own_writes_are_read(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S5, G-S11: a read shows every write that its session's store knew as acknowledged when the read began."""
+    """TOK-S5, G-S11: a read shows every write that its session's store knew to be acknowledged when the read began."""
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= call.ghost_written
 
@@ -125,7 +124,7 @@ def stale_servers_lag(before: State, after: State, c: C, client: int) -> bool:
 
 @step(on=server_reports_stale_metadata)
 def stale_servers_lag_behind_what_was_seen(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S10, beyond the draft: STALE_METADATA means that a response would show less than the session knows."""
+    """TOK-S10, beyond the draft: STALE_METADATA means that a response would be older than what the session knows."""
     call, store = before.call[client], before.store[store_of(c, client)]
     known = max(store.ghost_read, store.ghost_written, store.ghost_imported, store.ghost_hinted)
     return shown(before, call.node, call.operation) < known
@@ -161,7 +160,7 @@ def hints_are_read(before: State, after: State, c: C, client: int) -> bool:
 
 @sometimes
 def token_is_compared(before: State, after: State, c: C) -> bool:
-    """A server compares a token above 0 with the server's own offset, and accepts the request."""
+    """A server compares a token above 0 with its own offset, and accepts the request."""
     return any(
         before.call[client].status == Status.SENT
         and before.call[client].sent.token > 0
@@ -279,13 +278,13 @@ reads_end_with_a_fair_choice = leads_to(
 
 
 def is_waiting_unchecked(s: State, c: C, client: int) -> bool:
-    """Return whether the client has a pending request whose token no server compares."""
+    """Return whether the client has a pending request whose token no server checks."""
     return s.call[client].operation == Operation.UNLISTED and not c.unlisted_checked
 
 
 unchecked_requests_end = leads_to(
     "unchecked-requests-end",
-    "Q14: a request whose token no server compares, such as Produce, is eventually answered.",
+    "Q14: a request whose token no server checks, such as Produce, is eventually answered.",
     when=is_waiting_unchecked,
     then=is_idle,
     fair=(*SERVERS, weak(client_retries, each="client")),
@@ -305,7 +304,7 @@ def is_of_this_cluster(s: State, c: C, client: int) -> bool:
 
 stores_recover = leads_to(
     "stores-recover",
-    "TOK-L1, Q18: a token store eventually drops the context of another or a former cluster.",
+    "TOK-L1, Q18: a token store eventually drops the context of a different or former cluster.",
     when=is_of_other_cluster,
     then=is_of_this_cluster,
     fair=(*SERVERS, weak(client_retries, each="client")),

@@ -36,7 +36,7 @@ def is_latest(s: State, node: int) -> bool:
 
 
 def is_parked_without_field(s: State, c: C, node: int) -> bool:
-    """Return whether the leader reads a replica's parked fetch as one without the field HighWatermark."""
+    """Return whether the leader treats a replica's parked fetch as one without the field HighWatermark."""
     return (
         s.node[node].fetch.phase == Phase.PARKED
         and not is_consumer(c, node)
@@ -127,7 +127,7 @@ def records_are_unique(s: State, c: C) -> bool:
 
 @always
 def nobody_fails(s: State, c: C) -> bool:
-    """No node stops because it must truncate below its high watermark. Does not apply if disks are lost."""
+    """No node stops because it must truncate below its high watermark. This does not apply if disks are lost."""
     return not any(n.failed for n in s.node)
 
 
@@ -152,7 +152,7 @@ def resigning_leader_is_alone(before: State, after: State, c: C, leader: int) ->
 
 @always
 def parked_replicas_know_the_high_watermark(s: State, c: C) -> bool:
-    """K1166-S1: a fetch with the field HighWatermark is parked only if the leader's high watermark is not higher."""
+    """K1166-S1: a fetch with the field HighWatermark is parked only if the leader's high watermark is not above it."""
     return all(
         s.node[node].fetch.phase != Phase.PARKED
         or s.node[max(s.node[node].leader, 0)].high_watermark <= reported_high_watermark(s, c, node)
@@ -162,7 +162,7 @@ def parked_replicas_know_the_high_watermark(s: State, c: C) -> bool:
 
 @step(on=leader_handles_fetch)
 def fetches_without_field_wait(before: State, after: State, c: C, leader: int, follower: int) -> bool:
-    """K1166-S2: an empty fetch without HighWatermark is parked, and not completed by a new high watermark."""
+    """K1166-S2: an empty fetch without HighWatermark is parked, and a new high watermark does not complete it."""
     is_empty = (
         reported_high_watermark(before, c, follower) == absent(before)
         and not is_consumer(c, follower)
@@ -194,7 +194,7 @@ def high_watermarks_never_fall(before: State, after: State, c: C) -> bool:
 
 @always
 def brokers_apply_what_is_committed(s: State, c: C) -> bool:
-    """G-S12: every broker's metadata is a prefix of the committed log. Applies only if brokers apply records."""
+    """G-S12: every broker's metadata is a prefix of the committed log. This applies only if brokers apply records."""
     return all(n.applied <= min(n.end, s.ghost_committed_end) and holds_committed(s, n, n.applied) for n in s.node)
 
 
@@ -209,7 +209,7 @@ def answers_without_records_are_few(s: State, c: C) -> bool:
     """K1166-Q3: in each epoch, a replica gets at most one response without records, plus one per new high watermark and
     per lost response.
 
-    Applies only if `counts_answers` is on; responses at a timeout do not count.
+    This applies only if `counts_answers` is on; responses at a timeout do not count.
     """
     return all(credit >= 0 for credit in s.ghost_credit)
 
@@ -314,7 +314,7 @@ def snapshot_is_loaded(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def log_is_replaced(before: State, after: State, c: C) -> bool:
-    """A follower whose log diverges from its leader's log replaces its log by a snapshot. Only with `snapshots`."""
+    """A follower whose log diverges from its leader's log replaces its log with a snapshot. Only with `snapshots`."""
     return any(
         after.node[node].start > before.node[node].start
         and any(

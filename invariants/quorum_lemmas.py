@@ -1,6 +1,6 @@
-"""KIP-1166's parking rule for arbitrary numbers: how a leader in any state, reachable or not, interprets the field
-HighWatermark. Offsets and high watermarks are any numbers up to 2**63 - 2, the greatest offset of a log. A missing
-field counts as a greater number, which is 2**63 - 1 if logs can be that long.
+"""KIP-1166's parking rule for arbitrary numbers: how a leader in any state, even an unreachable one, interprets the
+field HighWatermark. Offsets and high watermarks are any numbers up to 2**63 - 2, the greatest offset of a log. A
+missing field counts as a greater number: 2**63 - 1 if logs can be that long.
 """
 
 from fencepost.model.language import NONE, always
@@ -16,7 +16,7 @@ HALF = LAST // 2
 
 
 def has_offsets_of_a_log(s: State) -> bool:
-    """Return whether every high watermark is possible for a log: below the value of a missing field."""
+    """Return whether every high watermark is a possible log offset, so less than the value of a missing field."""
     return all(n.high_watermark < absent(s) for n in s.node)
 
 

@@ -74,7 +74,7 @@ def agree_up_to(one: Replica, other: Replica, end: int) -> bool:
 def leader_has_committed(s: State, c: C) -> bool:
     """G-S1: the controller's leader, once it knows that it leads, has every record that was ever committed.
 
-    Does not apply between an election and the moment the new leader learns of it.
+    This does not apply between an election and the moment the new leader learns of it.
     """
     return not has_current_leader(s) or has_committed(s, s.replica[newest(s).leader])
 
@@ -83,7 +83,7 @@ def leader_has_committed(s: State, c: C) -> bool:
 def candidates_have_committed(s: State, c: C) -> bool:
     """G-S1b: every running member of the ISR and of the ELR has every record that was ever committed.
 
-    Therefore, a clean election of a member loses no record. Does not apply to members whose process is down.
+    Therefore, a clean election of a member loses no record. This does not apply to members whose process is down.
     """
     return all(
         has_committed(s, s.replica[broker])
@@ -115,7 +115,7 @@ def acknowledged_survives(s: State, c: C) -> bool:
 
 @always
 def logs_match_below_high_watermark(s: State, c: C) -> bool:
-    """G-S3: two replicas have the same records below both of their high watermarks."""
+    """G-S3: two replicas have the same records up to the lower of their high watermarks."""
     return all(
         agree_up_to(one, other, min(one.high_watermark, other.high_watermark))
         for one in s.replica
@@ -140,7 +140,7 @@ def leader_high_watermark_never_falls(before: State, after: State, c: C) -> bool
     """Part of G-S4: a leader's high watermark does not decrease within a leader epoch, unless the leader restarts.
 
     A follower's high watermark may decrease, and a new or restarted leader may have a lower high watermark than the
-    leader before.
+    previous leader.
     """
     return all(
         after.replica[broker].high_watermark >= before.replica[broker].high_watermark
@@ -211,19 +211,19 @@ def eligible_leaders_have_replicas(s: State, c: C) -> bool:
 
 @always
 def isr_members_are_current(s: State, c: C) -> bool:
-    """G-S7: no ISR member joined by a request with an earlier broker epoch, or stayed in the ISR when it registered
-    again. KIP903-S2 covers records that an incarnation fetched with its own broker epoch. Does not apply to the last
-    ISR member without ELR, which stays in the ISR when it is fenced and registers again.
+    """G-S7: no ISR member joined through a request with an earlier broker epoch, or stayed in the ISR when it
+    registered again. KIP903-S2 covers records that an incarnation fetched with its own broker epoch. Without ELR, this
+    does not apply to the last ISR member, which stays in the ISR when it is fenced and registers again.
     """
     return s.ghost_stale & newest(s).isr == 0
 
 
 @always
 def maximal_isr_covers_isr(s: State, c: C) -> bool:
-    """G-S8: the current leader counts every member of the controller's ISR for its high watermark.
+    """G-S8: the current leader's maximal ISR contains every member of the controller's ISR.
 
-    With ELR, a leader whose ISR has at least min ISR members counts the ELR too. Does not apply between an election and
-    the moment the new leader learns of it.
+    With ELR, it also contains the ELR, if the leader's ISR has at least min ISR members. This does not apply between an
+    election and the moment the new leader learns of it.
     """
     if not has_current_leader(s):
         return True
@@ -235,8 +235,8 @@ def maximal_isr_covers_isr(s: State, c: C) -> bool:
 
 @always
 def maximal_isr_covers_requests(s: State, c: C) -> bool:
-    """KIP903-S3: the current leader counts the members of each of its requests that may still be applied. Therefore, a
-    leader reverts to the committed ISR only if its request was not and will not be applied.
+    """KIP903-S3: the current leader's maximal ISR contains the members of each of its requests that may still be
+    applied. Therefore, a leader reverts to the committed ISR only if its request was not and will not be applied.
     """
     return not has_current_leader(s) or all(
         not is_sent(m)
@@ -263,7 +263,7 @@ def replicas_show_committed(s: State, c: C) -> bool:
 
 @always
 def log_starts_are_committed(s: State, c: C) -> bool:
-    """G-S14: no log starts above its high watermark or below 0; thus only committed records are deleted (KIP-107)."""
+    """G-S14: no log starts above its high watermark or below 0, so only committed records are deleted (KIP-107)."""
     return all(r.start <= r.high_watermark <= r.end for r in s.replica)
 
 
@@ -271,8 +271,8 @@ def log_starts_are_committed(s: State, c: C) -> bool:
 def deleted_records_stay_deleted(s: State, c: C) -> bool:
     """G-S15: the controller's leader, once it knows that it leads, serves no record that is known to be deleted.
 
-    A client knows that a record is deleted if its DeleteRecords request succeeded (KIP-107), which requires that all
-    live replicas have deleted it.
+    A client knows that a record is deleted once its DeleteRecords request succeeds (KIP-107): by then, all live
+    replicas have deleted the record.
     """
     if not has_current_leader(s):
         return True
@@ -298,7 +298,7 @@ def applied_requests_are_current(before: State, after: State, c: C, m: AlterPart
 def joining_epoch_is_registered(before: State, after: State, c: C, m: AlterPartition) -> bool:
     """KIP903-S1: a broker that joins the ISR is registered with the broker epoch in the request.
 
-    Does not apply to members for which the request contains no epoch, as was usual before Fetch version 15.
+    This does not apply to members for which the request contains no epoch, as was usual before Fetch version 15.
     """
     joined = m.isr & ~newest(before).isr
     return all(
@@ -323,7 +323,7 @@ def joining_replica_has_committed(before: State, after: State, c: C, m: AlterPar
 def joining_replica_covers_epoch_start(before: State, after: State, c: C, m: AlterPartition) -> bool:
     """Part of KIP903-S2: a running broker that joins the ISR has a log that reaches the start of its leader's epoch.
 
-    Does not apply once the leader that requested the ISR has entered another leader epoch.
+    This does not apply once the leader that requested the ISR has entered another leader epoch.
     """
     joined = m.isr & ~newest(before).isr
     leader = before.replica[m.leader]
@@ -356,7 +356,7 @@ def isr_grows(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def restarted_broker_is_in_sync(s: State, c: C) -> bool:
-    """A broker that has restarted is in the ISR and runs."""
+    """A broker that has restarted is running and in the ISR."""
     return any(
         newest(s).broker_epoch[broker] > 0 and is_running(s, broker) and bits.contains(newest(s).isr, broker)
         for broker in range(c.brokers)
@@ -373,7 +373,7 @@ def request_names_ineligible_replica(s: State, c: C) -> bool:
 
 @sometimes
 def leader_moves(before: State, after: State, c: C) -> bool:
-    """The controller moves the leadership to another broker, or elects a leader for a partition without a leader."""
+    """The controller moves the leadership to another broker, or elects a leader for a partition without one."""
     return newest(after).leader not in (NONE, newest(before).leader)
 
 

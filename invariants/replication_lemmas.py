@@ -1,4 +1,4 @@
-"""Lemmas that make the properties of replication inductive; each states one fact of the protocol."""
+"""Lemmas that make the properties of replication inductive; each states one fact about the protocol."""
 
 from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.state import Answer, State, has_process, leads

@@ -142,7 +142,7 @@ def is_replicated(s: State, c: C, broker: int, record: int) -> bool:
 
 acknowledged_reaches_all = leads_to(
     "acknowledged-reaches-all",
-    "G-L4: every acknowledged record is eventually on every replica.",
+    "G-L4: every acknowledged record eventually reaches every replica.",
     when=is_acknowledged,
     then=is_replicated,
     fair=FAIR,

@@ -1,6 +1,5 @@
-"""Witnesses on replication, checked only if named: operators' changes and their effects are possible. The witnesses
-cover min ISR, ELR, reassignments, processes that follow before registration, late responses, directories, and log
-starts.
+"""Witnesses for replication, checked only if named. They show that operators' changes and their effects are possible:
+min ISR, ELR, reassignments, processes that follow before registration, late responses, directories, and log starts.
 """
 
 from fencepost.model.cluster.constants import C

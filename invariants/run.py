@@ -11,7 +11,7 @@ class Profile(StrEnum):
     QUICK = "quick"
     """A selection that includes every protocol and takes minutes."""
     CI = "ci"
-    """All runs that are small enough for a continuous build."""
+    """All runs that are small enough for a CI build."""
     FULL = "full"
     """Sizes that may take hours."""
 
@@ -33,7 +33,7 @@ class Run:
     violated: Mapping[str, int] = field(default_factory=dict)
     unreached: tuple[str, ...] = ()
     worst: Mapping[str, int | str] = field(default_factory=dict)
-    """Maximum cost for at-most properties: a number, `unbounded` or `never`."""
+    """Maximum cost of at-most properties: a number, `unbounded` or `never`."""
     properties: tuple[str, ...] = ()
     """Properties to evaluate; if empty, all properties of the protocol except those in `on_request`."""
     compact: bool = False
@@ -58,7 +58,7 @@ class Run:
 
     @property
     def traces(self) -> dict[str, str]:
-        """Return the file name of each violated property's trace, which is not archived for every run."""
+        """Return the file name of each violated property's trace; not every run's traces are archived."""
         return {name: self.trace.get(name, f"{self.protocol}-{name}.trace") for name in self.violated}
 
 
@@ -78,7 +78,7 @@ class Case:
 
     @property
     def worst(self) -> int | str | None:
-        """Return the pinned greatest cost, if there is one."""
+        """Return the pinned maximum cost, if there is one."""
         return self.run.worst.get(self.prop)
 
     @property
@@ -116,11 +116,11 @@ class Evidence:
     avoid: str = ""
     """For a hypothesis: a workaround for operators until the bug is fixed."""
     classes: Mapping[str, str] = field(default_factory=dict)
-    """The expected verdict for each release, using that release's own classes: `holds`, `differs` or `not built`."""
+    """The expected verdict of each release's own classes: `holds`, `differs` or `not built`."""
     releases: tuple[str, ...] = ()
     """For a bug that was observed in Kafka before a model covered it: the affected releases, such as `4.1`."""
     driven: tuple[str, ...] = ()
-    """For a hypothesis that no model covers: the patch releases whose classes showed the bug."""
+    """For a hypothesis that no model covers: the patch releases in whose classes the bug was reproduced."""
     harm: str = ""
     """For a hypothesis that no model covers: the verdict of `fencepost reproduce`, such as `lost`."""
     without_elr: str = ""

@@ -8,7 +8,7 @@
     live = "L1, L2"
     [sets]                               # constants under a name, for use in `set`
     moves = "crashes=0 fences=0 elections=3"
-    [never]                              # witnesses that no run can reach under these constants; ";" means "or"
+    [never]                              # witnesses that no run can reach with these constants; ";" means "or"
     "position-is-validated" = "position_epochs=off; records<2"
 
     [[group]]                            # runs with common values, which a row can override
@@ -19,13 +19,13 @@
 
 A long row is an array of such tables over several lines. A row or its group has these keys:
 
-    set      constants as `name=value`, of which the last one for a name counts; or names from `sets`
+    set      constants as `name=value`, where the last value for a name wins; or names from `sets`
     pin      distinct states and depth
     fails    properties that must fail, each with the number of states in its shortest trace; all others must hold
     never    witnesses that are not reached; all others must be. A row's witnesses are added to its group's
     reaches  instead of `never`: the only witnesses that are reached
-    judges   the properties to judge, if they differ from the usual ones
-    worst    the greatest cost of an at-most property: a number, `unbounded` or `never`
+    judges   the properties to check, if they differ from the usual ones
+    worst    the maximum cost of an at-most property: a number, `unbounded` or `never`
     trace    archived traces: `Q2 slug` is the file PROTOCOL-slug.trace
     profile  quick, ci (the default) or full
     why      the reason for an undesired failure
@@ -102,7 +102,7 @@ class Runs:
 
 
 def judged_by(run: Run) -> frozenset[str]:
-    """Return the properties that a run judges."""
+    """Return the properties that a run checks."""
     return frozenset(item.name for item in protocol(run.protocol).select(run.properties))
 
 

@@ -29,7 +29,7 @@ def pairs(text: str) -> Iterator[tuple[str, str]]:
     for item in words(text):
         first, _, last = item.rpartition(" ")
         if not first:
-            raise UsageError(f"{item!r} is a single word, but a name and a value are needed: write {item + ' ...'!r}.")
+            raise UsageError(f"{item!r} is a single word: expected a name and a value, such as {item + ' ...'!r}.")
         yield first, last
 
 
@@ -92,7 +92,7 @@ class RunFile:
         return self.names(self.lists[item]) if item in self.lists else [self.ids.get(item, item)]
 
     def constants(self, text: str, declared: Mapping[str, Constant[Any]]) -> dict[str, int]:
-        """Return the constants in `name=value` words and named sets. For a repeated name, the last value counts."""
+        """Return the constants in `name=value` words and named sets. If a name is repeated, its last value wins."""
         found: dict[str, int] = {}
         for word in text.split():
             name, equals, value = word.partition("=")
@@ -179,7 +179,7 @@ class Row:
             return self.file.constants(self.said["set"], declared)
         sizes, values = self.file.data["sizes"].split(), title.split("/")
         if len(sizes) != len(values):
-            raise UsageError(f"{title!r} has {len(values)} values where {len(sizes)} are needed: {', '.join(sizes)}.")
+            raise UsageError(f"{title!r} has {len(values)} values instead of {len(sizes)}: {', '.join(sizes)}.")
         return self.file.constants(" ".join(map("=".join, zip(sizes, values, strict=True))), declared)
 
     def _pin(self) -> tuple[int, int]:
@@ -243,11 +243,11 @@ class Row:
                 raise UsageError(f"{name} does not bound a cost: remove it from `worst`.")
         for name, cost in run.worst.items():
             if isinstance(cost, str) and cost not in ("unbounded", "never"):
-                raise UsageError(f"the worst case of {name} was given as {cost!r}: write a number, unbounded or never.")
+                raise UsageError(f"the worst case of {name} is {cost!r}: expected a number, `unbounded` or `never`.")
 
 
 def number(text: str) -> int:
     """Return a whole number; raise UsageError for anything else."""
     if not text.isdigit():
-        raise UsageError(f"{text!r} was given as the number of states of a trace: write a whole number.")
+        raise UsageError(f"a trace's number of states is {text!r}: expected a whole number.")
     return int(text)

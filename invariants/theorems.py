@@ -28,12 +28,12 @@ WIDEST = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class Twin:
-    """A theorem with one rule removed: a step of `action` must then violate the induction. The rule is removed by
+    """A theorem with one rule removed, so that a step of `action` must violate the induction. The rule is removed by
     constants or by a modified machine. For a theorem about every state, `action` is the violated property.
     """
 
     rule: str
-    """The removed rule, in a few words."""
+    """A short description of the removed rule."""
     action: str
     constants: Mapping[str, int] = field(default_factory=dict)
     machine: Machine | None = None
@@ -84,7 +84,7 @@ LEMMAS: dict[str, tuple[Property, ...]] = {
 _EPOCHS: dict[str, int | None] = dict.fromkeys(("max_leader_epoch", "max_records"))
 _OFFSETS: dict[str, int | None] = _EPOCHS | {"log_size": None}
 _LONGEST = WIDEST - 4
-"""Number of records in the longest quorum log with 64-bit offsets; 3 more start epochs, so it ends at 2**63 - 2."""
+"""Number of records in the longest quorum log with 64-bit offsets; another 3 start epochs, so it ends at 2**63 - 2."""
 _BUDGETS: dict[str, int | None] = dict.fromkeys(
     (
         "max_leader_epoch",
@@ -109,7 +109,7 @@ _ONE_LEADER_KNOWS = (
     "leaders-wait-for-no-answer",
 )
 _EVERY_PAIRING = {"version_18": 0b101}
-"""Nodes 0 and 2 support Fetch version 18, nodes 1 and 3 do not, so every pairing of leader and follower occurs."""
+"""Nodes 0 and 2 support Fetch version 18, nodes 1 and 3 do not, so every combination of leader and follower occurs."""
 _LEADERS = ("quorum-is-the-last-decision", "beliefs-are-decisions")
 
 THEOREMS: tuple[Theorem, ...] = (
@@ -134,7 +134,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "kip320",
         ("one-leader-per-epoch",),
         _OFFSETS,
-        Twin("a leader is named by the decision", "become-leader", machine=broken.ANY_LEADER_LEADS),
+        Twin("only the replica that a decision names leads", "become-leader", machine=broken.ANY_LEADER_LEADS),
         lemmas=_LEADERS,
         constants=_THREE,
         havoc_loops=True,

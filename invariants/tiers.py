@@ -32,7 +32,7 @@ def committed_records_are_kept(s: State, c: C) -> bool:
 
 @always
 def readers_get_what_is_kept(s: State, c: C) -> bool:
-    """TS-S2: a reader gets each retained, committed record from the leader, and no out-of-range error."""
+    """TS-S2: a reader gets each retained, committed record from the leader, without an out-of-range error."""
     if s.leader == NONE:
         return True
     r = s.replica[s.leader]

@@ -1,4 +1,4 @@
-"""Properties of a client's token store, without the rest of the protocol."""
+"""Properties of a client's token store, independent of the rest of the protocol."""
 
 from fencepost.model.clients.tokens.alone import C, State, agree, is_same
 from fencepost.model.clients.tokens.store import clashes, is_unknown, later
@@ -14,7 +14,7 @@ def order_means_nothing(s: State, c: C) -> bool:
 
 @always
 def repetition_means_nothing(s: State, c: C) -> bool:
-    """Storing a context twice has the result of storing it once, because `later` is idempotent."""
+    """Storing a context twice has the same result as storing it once, because `later` is idempotent."""
     return is_same(s.in_order, s.twice)
 
 

@@ -1,4 +1,4 @@
-"""A client's view of a protocol: the leader, the ISR, the acknowledged records, and the readable records."""
+"""A client's view of a protocol: the leader, the ISR, and the records that are acknowledged or readable."""
 
 from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.state import State, has_current_leader, newest

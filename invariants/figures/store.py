@@ -1,4 +1,4 @@
-"""Reading and writing figures as JSON with one row per line, so that a change is a small diff."""
+"""A reader and a writer of figures as JSON, with one row per line to keep diffs small."""
 
 import json
 from functools import cache

@@ -94,7 +94,7 @@ def test_a_page_tells_verdict_properties_reach_and_every_violation() -> None:
     assert page.startswith("A replica that lacks a committed record can be elected: `strong-isr`, 12 states. 2 of 3 ")
     assert "\nkip101: KIP-101: " in page
     for text in (
-        "weak-isr                   always     violated: shortest trace 12 states\n  A replica that presumes to lead",
+        "weak-isr                   always     violated: shortest trace 12 states\n  A replica that believes it leads",
         "follower-truncates         sometimes  reached: shortest trace 6 states\n",
         (
             "always: must hold in every reachable state; sometimes: a "

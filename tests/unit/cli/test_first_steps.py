@@ -143,7 +143,7 @@ def test_the_list_of_one_protocol_explains_it() -> None:
     page = fencepost("list", "kip320").stdout
     assert "  replicas=3          1..5    replicas of the partition\n" in page
     assert "  leader-write leader=.." in page
-    assert "  strong-isr                 always     A replica that presumes to" in page
+    assert "  strong-isr                 always     A replica that believes it" in page
 
 
 def test_no_command_shows_the_help() -> None:

@@ -280,7 +280,7 @@ def test_show_tells_each_step_with_its_sentence_and_what_it_changed() -> None:
         "     1        [-0:0/0 -1:1/1]      2 → 0  0               1 → 2         1 → 0   {0,1}\n"
         "\n"
         "weak-isr is violated for leader=0, member=1, offset=0: 12 states\n"
-        "A replica that presumes to lead "
+        "A replica that believes it leads "
     ) in text
 
 
