@@ -1,10 +1,10 @@
-"""Folding of long lines, never inside a name or a number, and preferably outside brackets."""
+"""Folding of long lines: never inside a name or a number, and preferably not inside brackets."""
 
 from itertools import pairwise
 
 OPENING, CLOSING = "{[(", "}])"
 CHANGE, WORD, FIELD, ITEM = range(4)
-"""Places to fold a line, the best first: after a change, a word, a field of a message, or an inner item."""
+"""Places to fold a line, from best to worst: after a change, a word, a field of a message, or an inner item."""
 
 
 def fold(text: str, width: int, indent: str = "", more: str = "  ") -> list[str]:
@@ -16,7 +16,7 @@ def fold(text: str, width: int, indent: str = "", more: str = "  ") -> list[str]
 
 def cut(text: str, first: int, rest: int) -> list[tuple[int, int]]:
     """Return the spans of a text's lines: the first has at most `first` characters, and others at most `rest`, if
-    possible. A line ends at the best kind of place in its last two thirds, and at the last place of that kind.
+    possible. A line ends at the last place of the best kind that occurs in its last two thirds.
     """
     places, spans, start, room = _places(text), [], 0, first
     while len(text.rstrip()) - start > room:

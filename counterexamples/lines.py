@@ -19,7 +19,7 @@ HEADERS = (
 A_TRACE = f"A trace is a text file that starts with `format: {FORMAT}`."
 A_HISTORY = "To run histories against real clients, use `fencepost.conform_clients(NAME, traces=FILE)`."
 LONGEST = 1 << 27
-"""Maximum size of a trace, in bytes."""
+"""Maximum size of a trace in bytes."""
 AN_EXAMPLE = "counterexamples/archive/kip101-weak-isr.trace"
 
 
@@ -130,7 +130,7 @@ class Lines:
                     line.number, f"header {name!r} appears twice, first in line {found[name].number}. Write it once."
                 )
             if not value.strip():
-                self.refuse(line.number, f"header {name!r} has no value. Write a value, or leave the line out.")
+                self.refuse(line.number, f"header {name!r} has no value. Write a value, or remove the line.")
             found[name] = Line(line.number, value.strip())
         for name in NEEDED:
             if name not in found:

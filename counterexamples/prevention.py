@@ -1,8 +1,8 @@
-"""Prevention of a path: other settings, or a later protocol, under which the same steps end differently.
+"""Prevention of a path: other settings, or a later protocol, with which the same steps end differently.
 
 Each switch is flipped, and the steps are taken again under the plain semantics. The first guard that refuses a step
-shows the effect of the switch. If the property is decided before a step is refused, or if the model raises an error,
-the path is not prevented. Other paths may still violate the property under the same settings.
+shows the effect of the switch. A path does not count as prevented if the property is decided before a step is refused,
+or if the model raises an error. Other paths may still violate the property with the same settings.
 """
 
 import ast
@@ -29,7 +29,7 @@ from fencepost.model.language.records import Key
 from fencepost.model.language.trees import definition_of
 
 FEW = 4
-"""Maximum number of values of a constant for which every value is tried. A constant with more values is a budget."""
+"""Maximum number of values that a constant may have for all of them to be tried. With more, it is a budget."""
 
 
 class Line(NamedTuple):
@@ -38,8 +38,7 @@ class Line(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """A different ending of the steps: the number of the first step that differs, from 1, and the sentence of its
-    action.
+    """A different ending of the steps: the number (from 1) of the first step that differs, and its action's sentence.
 
     `guard` is the line of the guard that refuses the step, if any. `differs` describes how the step differs. If only
     the verdict differs, the step is 0, and the sentence explains why an infinite behaviour is not a violation.
@@ -53,8 +52,8 @@ class Ending(NamedTuple):
 
 @dataclass(frozen=True)
 class Prevention:
-    """A setting or a protocol under which the steps end differently. `is_usual` says whether the setting is the default
-    or the version's. `lines` are the lines of the model that read the setting.
+    """A setting or a protocol with which the steps end differently. `is_usual` says whether the setting is the default
+    or belongs to the version. `lines` are the lines of the model that read the setting.
     """
 
     setting: str
@@ -99,7 +98,7 @@ def _begins(other: Interpreter, start: Key) -> bool:
 def is_prevented(
     machine: Machine, constants: Constants, prop: Property, path: Path, values: Mapping[str, int], *, normalize: bool
 ) -> bool:
-    """Return whether other constants prevent a path, so that a step is refused or the property stays undecided."""
+    """Return whether other constants prevent a path: a step is refused, or the property stays undecided."""
     other = Interpreter(machine, machine.set_constants({**constants.values, **values}), normalize=normalize)
     state = path.start
     try:
@@ -149,7 +148,7 @@ def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]
 
 
 def _later(trace: Trace, path: Path, raws: Sequence[Key]) -> Iterator[Prevention]:
-    """Yield the protocols of the same family under which the steps end differently, the oldest first."""
+    """Yield the protocols of the same family with which the steps end differently, the oldest first."""
     machine = trace.protocol.machine
     for protocol in PROTOCOLS.values():
         other = protocol.machine
@@ -208,7 +207,7 @@ def _refused(guards: Guards, step: Step, error: DisabledError, number: int, firs
 
 
 _CHECKED: dict[int, tuple[Machine, Guards, dict[str, tuple[Line, ...]]]] = {}
-"""Checked parts of a machine, by the machine's id. The machine is stored too, so that the id is not reused."""
+"""Checked parts of machines, by machine id. The machine is stored too, so that its id is not reused."""
 
 
 def _checked(machine: Machine) -> tuple[Guards, dict[str, tuple[Line, ...]]]:

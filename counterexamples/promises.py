@@ -23,8 +23,7 @@ def kept(trace: Trace, path: Path) -> list[str]:
     """Return a line for each fairness constraint that a loop satisfies, with the reason.
 
     If the loop is fair only because a bound of the run refuses a step, the first line says so. The list is empty if
-    there is no loop, or if the loop is unfair. An unfair loop has a cost, which grows until the behaviour leaves the
-    loop.
+    there is no loop, or if the loop is unfair. The cost of an unfair loop grows until the behaviour leaves the loop.
     """
     if trace.prop is None or trace.prop.eventual is None or path.loop is None:
         return []
@@ -36,7 +35,7 @@ def kept(trace: Trace, path: Path) -> list[str]:
 
 
 def hanging(plain: Interpreter, prop: Property, path: Path) -> str:
-    """Return a clause about the bounds of the run without which the loop would not be fair, or an empty string."""
+    """Return a clause that names the bounds without which the loop would be unfair, or an empty string."""
     if prop.eventual is None or path.loop is None:
         return ""
     found = _Kept(plain.machine, plain, prop, path)
@@ -86,7 +85,7 @@ class _Kept:
         )
 
     def held(self, key: Key) -> dict[Instance, set[tuple[str, str]]]:
-        """Return the constraints whose steps only bounds refuse in a state, each with the bounds and the actions."""
+        """Return the constraints whose steps only bounds refuse in a state, with these bounds and the actions."""
         found: dict[Instance, set[tuple[str, str]]] = {}
         for number, fair in enumerate(self.prop.behaviour.fair):
             for action in fair.actions:

@@ -28,7 +28,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 
 VERDICTS = ("violated", "reached", "deadlock", WORST, DIFFERS, RECORDED)
 UNFOLDED = re.compile(r",\s+")
-"""A place where a message was folded. Joining the lines added a space, and messages contain no spaces."""
+"""A place where a message was folded: joining the lines adds a space, but messages contain no spaces."""
 
 
 @dataclass(frozen=True)
@@ -98,14 +98,14 @@ class _Reader:
                 "kafka",
                 DIFFERS,
                 "no release is named. Write a line such as `kafka: 4.1.2`",
-                "a release of Kafka is named",
+                "the header names a release of Kafka",
             ),
             recorded=self.line_of_verdict(
                 header,
                 "recorded",
                 RECORDED,
                 "no partition is named. Write a line such as `recorded: t-0, offsets 12 to 140`",
-                "a partition of a cluster is named",
+                "the header names a partition of a cluster",
             ),
         )
         plain = trace.interpreter()
@@ -121,8 +121,8 @@ class _Reader:
                     own = f"{prop.name!r} has {quoted(promised[name])}"
                 self.refuse(
                     header[name].number,
-                    f"{name} is {quoted(header[name].text)}, but {own}. The line only informs the reader: leave it "
-                    "out, and see whether the trace still shows its claim.",
+                    f"{name} is {quoted(header[name].text)}, but {own}. The line only informs the reader: remove "
+                    "it, and see whether the trace still shows its claim.",
                 )
 
     def args(self, plain: Interpreter, prop: Property | None, header: Mapping[str, Line]) -> tuple[int, ...]:
@@ -138,7 +138,7 @@ class _Reader:
             return ()
         line = header["for"]
         if prop is None or not params:
-            self.refuse(line.number, "the property has no parameters. Leave the line out.")
+            self.refuse(line.number, "the property has no parameters. Remove the line.")
         known = {prop.behaviour.shown(args): args for args in plain.arguments(prop)}
         if line.text not in known:
             self.refuse(
@@ -199,7 +199,7 @@ class _Reader:
         if verdict.text == goes_with and name not in header:
             self.refuse(verdict.number, f"the verdict is {goes_with!r}, but {missing}.")
         if name in header and verdict.text != goes_with:
-            self.refuse(header[name].number, f"{given}, but the verdict is not {goes_with!r}. Leave the line out.")
+            self.refuse(header[name].number, f"{given}, but the verdict is not {goes_with!r}. Remove the line.")
         return _text(header, name)
 
     def judged(self, found: Protocol, header: Mapping[str, Line]) -> Property | None:
@@ -218,7 +218,7 @@ class _Reader:
             if "property" in header:
                 line, what = header["property"], of_none[verdict.text]
                 self.refuse(
-                    line.number, f"property {line.text!r} is named, but {what} has no property. Leave the line out."
+                    line.number, f"property {line.text!r} is named, but {what} has no property. Remove the line."
                 )
             return None
         if "property" not in header:
@@ -250,7 +250,7 @@ class _Reader:
         if line.text not in ("on", "off"):
             self.refuse(
                 line.number,
-                f"normalize is {quoted(line.text)}, which is neither on nor off. Write `off`, or leave the line out.",
+                f"normalize is {quoted(line.text)}, which is neither on nor off. Write `off`, or remove the line.",
             )
         return line.text == "on"
 
@@ -287,8 +287,8 @@ class _Reader:
         if not item.params:
             self.refuse(
                 line.number,
-                f"protocol {plain.machine.name!r} has one initial state, which takes no parameters. Leave the line "
-                "out.",
+                f"protocol {plain.machine.name!r} has one initial state, which takes no parameters. Remove the "
+                "line.",
             )
         with self.at(line.number):
             step = Step(item, arguments(plain, item, "initial", line.text))

@@ -46,11 +46,11 @@ class Difference(NamedTuple):
         here = f"gives {self.now.strip()!r}" if self.now else "gives an empty line"
         if self.now is None:
             here = "has nothing more"
-        return f"{self.place}: the states {there} where the model {here}."
+        return f"{self.place}: the states {there}, but the model {here}."
 
 
 def first_difference(file: TraceFile, text: str, *, whole: bool = True) -> Difference | None:
-    """Return where the recorded states and `text` first differ. Unless `whole`, `text` may end first."""
+    """Return where the recorded states and `text` first differ. Unless `whole` is set, `text` may end first."""
     recorded, given = "\n".join(file.recorded).rstrip().splitlines(), text.splitlines()
     for index, (was, now) in enumerate(zip_longest(recorded, given)):
         place = f"{file.path}:{file.states + index}"
@@ -108,7 +108,7 @@ class Replay:
 
 def follow(trace: Trace, file: TraceFile | None = None) -> Replay:
     """Replay a trace; raise UsageError if a step is disabled, or if the end does not show the trace's claim. If the
-    trace's `file` is given, error messages name the line, and changes since the states were recorded.
+    trace's `file` is given, error messages name the line and what has changed since the states were recorded.
     """
     return _Replaying(trace, file).run()
 
@@ -135,7 +135,7 @@ def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol)
 
 
 def replay_text(text: str, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:
-    """Replay a trace given as the text of its file. The states may be missing, and are not compared."""
+    """Replay a trace from the text of its file. The states may be missing, and are not compared."""
     file = read_lines(Lines("trace", text), lookup)
     return follow(file.trace, file)
 

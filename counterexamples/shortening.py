@@ -21,7 +21,7 @@ from fencepost.model.language.records import ArrayOf, BagOf, Key, Nested, Record
 
 Steps = tuple[Step, ...]
 PAIRS = 40
-"""Maximum length of traces from which pairs of steps are also removed, such as a fault and its recovery."""
+"""Maximum length of a trace for which pairs of steps, such as a fault and its recovery, are removed too."""
 
 
 class Attempts:
@@ -97,7 +97,7 @@ def _alike(one: Any, other: Any) -> int:
 
 
 def without(attempts: Attempts, steps: Steps) -> Steps:
-    """Return the steps with unneeded ones removed. Large chunks are removed first, then single steps and pairs."""
+    """Return the steps that are needed. Large chunks are removed first, then single steps and pairs."""
     shortest = attempts.take(steps)
     if shortest is None:
         return steps
@@ -150,7 +150,7 @@ def _first(attempts: Attempts, steps: Steps, candidates: Iterator[Steps]) -> Ste
 
 
 def _pieces(steps: Steps, size: int) -> Iterator[Steps]:
-    """Yield the steps without each chunk of this size, the last chunk first, because early steps are often needed."""
+    """Yield the steps without one chunk of this size, for each chunk, from the last: early steps are often needed."""
     for end in range(len(steps), 0, -size):
         yield steps[: max(0, end - size)] + steps[end:]
 
@@ -163,7 +163,7 @@ def _pairs(steps: Steps) -> Iterator[Steps]:
 
 def sizes(machine: Machine) -> list[str]:
     """Return the constants that bound a field or a parameter, in declared order. Other constants, such as a request's
-    version, select a behaviour, and another value would change the question.
+    version, select a behaviour, so another value would change the question.
     """
     used: set[str] = set()
     for total in bounds_of(machine.state):
@@ -212,7 +212,7 @@ def from_first_start(trace: Trace, deadline: float) -> Trace:
 
 
 def lower(trace: Trace, deadline: float) -> Trace:
-    """Return the trace under the smallest sizes with which its steps still show its claim. Constants that determine the
+    """Return the trace with the smallest sizes for which its steps still show its claim. Constants that determine the
     shape of states do not change, because a smaller shape may lack values that the steps name.
     """
     trace = from_first_start(trace, deadline)

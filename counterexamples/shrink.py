@@ -19,7 +19,7 @@ from fencepost.model.language.interpreter import Path
 
 WALKS = 20_000
 ROUNDS = 8
-"""Maximum number of rounds, each of which shortens the trace and searches. Few traces need more than three."""
+"""Maximum number of rounds, each of which shortens the trace and then searches. Few traces need more than three."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Limits:
 
 @dataclass(frozen=True)
 class Shrunk:
-    """A shortened trace, and the length up to which shorter traces were excluded.
+    """A shortened trace, and the length up to which shorter traces are ruled out.
 
-    `checked` is a length in states. Under the final constants, no shorter trace of at most this length shows the same
+    `checked` is a length in states. With the final constants, no shorter trace of at most this length shows the same
     finding. `searched` is the number of distinct states in the last search.
     """
 
@@ -49,7 +49,7 @@ class Shrunk:
     why_stopped: str = ""
     seconds: float = 0.0
     before_lowering: bool = False
-    """Whether the result also applies to the original constants, with the smaller shape."""
+    """Whether the result also holds for the original constants (with the smaller shape)."""
 
     @property
     def shortest(self) -> bool:
@@ -75,12 +75,12 @@ class Shrunk:
 
 def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], None] | None = None) -> Shrunk:
     """Return the shortest trace with the same finding; raise UsageError if the given trace does not replay.
-    `tell(text)` is called with the current activity. The result has been replayed under the plain semantics.
+    `tell(text)` is called with the name of the current activity. The result was replayed under the plain semantics.
     """
     if trace.kafka:
         raise UsageError(
             f"the trace shows where Kafka {trace.kafka} deviates from the model, which only a run on Kafka's classes "
-            "can show: `fencepost conform` already writes such traces as short as possible."
+            "can show: `fencepost conform` already makes such traces as short as possible."
         )
     if trace.recorded:
         raise UsageError(
@@ -111,7 +111,7 @@ class _Shrinking:
         self.spent = 0.0
         """Seconds spent on compilation, which do not count towards the limit."""
         self.wide = trace
-        """The question with the given constants and a smaller shape. Lower constants may exclude the shortest trace."""
+        """The trace with the given constants and a smaller shape. Lower constants may exclude the shortest trace."""
         self.last: tuple[Constants, Result] | None = None
         self.wrong = ""
         self.interrupted = self.certain_before = False
@@ -196,7 +196,7 @@ class _Shrinking:
     # smaller shapes, shorter paths
 
     def in_a_smaller_shape(self) -> None:
-        """Search for a trace that is not longer, with fewer brokers or replicas. Lower constants are tried first. A
+        """Search for a trace that has fewer brokers or replicas and is not longer. Lower constants are tried first. A
         shape that needs compilation is searched only if it contains all values that the steps name.
         """
         lowered = lower(self.trace, self.until(0.2))

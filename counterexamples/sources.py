@@ -37,7 +37,7 @@ def place_of(function: Callable[..., Any]) -> Place:
 
 
 def promises(prop: Property) -> tuple[Entry, ...]:
-    """Return the guarantees that a property states or, if it states no guarantee, those that its runs decide."""
+    """Return the guarantees that a property states or, if it states none, those that its runs decide."""
     known = entries()
     said = re.findall(r"[A-Za-z0-9-]+", (prop.text or inspect.getdoc(prop.function) or "").partition(":")[0])
     named = tuple(known[word] for word in said if word in known)

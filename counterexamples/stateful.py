@@ -1,6 +1,6 @@
 """Hypothesis tests of machines, for other test suites. One line tests a machine, and a failure becomes a short trace.
 
-Hypothesis chooses whole schedules, which the compiled machine runs, so that Hypothesis spends its time on choosing and
+Hypothesis chooses whole schedules, and the compiled machine runs them, so Hypothesis spends its time on choosing and
 shrinking. A schedule is a string of bytes, with one or two bytes for each step. The value 0 takes no step, so that a
 smaller schedule is a shorter walk. A value n > 0 selects the enabled step with index (n - 1) modulo the number of
 enabled steps, so no schedule is ever rejected. An example contains several schedules, because Hypothesis needs at least
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 BYTE = 255
 """Number of steps that one byte can distinguish, apart from 0, which means no step."""
 PILOTS, FEW = 500, 0.02
-"""Number of random walks that determine the length of schedules, and the fraction of walks that may be longer."""
+"""Number of random walks that determine the length of schedules, and the fraction of them that may be longer."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Driver:
         self.schedules = self.steps = 0
 
     def strategy(self, schedules: int) -> Any:
-        """Return a strategy that draws this many schedules, concatenated in one string of bytes. From a strategy for
+        """Return a strategy that draws this many schedules, concatenated in one string of bytes. With a strategy for
         lists, Hypothesis would mostly draw equal schedules.
         """
         size = schedules * (self.depth + 1) * self.width.itemsize
@@ -210,7 +210,7 @@ def _shrunk(driver: Driver, found: ViolatedError) -> ViolatedError:
 
 MOST_MESSAGES = 1 << 16
 OURS = "do_"
-"""Prefix for the names of actions and parameters, so that none of them has a special meaning in Hypothesis."""
+"""Prefix for the names of actions and parameters, so that no name has a special meaning in Hypothesis."""
 
 
 def rule_machine(machine: Machine, constants: Constants, properties: tuple[Property, ...]) -> Any:
@@ -220,7 +220,7 @@ def rule_machine(machine: Machine, constants: Constants, properties: tuple[Prope
     for a property of behaviours.
     """
     hypothesis()
-    refuse_behaviours(properties, "a run of rules is finite")
+    refuse_behaviours(properties, "each run of the rules is finite")
     from hypothesis import stateful
 
     plain = Interpreter(machine, constants)
@@ -300,7 +300,7 @@ def explore(
 ) -> tuple[Tried, Shrunk | None]:
     """Test a protocol with Hypothesis; return statistics, and the shortened trace of a violation.
 
-    Unless properties are named, all are judged except properties of behaviours, because schedules are finite. Raises
+    Unless properties are named, all are checked except properties of behaviours, because schedules are finite. Raises
     UsageError for unknown constants or properties, and if Hypothesis is not installed.
     """
     machine = protocol.machine

@@ -1,7 +1,7 @@
 """The states of a path as small tables: the whole initial state, then the changes made by each step.
 
-The code is generic over the schema. An array of records is a table with one row for each element. An array with a
-sibling field for its end is a log, written as `[offset:epoch/id ...]` up to that end.
+The code works with any schema. An array of records is a table with one row for each element. An array with a sibling
+field for its end is a log, written as `[offset:epoch/id ...]` up to that end.
 """
 
 from collections import Counter
@@ -18,8 +18,8 @@ GAP = 2
 
 
 class Cell(NamedTuple):
-    """A field of a record, or of a record inside it (`quorum.leader`), with its value as text. `messages` contains the
-    messages of a bag, whose text is empty. The `legend` of a log lists the fields of its entries.
+    """A field of a record, or of a record inside it (`quorum.leader`), with its value as text. A bag has `messages` and
+    an empty text. The `legend` of a log lists the fields of its entries.
     """
 
     name: str
@@ -71,8 +71,8 @@ def is_aside(name: str) -> bool:
 
 
 def parts(record: type[Record], key: Key, known: frozenset[str] | None = None) -> list[Part]:
-    """Return a state as parts: its own fields, each array of records by element, then ghost variables and budgets. With
-    `known`, the names of a file's constants, fields whose size depends only on newer constants are omitted.
+    """Return a state as parts: its own fields, each array of records by element, then ghost variables and budgets. If
+    `known` names a file's constants, fields whose size depends only on newer constants are omitted.
     """
     found: list[Part] = []
     _collect(found, Part("", (), "", ()), record, key, known)
@@ -116,7 +116,7 @@ def tables(state: list[Part]) -> Iterator[tuple[str, list[Part]]]:
 
 
 def log_ends(record: type[Record]) -> dict[str, str]:
-    """Return, for each array field that is a log, the sibling field with the log's end. The sibling field is called
+    """Return the sibling field with the log's end for each array field that is a log. The sibling field is called
     `<array>_end`, or `end` or `log_end_offset` for an array of records, and ranges from 0 to the array's length.
     """
     scalars = {name: field.domain for name, field in fields(record) if isinstance(field, Scalar)}
@@ -208,7 +208,7 @@ def _flatten(
 
 
 def _log(field: ArrayOf, value: Key, end: int) -> str:
-    """Return a log such as `[0:2/0 1:2/1]`. Slots beyond the end are appended after `|` unless they are clear."""
+    """Return a log such as `[0:2/0 1:2/1]`. Slots beyond the end follow after `|`, unless they are clear."""
     shown = [f"{offset}:{_entry(field, item)}" for offset, item in enumerate(value)]
     stray = [shown[offset] for offset in range(end, len(value)) if is_set(value[offset])]
     return "[" + " ".join([*shown[:end], *(["|", *stray] if stray else [])]) + "]"

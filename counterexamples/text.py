@@ -42,7 +42,7 @@ class Folded:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table whose titles fold between words. If it is too wide, its columns are shown in groups, after the first."""
+    """A table whose titles fold between words. A wide one is split into groups of columns, each with the first."""
 
     header: Sequence[str]
     rows: Sequence[tuple[Sequence[Text], str]]
@@ -84,7 +84,7 @@ INDENT = 5
 MANY = 8
 PROGRESS = ("end", "log_end_offset", "high_watermark", "leader_epoch", "leader", "isr")
 FOLDING = (
-    '"folded" marks changes that the model\'s `normalize` made after a step, which merges states without an observable '
+    '"folded" marks changes made by the model\'s `normalize` after a step: it merges states without an observable '
     "difference."
 )
 

@@ -1,8 +1,8 @@
-"""A trace, which is a question with the steps that answer it. This module writes the text of traces, and `reader` reads
-the text.
+"""A trace: a question, and the steps that answer it. This module writes the text of traces, and `reader` reads the
+text.
 
-The file has a header, the actions, and the states, separated by lines `----`. Header and actions may be edited by hand.
-The states are regenerated (see `states`).
+The file has a header, the actions, and the states, separated by lines `----`. The header and the actions may be edited
+by hand; the states are generated (see `states`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FORMAT = "1"
 RULE = "----"
 LOOP = "loop:"
-"""The line before the repeated actions. If no action follows the line, no further step is taken."""
+"""The line before the repeated actions. If no action follows it, nothing more happens."""
 WORST = "worst"
 """Verdict of a trace along the most expensive path that an at-most property allows."""
 DIFFERS = "differs"
@@ -46,14 +46,13 @@ class Trace:
     """The steps of a protocol from an initial state, and their finding.
 
     `prop` is violated in the last state or, if it is a witness, reached there. Without `prop`, no action is enabled in
-    the last state. For a property of behaviours, `args` are the values of its parameters. Either the trace violates the
-    property and repeats forever from the state with index `loop`, or the trace is the `worst` path that the property
-    allows.
+    the last state. For a property of behaviours, `args` are the values of its parameters. Such a trace either violates
+    the property and repeats forever from the state with index `loop`, or is the `worst` path that the property allows.
 
-    `initial` contains the parameters of the machine's initial action, or None if there is one initial state. `removed`
-    is the guard that the protocol omits, or None. If `kafka` is set, it is the release that deviates from the model at
-    the last step, and there is no property. If `recorded` is set, it names the partition of a cluster's history and the
-    offsets in its metadata log, and there is no property.
+    `initial` contains the parameters of the machine's initial action, or None if there is only one initial state.
+    `removed` is the guard that the protocol omits, or None. If `kafka` is set, it is the release that deviates from the
+    model at the last step, and there is no property. If `recorded` is set, it names the partition of a cluster's
+    history and the offsets in its metadata log, and there is no property.
     """
 
     title: str
@@ -175,8 +174,8 @@ def promises_of(prop: Property | None) -> tuple[tuple[str, str], ...]:
 def trace_of(
     result: Result, prop: str | None, *, lookup: Callable[[str], Protocol] = named_protocol, **about: Any
 ) -> Trace:
-    """Return the trace that an exploration found for a property or, without `prop`, for a deadlock. `about` is
-    explained at `trace_of_path`. Raises UsageError if the exploration has no such trace.
+    """Return the trace that an exploration found for a property or, without `prop`, for a deadlock. For `about`, see
+    `trace_of_path`. Raises UsageError if the exploration has no such trace.
     """
     path = result.deadlock if prop is None else result.of(prop).path
     if path is None:
@@ -205,8 +204,8 @@ def trace_of_path(
     **about: Any,
 ) -> Trace:
     """Return the trace along a path that decides a property at its end or, without `prop`, ends in a deadlock. `item`
-    is the verdict on the property, needed if the path does not contain the whole verdict. `about` may give the trace's
-    version, whether it is normalized, and the guard that the path omits.
+    is the verdict on the property, which is needed if the path alone does not determine it. `about` may give the
+    trace's version, whether it is normalized, and the guard that the path omits.
     """
     judged = found.select((prop,))[0] if prop else None
     worst = judged is not None and judged.kind is Kind.AT_MOST and item is not None and item.verdict == "holds"

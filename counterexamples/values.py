@@ -1,4 +1,4 @@
-"""Parser for values in traces, which are numbers, words, sets or whole messages according to the schema."""
+"""Parser for values in traces. Depending on the schema, they are numbers, words, sets or whole messages."""
 
 import re
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ def quoted(text: str) -> str:
 
 
 def parameter(schema: Schema, what: str, domain: Domain, text: str) -> int:
-    """Return the value of a parameter, which is never NONE; raise UsageError if no search explores the value."""
+    """Return the value of a parameter (never NONE); raise UsageError if no search explores the value."""
     low, high = schema.bounds(domain)
     return _scalar(what, domain, text, 0 if low == NONE else low, high)
 
@@ -70,7 +70,7 @@ def describe(domain: Domain, low: int, high: int) -> str:
     if isinstance(domain, BitSet):
         return f"a set of numbers from 0 to {high.bit_length() - 1}, such as {domain.show(high)}"
     if low > high:
-        return "nothing, because no value is possible under these constants"
+        return "nothing, because no value is possible with these constants"
     if low == NONE:
         return "none" if high == NONE else f"none or a number from 0 to {high}"
     return f"a number from {low} to {high}" if low < high else str(low)

@@ -1,9 +1,9 @@
 """The violating values: the leader, member or offset for which a property is false.
 
-The property is evaluated again at the end of the trace. For each `all` or `any`, also inside helpers, the deciding
-values are recorded by the names in the property, such as `leader=1, offset=0`. If several variables share a name, the
-value of the variable in the shown condition is recorded. Nothing is evaluated that the property does not evaluate, and
-the violation is reported even if the explanation raises an error.
+The property is evaluated again at the end of the trace. For each `all` or `any`, including those in helpers, the
+decisive values are recorded under the names in the property, such as `leader=1, offset=0`. If several variables share a
+name, the value of the variable in the shown condition is recorded. The explanation evaluates only what the property
+itself evaluates, and the violation is reported even if the explanation raises an error.
 """
 
 import ast
@@ -28,9 +28,9 @@ Scope = dict[str, Any]
 
 
 class ViolatingBinding(NamedTuple):
-    """Values by name, and the innermost deciding condition, with its operands as numbers.
+    """Values by name, and the innermost decisive condition, with its operands as numbers.
 
-    `is_so` says whether the condition is true but must be false, or is false but must be true. `is_hidden` means that
+    `is_so` is true if the condition is true but must be false, and false in the opposite case. `is_hidden` means that
     an inner variable in the condition shadows an outer variable.
     """
 
@@ -91,7 +91,7 @@ def _arguments(trace: Trace, path: Path, prop: Property) -> list[Any]:
 
 
 class _Explained:
-    """An explanation of an evaluation. With `alternatives`, an `or` of false operands is shown with all operands."""
+    """An explanation of an evaluation. With `alternatives`, an `or` of false operands is shown with all of them."""
 
     def __init__(self, *, alternatives: bool = False) -> None:
         self.alternatives = alternatives
@@ -133,9 +133,7 @@ class _Frame:
         self.loops: dict[str, str] = {}
         self.result: ast.expr | None = None
         self.test: tuple[ast.expr, Scope] | None = None
-        """Condition of the last `if` that returns, with its scope. The condition decides a function that returns a
-        constant.
-        """
+        """Condition of the last `if` that returns, with its scope. It explains a function that returns a constant."""
         self.left = ""
 
     def block(self, body: list[ast.stmt]) -> None:
@@ -249,7 +247,7 @@ class _Frame:
 
 
 def _says_what_is_wrong(node: ast.expr) -> bool:
-    """Return whether an operand is not a negation. In `not applies or holds`, `holds` is thus explained last."""
+    """Return whether an operand is not a negation. Therefore, `holds` is explained last in `not applies or holds`."""
     return not (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 
@@ -315,7 +313,7 @@ def _asked(node: ast.Compare, scope: Scope) -> Iterator[tuple[ast.expr, Any]]:
 
 
 def _reached(node: ast.expr, scope: Scope) -> Iterator[ast.AST]:
-    """Yield an expression and those of its parts that are evaluated, starting with the outermost part."""
+    """Yield an expression and the parts of it that are evaluated, starting with the outermost part."""
     waiting: deque[ast.AST] = deque([node])
     while waiting:
         item = waiting.popleft()

@@ -1,1 +1,1 @@
-"""The explorer, with which users step through any protocol in the browser, under the plain semantics."""
+"""The explorer, which lets users step through any protocol in the browser, under the plain semantics."""

@@ -1,7 +1,7 @@
 """Precomputed states near a path, for pages that run without an engine. Equal states are stored once.
 
-The page of a trace contains the states within two steps of the trace's path, so that a reader can explore them. A
-story, which is a file in `tours/`, explains an archived trace in an engineer's words, and shows its steps with the fix.
+The page of a trace contains the states within two steps of the trace's path, so that a reader can explore them. A story
+(a file in `tours/`) explains an archived trace in an engineer's words, and then repeats its steps with the fix.
 """
 
 import json
@@ -30,11 +30,11 @@ MOST = 3_000_000
 
 
 class Book:
-    """Numbered states, each with the arrivals of its steps. An arrival is a successor with the changes of the step.
+    """Numbered states, each with an arrival for each of its steps: the next state and the step's changes.
 
-    Steps with different changes may lead to the same state, so changes are stored with the arrival. States on the path,
-    and states one step away from it, are stored with their steps. Other states are stored without steps. When the book
-    is full, no more states are added, and states with unknown successors are marked.
+    Different steps to the same state may have different changes, so the changes are stored with the arrival. Steps are
+    stored only for states on the path and for states one step away from it. When the book is full, no more states are
+    added, and states with unknown successors are marked.
     """
 
     def __init__(self, setting: Setting, most: int = MOST) -> None:
@@ -133,7 +133,7 @@ def section(trace: Trace, path: History) -> str:
     style = (STATIC / "explore.css").read_text(encoding="utf-8")
     script = "\n".join(MODULE.sub("", (STATIC / name).read_text(encoding="utf-8")) for name in SCRIPTS)
     ends = sum(state["ends"] for state in book.states)
-    told = f"This file contains {len(book.states)} states. For {ends} of these states, the next steps are not included."
+    told = f"This file contains {len(book.states)} states. For {ends} of them, it does not contain the next steps."
     return f"""<style>
 {style}</style>
 <section id="explore" aria-labelledby="explore-heading">
@@ -171,7 +171,7 @@ FOLDER = Path(__file__).parent / "tours"
 
 @dataclass(frozen=True)
 class Story:
-    """A story file. `steps` has a table for each step, and `order` lists the steps with the fix, from 1."""
+    """A story file. `steps` has a table for each step; `order` lists the steps with the fix by number, from 1."""
 
     name: str
     data: Mapping[str, Any]
@@ -190,7 +190,7 @@ class Story:
 
     @cached_property
     def repaired(self) -> Setting:
-        """Return the setting with the fix, and its steps, the last of which may be disabled."""
+        """Return the setting with the fix, including its steps; the last step may be disabled."""
         repair, steps = self.data["repair"], self.broken.link.steps
         taken = tuple(steps[number - 1] for number in self.order)
         return set_up(replace(self.broken.link, constants={**self.broken.link.constants, **repair["set"]}, steps=taken))
@@ -206,7 +206,7 @@ class Story:
 
     @property
     def way(self) -> tuple[str, ...]:
-        """Return the steps enabled with the fix."""
+        """Return the steps that are enabled with the fix."""
         return self.repaired.link.steps[: -1 if self.stops else None]
 
     def refused(self) -> dict[str, Any]:
@@ -219,7 +219,7 @@ class Story:
         except DisabledError as error:
             why = refusal(setting, step, error)
             return {"action": step.action.label, "guard": why.decided or why.guard, "values": why.values}
-        raise ModelError(f"story {self.name}: the fix does not refuse `{setting.link.steps[-1]}`: leave `stops` out.")
+        raise ModelError(f"story {self.name}: the fix does not refuse `{setting.link.steps[-1]}`: remove `stops`.")
 
     def page(self) -> dict[str, Any]:
         repair, steps = self.data["repair"], self.data["steps"]

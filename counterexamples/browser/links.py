@@ -18,12 +18,12 @@ TRACE, STORY = "trace", "story"
 KEYS = (VERSION, START, REMOVED, STEPS, TRACE)
 BETWEEN_STEPS, BETWEEN_GUARDS = ";", ","
 PLAIN = "=;,:{}[]"
-"""Characters left unescaped in a link's steps, because browsers do not change them after `#`."""
+"""Characters that stay unescaped in a link's steps, because browsers do not change them after `#`."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """The content of a link: `constants` that differ from the version, as text, and the initial state `start`."""
+    """The content of a link. `constants` are those that differ from the version, and `start` is the initial state."""
 
     protocol: str
     version: str = ""
@@ -47,8 +47,8 @@ def link(
     removed: Iterable[str] = (),
     steps: Iterable[str] = (),
 ) -> str:
-    """Return the part of an address after `explore/` that opens a protocol after some steps. `removed` lists guards by
-    name, such as `follower-fetch 1`. Raises UsageError for unknown names.
+    """Return the part of an address, after `explore/`, that opens a protocol and takes these steps. `removed` lists
+    guards by name, such as `follower-fetch 1`. Raises UsageError for unknown names.
     """
     machine = named_protocol(protocol).machine
     declared, shown = machine.constants.declared(), dict[str, str]()

@@ -117,7 +117,7 @@ MODULES = {
 }
 """Modules that the browser loads, by package; None means all modules."""
 BEGINNING = (1980, 1, 1, 0, 0, 0)
-"""Modification time of every file in the archive, which makes equal sources produce equal bytes."""
+"""Modification time of every file in the archive, so that equal sources produce equal bytes."""
 
 
 def write(folder: Path, site: dict[str, Any] | None = None) -> None:

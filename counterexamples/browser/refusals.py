@@ -1,4 +1,4 @@
-"""The reasons why a step is disabled: a guard, the deciding part of its condition, and the values that it reads."""
+"""The reason why a step is disabled: a guard, the decisive part of its condition, and the values that it reads."""
 
 import ast
 import copy
@@ -23,7 +23,7 @@ NO_ROOM, WRONG = "a value would leave its domain", "the model raises an error"
 
 
 class Refusal(NamedTuple):
-    """A guard by its number in the action (-1 for none), with its condition, the deciding part, and the values that
+    """A guard by its number in the action (-1 for none), with its condition, the decisive part, and the values that
     this part reads. If the guard only limits the run and is not a rule of the protocol, `bound` is its constant.
     """
 
@@ -35,7 +35,7 @@ class Refusal(NamedTuple):
 
 
 def refusal(setting: Setting, step: Step, error: FencepostError, *, explained: bool = True) -> Refusal:
-    """Return why a step was refused or, unless `explained`, only the guard. Call it before the next step."""
+    """Return why a step was refused or, unless `explained`, only the guard. Call this before the next step."""
     number = number_of(setting, step.action, error)
     if number < 0:
         why = NO_ROOM if setting.removed else WRONG
@@ -105,7 +105,7 @@ def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
 
 @cache
 def _places(condition: str) -> tuple[Place, ...]:
-    """Return the parts of a condition that name a value, without loop variables and a module's constants."""
+    """Return the parts of a condition that name a value, except loop variables and a module's constants."""
     tree = expression_of(condition)
     loops = {item.id for item in ast.walk(tree) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
     inner: set[ast.AST] = set()

@@ -1,4 +1,4 @@
-"""Server for the explorer on this machine, which answers only local requests and caches the page."""
+"""A local server for the explorer. It answers only requests from this machine, and caches the page."""
 
 import hashlib
 import re
@@ -42,8 +42,8 @@ class Handler(SimpleHTTPRequestHandler):
         """Suppress the log of requests."""
 
     def send_head(self) -> Any:
-        """Start the response. Invalid file names are reported as not found. A request to another host name is rejected,
-        because a foreign site may make its name resolve to this machine (DNS rebinding).
+        """Start the response. Invalid file names are reported as not found. Requests to other host names are rejected,
+        because a foreign site could make its name resolve to this machine (DNS rebinding).
         """
         if not all(LOCAL.fullmatch(asked) for asked in self.headers.get_all("Host", [])):
             self.send_error(HTTPStatus.FORBIDDEN, explain=f"The explorer answers only requests to {HOST} and localhost")
@@ -72,7 +72,7 @@ def server(folder: Path, port: int = 0) -> Iterator[ThreadingHTTPServer]:
         made = Server((HOST, port), partial(Handler, directory=str(folder)))
     except OSError as error:
         raise UsageError(
-            f"port {port} of {HOST} cannot be used: {error.strerror}. Choose another `port=`, or leave it out to use "
+            f"port {port} of {HOST} cannot be used: {error.strerror}. Choose another `port=`, or omit it to use "
             "any free port."
         ) from None
     with made:
@@ -107,7 +107,7 @@ def address(what: str | None) -> str:
 
 @contextmanager
 def prepared() -> Iterator[Path]:
-    """Yield the folder with the page, rebuilt if its sources changed. No process removes the folder meanwhile."""
+    """Yield the folder with the page, rebuilt if its sources changed. No process removes a folder in use."""
     kept = cache_folder()
     folder = kept / f"{PREFIX}{_digest()}"
     while (held := lock_folder(folder, shared=True)) is None:

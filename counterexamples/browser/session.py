@@ -18,7 +18,7 @@ from fencepost.model.language.records import Key
 
 
 class Opened:
-    """An open setting, with numbers for its states. The number of a state stays valid while the setting is open."""
+    """An open setting, with a number for each of its states. A number stays valid while the setting is open."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -62,7 +62,7 @@ class Opened:
         name = next((name for wanted in (VIOLATED, REACHED) for name, status in told.items() if status == wanted), None)
         if name is None and any(item["can"] for item in shown["actions"]):
             raise UsageError(
-                "a trace must end in a violated property, a reached witness or a deadlock, but the last state shows "
+                "a trace must end with a violated property, a reached witness or a deadlock, but the last state shows "
                 "none of these: continue, or copy the link, which can hold any history."
             )
         if len(setting.removed) > 1:
@@ -168,7 +168,7 @@ class Session:
 def described(trace: Trace) -> View:
     if not trace.normalize:
         raise UsageError(
-            "the trace has `normalize: off`, but the explorer merges states that cannot be distinguished: leave the "
+            "the trace has `normalize: off`, but the explorer merges states that cannot be distinguished: remove the "
             "line out."
         )
     told = {

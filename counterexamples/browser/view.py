@@ -20,7 +20,7 @@ from fencepost.model.language.records import Key
 View = dict[str, Any]
 VIOLATED, HOLDS, REACHED, NOT_HERE = "violated", "holds", "reached", "not here"
 NO_STEP, WHOLE, WRONG = "no step yet", "whole behaviours", "raises an error"
-"""Verdicts on a property that one state does not decide."""
+"""Verdicts on a property that a single state cannot decide."""
 
 PARAMETERS = {
     "kept": "the number of records that the log keeps",
@@ -43,8 +43,8 @@ def view(
     explained: bool = False,
     acts: bool = True,
 ) -> View:
-    """Return a state for the page. The step `came` from `before` led to the state, and its changes are highlighted. If
-    `explained`, each guard that fails is shown with its values. Unless `acts`, actions are omitted.
+    """Return a state for the page, highlighting the changes made by `came`, the step that led from `before` to this
+    state. If `explained`, each guard that fails is shown with its values. Unless `acts` is set, actions are omitted.
     """
     found = itself(setting, key, explained=explained, acts=acts) | arrival(setting, key, before, came)
     return found | {"properties": found["properties"] + found.pop("of_step")}

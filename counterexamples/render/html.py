@@ -48,7 +48,7 @@ class Disc(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """A message or a signal from step `start` to step `end`, where the arrow ends."""
+    """The arrow of a message or a signal, from step `start` to step `end`. Its label is at `x` and `y`."""
 
     kind: str
     start: int

@@ -86,7 +86,7 @@ def _arrival(event: Event, flight: Flight) -> Iterator[str]:
         text = _text(f"{flight.name} {flight.text}", f"({where})")
         yield f"{_id(flight.sender or flight.receiver)}-){_id(flight.receiver)}: {text}"
     else:
-        how = "is lost" if flight.fate == LOST else f"is taken out of flight in step {event.number}"
+        how = "is lost" if flight.fate == LOST else f"is removed in step {event.number}"
         yield f"Note over {_id(flight.sender or event.actor)}: {_text(f'{flight.name}, {where}, {how}')}"
 
 

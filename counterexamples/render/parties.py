@@ -1,8 +1,7 @@
 """The parties of a protocol: brokers, the controller, clients. Each party has a lane in a diagram.
 
-The code is generic over the schema. An array of records or values indexed by the acting party has a lane for each
-element. A record of the state has a lane too, unless the protocol's cast names an owner for all records without an
-owner.
+The code works with any schema. An array of records or values indexed by the acting party has a lane for each element. A
+record of the state has a lane too, unless the protocol's cast names an owner for all records that have none.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,7 +34,7 @@ class Parties:
     """Lanes by field of the state."""
     owner: Lane | None
     counts: dict[str, dict[int, Lane]]
-    """Lanes by the domain that indexes the lanes, as text."""
+    """Lanes by the text of the domain that indexes them."""
 
     def indexed(self, domain: Domain | InFlight, value: Any) -> Lane | None:
         if not isinstance(domain, Index) or value == NONE:
@@ -60,7 +59,7 @@ class Parties:
         return found
 
     def of_field(self, label: str, name: str) -> Lane | None:
-        """Return the owner of a field. `label` is the array's element, such as `replica[1].follower[0]`, or empty."""
+        """Return the owner of a field. `label` is an array element, such as `replica[1].follower[0]`, or empty."""
         if label:
             array, _, rest = label.partition("[")
             index = int(rest.partition("]")[0])
@@ -99,7 +98,7 @@ class Parties:
         return None if domain is None else self.indexed(domain, value)
 
     def actor(self, step: Step, touched: list[Lane], before: Key) -> Lane | None:
-        """Return the party that takes a step: the party in the cast or the action's name, or a party that changes."""
+        """Return the party that takes a step: the one in the cast or in the action's name, or one that changes."""
         declared = self.plain.machine.cast.actors.get(step.action.name)
         if declared is not None:
             return self.meant(declared, step, before)

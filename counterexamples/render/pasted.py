@@ -1,4 +1,4 @@
-"""A trace as a test to paste into another test suite, which needs only the file of the user's protocol."""
+"""A trace as a test to paste into another test suite. The test needs only the file of the user's protocol."""
 
 import re
 import textwrap
@@ -30,7 +30,7 @@ HISTORY = """\\
 def test_{name}_is_{"shown" if trace.worst else trace.verdict}_by_this_history() -> None:
     """{_prose(trace.why or trace.finding, "    ")}
 
-    {_fair(made)}Fails when the protocol refuses a step, and then names the guard that refuses it.
+    {_fair(made)}The test fails if the protocol refuses a step, and then names the guard that refuses it.
     """
     made = replay_text(HISTORY{own})
     assert made.trace.verdict == "{trace.verdict}"

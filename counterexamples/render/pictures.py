@@ -14,7 +14,7 @@ from fencepost.counterexamples.states import Cell, Part, parts
 from fencepost.model.language.records import Key
 
 MANY = 10
-"""Maximum number of fields of a state for which cards show all fields. If there are more, cards show only changed
+"""Maximum number of fields for which the cards of a state show all of them. If there are more, cards show only changed
 fields and fields about a replica's progress.
 """
 VITAL = (

@@ -20,8 +20,8 @@ from fencepost.model.language.printing import show_message
 from fencepost.model.language.records import ArrayOf, BagOf, Channel, FieldType, Key, Nested, Record, Scalar, fields
 
 RECEIVED, FORGOTTEN, LOST, IN_FLIGHT, GONE = "received", "forgotten", "lost", "in flight", "taken out"
-"""The ends of a message: an action received it as its parameter (`lost` if the action loses it), `normalize` dropped
-it, it is still in flight at the end, or an unrelated step removed it.
+"""How a message ends: an action receives it as its parameter (`lost` if the action loses it), `normalize` drops it, it
+is still in flight at the end, or an unrelated step removes it.
 """
 
 

@@ -222,7 +222,8 @@ def test_a_history_is_saved_as_a_trace_that_replays_and_one_that_shows_nothing_i
     saved = ask("save", steps=steps)
     assert saved["name"] == "kip101-weak-isr.trace"
     assert replay_text(saved["text"]).trace.prop.name == "weak-isr"
-    assert "a trace must end in a violated property, a reached witness or a deadlock" in ask("save", steps=[])["error"]
+    said = "a trace must end with a violated property, a reached witness or a deadlock"
+    assert said in ask("save", steps=[])["error"]
 
 
 def test_along_an_archived_trace_it_is_known_how_far_the_violation_is() -> None:
@@ -305,7 +306,7 @@ def test_the_page_of_a_trace_holds_the_states_within_two_steps_and_says_where_it
     assert data["texts"][ways_end(data, data["steps"])["cards"][0]].startswith("<div class=")
     ends = sum(state["ends"] for state in data["states"])
     assert (
-        f"This file contains {len(data['states'])} states. For {ends} of these states, the next steps are not" in made
+        f"This file contains {len(data['states'])} states. For {ends} of them, it does not contain the next" in made
     )
     assert "import " not in made.rpartition("<script>")[2]
 

@@ -187,7 +187,7 @@ def test_the_cast_may_say_which_actions_lose_messages() -> None:
 def test_a_message_that_a_step_takes_out_by_the_way_is_neither_received_nor_lost() -> None:
     made = history(lease.wants, lease.give, lease.wants, lease.take)
     assert [fate for *_, fate in ways(told(made))] == [RECEIVED, RECEIVED, GONE]
-    assert "is taken out of flight in step 4" in render("mermaid", made)
+    assert "is removed in step 4" in render("mermaid", made)
     page = render("html", made)
     assert '<span class="tag">taken out</span> <b>Ask 2</b>' in page
 

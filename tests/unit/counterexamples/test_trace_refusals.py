@@ -166,7 +166,7 @@ def test_replay_counts_the_other_steps_that_are_enabled(here: Path) -> None:
             "`switch-to lamps={} noise=no`, `switch-to lamps={} noise=yes`, `switch-to lamps={0} noise=no`, "
             "`switch-to lamps={0} noise=yes` or one of 4 others. The header was edited, or the model has changed, "
             "since the states were written: x.trace:18: the states say 'lit {} -> {0,2}, history [] -> [0:{0,2}], "
-            "history_end 0 -> 1, count [0,0,0] -> [1,0,0]' where the model gives 'lit {} -> {0,2}'.")),
+            "history_end 0 -> 1, count [0,0,0] -> [1,0,0]', but the model gives 'lit {} -> {0,2}'.")),
     ],
     ids=["a new guard", "another effect"],
 )  # fmt: skip
@@ -208,9 +208,9 @@ DAMAGED = {
         f"69: the states end, but the model continues with 'quorum.isr {{0,1}} -> {{0,1,2}}'. {SAID}"),
     "its last bytes cut off": (KIP279[:-12], ("72: the states say 'strong-isr is violated' where the "
         f"model gives 'strong-isr is violated: 12 states'. {SAID}")),
-    "twice in one file": (KIP279 * 2, f"73: the states say 'format: 1' where the model has nothing more. {SAID}"),
+    "twice in one file": (KIP279 * 2, f"73: the states say 'format: 1', but the model has nothing more. {SAID}"),
     "another constant": (KIP279.replace("max_leader_epoch=1", "max_leader_epoch=2"),
-        f"32: the states say '0..1     none    {{}}' where the model gives '0..2     none    {{}}'. {SAID}"),
+        f"32: the states say '0..1     none    {{}}', but the model gives '0..2     none    {{}}'. {SAID}"),
     "no states": (KIP279.rpartition("----\n")[0] + "----\n", "26: the file contains no states. Write states with"),
     "an edited step": (EDITED, "18: step 4, `leader-write leader=1`, is not possible: "),
 }  # fmt: skip

@@ -312,7 +312,7 @@ def test_a_step_shows_what_the_action_did_and_apart_from_it_what_normalize_folde
     text = shown(made)
     assert re.search(r"\n     1 +0 → 1 +\[0:1/3\] .* {0,1} → {} ", text)
     assert "     folded: newest 1 → 0, image[0].leader 1 → 0, image[0].leader epoch 1 → 2,\n" in text
-    assert text.count("marks changes that the model's `normalize` made after a step") == 1
+    assert text.count("marks changes made by the model's `normalize` after a step") == 1
 
 
 def test_of_a_message_that_was_folded_the_fields_that_differ_are_told() -> None:
