@@ -287,8 +287,7 @@ class _Reader:
         if not item.params:
             self.refuse(
                 line.number,
-                f"protocol {plain.machine.name!r} has one initial state, which takes no parameters. Remove the "
-                "line.",
+                f"protocol {plain.machine.name!r} has one initial state, which takes no parameters. Remove the line.",
             )
         with self.at(line.number):
             step = Step(item, arguments(plain, item, "initial", line.text))

@@ -305,9 +305,7 @@ def test_the_page_of_a_trace_holds_the_states_within_two_steps_and_says_where_it
     data = json.loads("{" + made.partition("\nexplore({")[2].partition(");\n})();")[0])
     assert data["texts"][ways_end(data, data["steps"])["cards"][0]].startswith("<div class=")
     ends = sum(state["ends"] for state in data["states"])
-    assert (
-        f"This file contains {len(data['states'])} states. For {ends} of them, it does not contain the next" in made
-    )
+    assert f"This file contains {len(data['states'])} states. For {ends} of them, it does not contain the next" in made
     assert "import " not in made.rpartition("<script>")[2]
 
 

@@ -164,6 +164,7 @@ def test_without_hypothesis_one_message_says_what_to_install(monkeypatch: pytest
 
 def test_rules_refuse_what_must_happen_in_the_end() -> None:
     with pytest.raises(
-        UsageError, match="'who-waits-gets-it' is about whole behaviours, which never end: each run of the rules is finite"
+        UsageError,
+        match="'who-waits-gets-it' is about whole behaviours, which never end: each run of the rules is finite",
     ):
         stateful.rule_machine(first.MACHINE, first.MACHINE.set_constants({}), first.PROPERTIES)
