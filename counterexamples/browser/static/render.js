@@ -73,11 +73,11 @@ export function each(refusals) {
 }
 
 const GROUPS = [["violated", "violated"], ["reached", "reached here"], ["holds", "hold here"], ["no step yet", "concern steps: take a step"],
-  ["not here", "witnesses are not reached here"], ["whole behaviours", "concern whole behaviours, which one state does not decide"], ["raises an error", "raise an error here"]];
+  ["not here", "witnesses are not reached here"], ["whole behaviours", "concern whole behaviours, which a single state cannot decide"], ["raises an error", "raise an error here"]];
 
 export function properties(view, about) {
   const far = view.far ? `<p class="far">${view.far.steps ? `${many(view.far.steps, "step")} to a violation of <b>${text(view.far.property)}</b>` : `Here <b>${text(view.far.property)}</b> is violated`}`
-    + ` <span class="quiet">(the shortest path that a search found:  ${text(view.far.title)})</span></p>` : "";
+    + ` <span class="quiet">(the shortest path that a search found: ${text(view.far.title)})</span></p>` : "";
   return far + GROUPS.map(([status, words]) => {
     const found = view.properties.filter(item => item.status === status);
     const list = `<ul class="properties">${found.map(item => one(item, about)).join("")}</ul>`;
