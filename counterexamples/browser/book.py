@@ -146,7 +146,7 @@ def section(trace: Trace, path: History) -> str:
 <span id="explore-where" aria-live="polite"></span></div>
 <div class="columns">
 <div class="cards-of"><h2 id="explore-title" tabindex="-1">State</h2><div id="explore-shown"></div>
-<label class="quiet"><input type="checkbox" class="every"> Show all fields, including those with default values</label></div>
+<label class="quiet"><input type="checkbox" class="every"> Show all fields, even those at their defaults</label></div>
 <div class="side"><h2>What can happen now</h2><div id="explore-enabled"></div>
 <h2>What cannot, and why</h2><div id="explore-refused"></div>
 <h2>Properties in this state</h2><div id="explore-properties"></div></div>
