@@ -185,7 +185,7 @@ def _cases(claim: Claim, runs: Runs) -> Iterator[Case]:
     for item in words(claim.said.get("by", "")):
         if not any(runs.knows(protocol, item) for protocol in runs.by_protocol):
             raise UsageError(
-                f"no protocol has a property {item!r}, which is listed under `by`: write ids from a file of runs."
+                f"`by` lists {item!r}, but no protocol has such a property: use ids from a file of runs."
             )
     has_twins = claim.entry.kind in ("bug", "hypothesis") and not claim.said.get("alone", False)
     for protocol in [*named, *(runs.by_protocol if has_twins else ())]:

@@ -191,7 +191,7 @@ def deposed_controller_decides(s: State, c: C) -> bool:
 
 @sometimes
 def controller_takes_back_what_it_decided(before: State, after: State, c: C) -> bool:
-    """A deposed controller reverts a change of the partition in its memory."""
+    """A deposed controller reverts a partition change in its memory."""
     return any(
         before.node[node].memory.partition_epoch
         > partition_epoch_at(before.node[node].log, before.node[node].high_watermark)
@@ -203,7 +203,7 @@ def controller_takes_back_what_it_decided(before: State, after: State, c: C) -> 
 
 @sometimes
 def next_controller_inherits_a_change(s: State, c: C) -> bool:
-    """A later controller commits a change of the partition that an earlier controller made."""
+    """A later controller commits a partition change that an earlier controller made."""
     return any(
         s.ghost_log[offset].changes_partition
         and n.leads
@@ -216,7 +216,7 @@ def next_controller_inherits_a_change(s: State, c: C) -> bool:
 
 @sometimes
 def late_decision_is_brought_along(before: State, after: State, c: C) -> bool:
-    """A decision that a deposed controller made is committed after that controller has been elected again."""
+    """A deposed controller's decision is committed after the controller has been elected again."""
     return any(
         n.leads and n.high_watermark == after.ghost_end and n.log[offset].ghost_is_late
         for n in after.node

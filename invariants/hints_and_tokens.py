@@ -1,7 +1,7 @@
 """Properties of a session with both KIP-951's leader hints and consistency tokens (question Q53).
 
-A leader of an incarnation of the topic is represented by an offset in the metadata log; a lower offset means an older
-leader. K951-L1 is checked only if it is named, because it needs the whole state graph. Fairness: brokers eventually get
+Each leader is represented by an offset in the metadata log; a lower offset means an older leader, possibly of a deleted
+topic. K951-L1 is checked only if it is named, because it needs the whole state graph. Fairness: brokers eventually get
 metadata and respond, and the client eventually sends a request to each broker.
 """
 

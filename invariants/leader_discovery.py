@@ -105,7 +105,7 @@ def metadata_brings_newer_endpoints(before: State, after: State, c: C) -> bool:
 
 @step(on=client_sends_request)
 def immediate_retries_go_to_newer_epochs(before: State, after: State, c: C, broker: int) -> bool:
-    """K951-S4: a batch is resent without backoff only in a newer leader epoch than that of its last attempt."""
+    """K951-S4: a batch is resent without backoff only in a newer leader epoch than the epoch of its last attempt."""
     return all(
         not may_send(before, c, partition, broker)
         or before.known[partition].attempt == NONE
@@ -117,7 +117,7 @@ def immediate_retries_go_to_newer_epochs(before: State, after: State, c: C, brok
 
 @always
 def hints_are_true(s: State, c: C) -> bool:
-    """K951-S5: the leader in a hint was the controller's choice for its epoch."""
+    """K951-S5: the leader in a hint was the controller's choice for the epoch in the hint."""
     return all(
         s.request.stage != Stage.ANSWERED
         or not bits.contains(s.request.hinted, partition)
@@ -167,7 +167,7 @@ def metadata_is_stale(s: State, c: C) -> bool:
 
 @sometimes
 def retry_succeeds(before: State, after: State, c: C) -> bool:
-    """A request succeeds in a later leader epoch than its first attempt."""
+    """A request succeeds in a later leader epoch than that of its first attempt."""
     return any(
         before.known[partition].work == Work.SENT
         and after.known[partition].work == Work.DONE

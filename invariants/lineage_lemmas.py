@@ -51,7 +51,7 @@ def one_leader_per_epoch(s: State, c: C) -> bool:
 def leader_knows_the_isr(s: State, c: C) -> bool:
     """If the controller's leader has learned that it leads, it knows the quorum's ISR.
 
-    Until then, the quorum's ISR is the ISR of the decision that elected the leader.
+    Before it has learned this, the quorum's ISR is the ISR of the decision that elected it.
     """
     return s.quorum_epoch < 0 or all(
         s.replica[leader].isr == s.quorum.isr

@@ -36,7 +36,7 @@ def is_answered_read(call: Call) -> bool:
 
 @step(on=client_delivers_answer)
 def reads_are_monotonic(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S1, G-S10: a read shows metadata at least as new as any that its token store had received when it began."""
+    """TOK-S1, G-S10: a read shows metadata at least as new as any that its store had received when the read began."""
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= call.ghost_read
 

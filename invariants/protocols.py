@@ -1,4 +1,4 @@
-"""Protocols: named machines with their properties, imported on first use because importing all takes 0.1 s."""
+"""Protocols: named machines with their properties, imported on first use because importing all of them takes 0.1 s."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
-"""Properties of the replicated metadata log, and their witnesses. Ids that begin with KR are about Raft as implemented
-by KRaft; ids that begin with K1166 are about KIP-1166.
+"""Properties of the replicated metadata log, and their witnesses. Ids that begin with KR belong to Raft as implemented
+by KRaft; ids that begin with K1166 belong to KIP-1166.
 """
 
 from fencepost.model.language import NONE, always, bits, sometimes, step

@@ -16,7 +16,7 @@ HALF = LAST // 2
 
 
 def has_offsets_of_a_log(s: State) -> bool:
-    """Return whether every high watermark is a possible log offset, so less than the value of a missing field."""
+    """Return whether every high watermark is a possible offset, that is, below the value of a missing field."""
     return all(n.high_watermark < absent(s) for n in s.node)
 
 

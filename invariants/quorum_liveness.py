@@ -178,7 +178,7 @@ def leads_with_others(s: State, c: C, node: int) -> bool:
 
 leaders_without_majority_resign = leads_to(
     "leaders-without-majority-resign",
-    "KR-L1: a leader that no majority of the voters follows does not lead forever.",
+    "KR-L1: a leader that is not followed by a majority of the voters eventually stops leading.",
     when=leads_alone,
     then=leads_with_others,
     fair=(weak(leader_resigns, each="leader"), weak(removed_leader_resigns, each="leader")),
@@ -209,7 +209,7 @@ replicas_learn_the_high_watermark_without_timeouts = leads_to(
 
 leaders_catch_up_with_replicas = leads_to(
     "leaders-catch-up-with-replicas",
-    "K1166-L2: a leader whose high watermark is below a replica's eventually catches up, if the leader's voters fetch.",
+    "K1166-L2: a leader eventually catches up with a replica's higher high watermark, if the leader's voters fetch.",
     when=is_ahead,
     then=is_not_ahead,
     fair=(*_MESSAGES, _LEARNS),

@@ -302,7 +302,7 @@ def is_left_out(s: State, c: C, broker: int) -> bool:
 
 
 def is_not_left_out(s: State, c: C, broker: int) -> bool:
-    """The broker is in the ISR, is not active or has no online replica, or the partition has no leader."""
+    """The broker is in the ISR, inactive or without an online replica, or the partition has no leader."""
     return not is_left_out(s, c, broker)
 
 
@@ -345,7 +345,7 @@ restarted_broker_rejoins = leads_to(
 
 
 def is_settled(s: State, c: C, broker: int) -> bool:
-    """The broker is in the ISR with all of the leader's records, is not active, or has no online replica or leader."""
+    """The broker is in the ISR with all of the leader's records, or is inactive, or has no online replica or leader."""
     image = newest(s)
     if not is_active(s, broker) or image.leader == NONE or bits.contains(image.missing | s.offline, broker):
         return True

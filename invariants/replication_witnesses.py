@@ -166,7 +166,7 @@ def late_answer_cuts_a_log(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def late_answer_brings_a_record(before: State, after: State, c: C) -> bool:
-    """A follower appends the record from a response from an earlier leader epoch."""
+    """A follower appends the record in a response from an earlier leader epoch."""
     return any(
         takes_late_answer(before, after, broker) and after.replica[broker].end > before.replica[broker].end
         for broker in range(c.brokers)

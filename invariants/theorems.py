@@ -1,6 +1,6 @@
 """Theorems: properties proved by induction, each with a variant of the protocol for which the proof must fail.
 
-A lemma is a predicate over states that the protocol satisfies and that makes a conjunction inductive. Lemmas are not
+A lemma is a state predicate that the protocol satisfies and that helps to make a conjunction inductive. Lemmas are not
 guarantees of Kafka, so `check` does not evaluate them; `prove` finds a lemma by its name.
 """
 
@@ -44,7 +44,7 @@ class Theorem:
     """A theorem and its proof. `goals` follow by induction, together with `lemmas`, for every value of `unbounded`.
 
     `everywhere` means that the theorem is about all values of the state's fields, not about steps; `havoc_loops` means
-    that loops that `unbounded` makes unbounded may write any value.
+    that loops made unbounded by `unbounded` may write any value.
     """
 
     name: str

@@ -62,7 +62,7 @@ def is_known(s: State, c: C, offset: int) -> bool:
 
 
 def is_unread(s: State, c: C, offset: int) -> bool:
-    """Return whether the follower knows of the commit of the record at `offset`, but the consumer has not read it."""
+    """Return whether the follower knows that the record at `offset` is committed, but the consumer has not read it."""
     return c.consumer and s.position <= offset < s.high_watermark
 
 

@@ -188,7 +188,7 @@ def test_shared_texts_stand_where_they_are_named(runs: Runs) -> None:
         ("runs.replication", "runs.replicating", r"there is no protocol 'replicating'"),
         ('"2 brokers", ', '"2 brokers: G-S99", ', r"entry G-S7: protocol 'replication' has no property 'G-S99'"),
         ('by = "G-S1, G-S7"', 'by = "G-S1, G-S77"',
-            r"entry B09: no protocol has a property 'G-S77', which is listed under `by`"),
+            r"entry B09: `by` lists 'G-S77', but no protocol has such a property"),
         (": drops", "", r"run 'replication 2 brokers in the end' decides nothing about G-S7"),
         ('kind = "bug"', 'kind = "bugs"', r"claims: entry B09: there is no kind 'bugs'"),
         ('verdict="broken"', 'verdict="wrong"', r"there is no verdict 'wrong'"),
