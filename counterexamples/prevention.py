@@ -29,7 +29,7 @@ from fencepost.model.language.records import Key
 from fencepost.model.language.trees import definition_of
 
 FEW = 4
-"""Maximum number of values that a constant may have for all of them to be tried. With more, it is a budget."""
+"""Every value of a constant is tried if there are at most this many. A constant with more values is a budget."""
 
 
 class Line(NamedTuple):

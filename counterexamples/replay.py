@@ -247,7 +247,7 @@ class _Replaying:
             fact = f"property {trace.prop.name!r} is not violated at the end"
         if earlier:
             kept = f"after step {earlier - 1}" if earlier > 1 else "in the initial state"
-            raise UsageError(f"{place}{fact} of the {count} steps, but {kept} it is. Remove all later steps.")
+            raise UsageError(f"{place}{fact} of the {count} steps, but it is {kept}. Remove all later steps.")
         since = changes_since(self.file, states_text(trace, path), whole=True)
         raise UsageError(
             f"{place}all steps are possible, but {fact}. Find another trace with `{self.command()}`, or remove the "

@@ -69,7 +69,7 @@ class Shrunk:
             return f"It is not known whether a shorter trace exists with these constants ({self.why_stopped})."
         return (
             f"With these constants, no trace with this finding has {self.checked} states or fewer. It is not known "
-            f"whether one has {self.checked + 1} to {self.path.length - 1} states ({self.why_stopped})."
+            f"whether any has {self.checked + 1} to {self.path.length - 1} states ({self.why_stopped})."
         )
 
 
@@ -89,7 +89,7 @@ def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], Non
         )
     if trace.prop is not None:
         why = (
-            "the trace is a path and a loop, from which steps cannot be removed one by one. A check finds the "
+            "the trace is a path and a loop, so its steps cannot be removed one by one. A check finds the "
             "shortest path to a loop"
         )
         refuse_behaviours((trace.prop,), why)
@@ -253,7 +253,7 @@ class _Shrinking:
         return True
 
     def walk(self) -> bool:
-        """Search for a shorter trace by random walks under the lower constants; return whether a trace was found.
+        """Search for a shorter trace with random walks and the lower constants; return whether a trace was found.
         Random walks cannot omit a guard, so no walks are taken for a trace that omits a guard.
         """
         prop, length = self.trace.prop, len(self.trace.steps)

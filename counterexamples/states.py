@@ -44,7 +44,7 @@ class Part(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A field that differs between two states. If it is a message in a bag, its old or its new text is empty."""
+    """A field that differs between two states. For a message in a bag, the old or the new text is empty."""
 
     label: str
     name: str
@@ -100,7 +100,7 @@ def difference(before: Iterable[Any], after: Iterable[Any]) -> tuple[list[Any], 
 
 
 def merged(rows: Iterable[Part]) -> list[tuple[str, tuple[Cell, ...]]]:
-    """Return the rows of a table with their index as text. Equal neighbours share an index such as `0..2`."""
+    """Return the rows of a table with their index as text. Equal adjacent rows share an index such as `0..2`."""
     found = []
     for (prefix, cells), same in groupby(rows, key=lambda part: (part.place[:-1], part.cells)):
         last = [part.place[-1] for part in same]

@@ -42,7 +42,7 @@ class Folded:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table whose titles fold between words. A wide one is split into groups of columns, each with the first."""
+    """A table whose titles fold between words. A wide table becomes several, each with the first column."""
 
     header: Sequence[str]
     rows: Sequence[tuple[Sequence[Text], str]]

@@ -133,7 +133,7 @@ class _Frame:
         self.loops: dict[str, str] = {}
         self.result: ast.expr | None = None
         self.test: tuple[ast.expr, Scope] | None = None
-        """Condition of the last `if` that returns, with its scope. It explains a function that returns a constant."""
+        """Condition of the last `if` that returns, with its scope. It explains why a function returns a constant."""
         self.left = ""
 
     def block(self, body: list[ast.stmt]) -> None:

@@ -184,9 +184,7 @@ def _cases(claim: Claim, runs: Runs) -> Iterator[Case]:
     by = claim.said.get("by", claim.entry.id)
     for item in words(claim.said.get("by", "")):
         if not any(runs.knows(protocol, item) for protocol in runs.by_protocol):
-            raise UsageError(
-                f"`by` lists {item!r}, but no protocol has such a property: use ids from a file of runs."
-            )
+            raise UsageError(f"`by` lists {item!r}, but no protocol has such a property: use ids from a file of runs.")
     has_twins = claim.entry.kind in ("bug", "hypothesis") and not claim.said.get("alone", False)
     for protocol in [*named, *(runs.by_protocol if has_twins else ())]:
         asked = _titled(claim.entry, protocol, by, runs) if has_twins else {}

@@ -1,5 +1,5 @@
-"""Permanent links into the explorer, which contain a protocol, a version, constants, removed guards, and the steps of a
-trace.
+"""Permanent links into the explorer. A link contains a protocol, a version, constants, removed guards, and the steps of
+a trace.
 
 `#replication?version=kafka-4.1&brokers=3&steps=broker-crashes+broker=1;controller-fences-broker+broker=1`
 """

@@ -169,7 +169,7 @@ def described(trace: Trace) -> View:
     if not trace.normalize:
         raise UsageError(
             "the trace has `normalize: off`, but the explorer merges states that cannot be distinguished: remove the "
-            "line out."
+            "line."
         )
     told = {
         "title": trace.title,

@@ -264,7 +264,7 @@ def test_states_that_are_cut_off_are_no_change_of_the_model(here: Path) -> None:
 
 def test_replay_refuses_a_trace_that_goes_on_after_the_violation(here: Path) -> None:
     assert message(here, lamps_trace(lamps.some_lamp_is_dark, (0b001, 0), (0b111, 0), (0b001, 0)).head()) == (
-        "x.trace:8: property 'some-lamp-is-dark' is not violated at the end of the 3 steps, but after step 2 it is. "
+        "x.trace:8: property 'some-lamp-is-dark' is not violated at the end of the 3 steps, but it is after step 2. "
         "Remove all later steps."
     )
 
