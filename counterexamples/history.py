@@ -13,9 +13,9 @@ from fencepost.model.language.records import Key, Record
 FEW = 6
 """Maximum number of fields that a line about `normalize` lists. Further fields are only counted."""
 UNDER_TITLE = " " * 6
-ROUND = "loop: what follows is repeated for ever"
-STOP = "loop: nothing happens any more"
-FOLDED = "(what nobody can read any more is passed over or dropped, the rest renumbered)"
+ROUND = "loop: the following steps repeat forever"
+STOP = "loop: nothing more happens"
+FOLDED = "(what can no longer be read is skipped or dropped, and the rest is renumbered)"
 
 
 def transitions(trace: Trace, path: Path) -> Iterator[Transition]:

@@ -307,7 +307,7 @@ def test_a_step_shows_what_the_action_did_and_apart_from_it_what_normalize_folde
         "  replica[1]: applied 0 -> 1, isr {0,1} -> {}, waiting [3,0,0] -> [0,0,0], truncating no -> yes\n"
         "  folded: newest 1 -> 0, image[0].leader 1 -> 0, image[0].leader_epoch 1 -> 2,\n"
         "    image[1].leader_epoch 2 -> 0, replica[0].applied 1 -> 0, replica[1].applied 1 -> 0,\n"
-        "    and 3 more fields (what nobody can read any more is passed over or dropped, the rest renumbered)"
+        "    and 3 more fields (what can no longer be read is skipped or dropped, and the rest is renumbered)"
     )
     text = shown(made)
     assert re.search(r"\n     1 +0 → 1 +\[0:1/3\] .* {0,1} → {} ", text)
