@@ -178,7 +178,7 @@ def leads_with_others(s: State, c: C, node: int) -> bool:
 
 leaders_without_majority_resign = leads_to(
     "leaders-without-majority-resign",
-    "KR-L1: a leader that is not followed by a majority of the voters eventually stops leading.",
+    "KR-L1: a leader that is not followed by a majority of the voters eventually gains a majority or stops leading.",
     when=leads_alone,
     then=leads_with_others,
     fair=(weak(leader_resigns, each="leader"), weak(removed_leader_resigns, each="leader")),
