@@ -206,7 +206,7 @@ SAID = "The file was edited, or the model has changed, since the states were wri
 DAMAGED = {
     "its last lines cut off": ("".join(KIP279.splitlines(keepends=True)[:-4]),
         f"69: the states end, but the model continues with 'quorum.isr {{0,1}} -> {{0,1,2}}'. {SAID}"),
-    "its last bytes cut off": (KIP279[:-12], ("72: the states say 'strong-isr is violated' where the "
+    "its last bytes cut off": (KIP279[:-12], ("72: the states say 'strong-isr is violated', but the "
         f"model gives 'strong-isr is violated: 12 states'. {SAID}")),
     "twice in one file": (KIP279 * 2, f"73: the states say 'format: 1', but the model has nothing more. {SAID}"),
     "another constant": (KIP279.replace("max_leader_epoch=1", "max_leader_epoch=2"),

@@ -128,7 +128,7 @@ def test_a_row_has_what_its_group_its_key_and_its_lists_say(runs: Runs) -> None:
         ('trace="G-S7 b09"', 'never="G-S7"', r"isr-members-are-current is not a witness"),
         ('shrinks=0", pin', 'shrinks=0", never="grows", pin', r"isr-grows is already listed under \[never\]"),
         ('trace="G-S7 b09"', 'worst="G-S7 3"', r"isr-members-are-current does not bound a cost"),
-        ('"drops unbounded"', '"drops many"', r"the worst case of drops-until-settled was given as 'many'"),
+        ('"drops unbounded"', '"drops many"', r"the worst case of drops-until-settled is 'many'"),
         ('run."kafka-4.1 2 brokers" =', "run.'2 brokers' =", r"cannot be read as TOML: Cannot overwrite"),
         ('run."kafka-4.0" =', 'run."kafka-9.9" =', r"protocol 'replication' has no version 'kafka-9\.9'"),
         ('title = "2 brokers in the end"', 'title = "2 brokers"', r"two runs have the name 'replication 2 brokers'"),
