@@ -1,9 +1,9 @@
 """Cross-check of a finished search against the plain semantics, on a sample of the search's states.
 
-A seed determines the sample, which is uniform among the states that a native search expanded. For each sampled state,
-the compiled code must agree with the plain semantics: the stored row decodes to the same state, both compute the same
-successors, and both count the same number of refused steps for each guard. All successors must be in the search's
-table, every property that the search left undecided must hold, and each sampled state must be initial or a successor of
+A seed determines the sample, which is drawn uniformly from the states that a native search expanded. For each sampled
+state, the compiled code must agree with the plain semantics: the stored row decodes to the same state, both compute the
+same successors, and both count the same number of refused steps for each guard. All successors must be in the search's
+table, every property that the search did not decide must hold, and each sampled state must be initial or a successor of
 its stored parent. In a search with symmetry, exchanging two interchangeable values must change nothing. Only stored
 states are sampled, so a state that the search missed is noticed only if it is a successor of a sampled state.
 """
@@ -31,11 +31,11 @@ Array = np.ndarray[Any, Any]
 
 LEAST_SECONDS = 0.1
 SHARE = 0.1
-"""Default duration of the sample, as a fraction of the search's time (at least LEAST_SECONDS)."""
+"""Default time for the sample, as a fraction of the search's time (but at least LEAST_SECONDS)."""
 AIM = 0.9
-"""Fraction of the allowed time to plan for, because later states may take longer than earlier ones."""
+"""Fraction of the allowed time that is planned; the rest is reserve, because later states may take longer."""
 BY_GUARD = 1.0
-"""Minimum seconds for a sample that counts blocked steps per guard, because the model must be checked first."""
+"""Minimum seconds for a sample to count blocked steps per guard, because the model must be checked first."""
 FIRST_CHUNK = 4
 CHUNK = 256
 
@@ -52,7 +52,7 @@ class Stored(Protocol):
         """Return the names of the properties that the search decided."""
 
     def state(self, number: int) -> Any:
-        """Return the identifier of a state, given its number below `expanded`."""
+        """Return the identifier of the state with this number, which is less than `expanded`."""
 
     def keys(self, states: Sequence[Any]) -> list[Key]:
         """Return the keys of the states."""
@@ -254,7 +254,7 @@ class _Checker:
         return any(item.after == key for item in self.plain.transitions(parent))
 
     def _judge(self, state: Any, key: Key, steps: list[Transition]) -> None:
-        """Check that a state, and every step from it, decides no property that the search left undecided."""
+        """Check that neither a state nor a step from it decides a property that the search left undecided."""
         for item in self.open:
             wanted = item.kind is Kind.SOMETIMES
             decided = (
@@ -274,7 +274,7 @@ class _Checker:
             )
 
     def _rename(self, state: Any, key: Key, steps: list[Transition]) -> None:
-        """Check that exchanging two interchangeable values changes neither steps nor the values of properties."""
+        """Check that exchanging two interchangeable values changes neither the steps nor the values of properties."""
         symmetry = self.plain.symmetry
         if symmetry is None:
             return

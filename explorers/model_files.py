@@ -1,10 +1,10 @@
-"""Loader for a model file and the modules beside it, independent of every other load.
+"""Loader for a model file and the modules in its folder; each load is independent of all others.
 
-A model may be split into files: `from rules import step_of` finds `rules.py` beside the model. Another model may also
-have a `rules.py`, and files may be edited while a process runs. Every load reads and runs each module of the model's
-folder again, under a unique name. Bytecode is neither written nor used, and `source_lines` gives engines the executed
-text. A model inside a package may use relative imports, such as `from .rules import step_of`. If a model adds folders
-or zip files to `sys.path`, their modules are treated as part of the model.
+A model may consist of several files: `from rules import step_of` finds `rules.py` in the model's folder. Another model
+may also have a `rules.py`, and files may be edited while a process runs. Every load reads and runs each module of the
+model's folder again, under a unique name. Bytecode is neither written nor used, and `source_lines` gives engines the
+executed text. A model inside a package may use relative imports, such as `from .rules import step_of`. If a model adds
+folders or zip files to `sys.path`, their modules are treated as part of the model.
 """
 
 import linecache
@@ -69,7 +69,7 @@ class _AsRead(SourceFileLoader):
         self.owner = owner
 
     def path_stats(self, path: Any) -> NoReturn:
-        """Report that no bytecode is cached, so that Python neither reads nor writes any."""
+        """Tell Python that no bytecode is cached, so that it neither reads nor writes any."""
         raise OSError(path)
 
     def get_data(self, path: str) -> bytes:
@@ -148,7 +148,7 @@ class _Neighbours(MetaPathFinder):
 
     @contextmanager
     def found_first(self) -> Iterator[None]:
-        """Make imports find the folder's modules, not modules that another load imported under the same names."""
+        """Make imports find the modules of this folder, not modules of the same name that another load imported."""
         beside = {item.name.partition(".")[0] for item in self.folder.iterdir()} | {*self.inside[:1]}
         first = {name: name.partition(".")[0] for name in sys.modules}
         hidden = {name: sys.modules.pop(name) for name in first if first[name] in beside and self._is_ours(first[name])}
@@ -164,7 +164,7 @@ class _Neighbours(MetaPathFinder):
             sys.modules.update(hidden)
 
     def rename(self) -> None:
-        """Give the modules beside the model, and the definitions in these modules, unique names."""
+        """Give unique names to the modules in the model's folder, and to the definitions in them."""
         for module in self.modules:
             old = module.__name__
             if old.startswith(USER_MODULE):

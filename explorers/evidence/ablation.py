@@ -1,7 +1,7 @@
 """Ablation: remove one guard or change one constant at a time, and check all properties again.
 
-Removing a guard only adds behaviours, so every state of the original machine stays reachable. If the number of
-reachable states is unchanged, so is the set of reachable states.
+Removing a guard only adds behaviours, so every state of the original machine stays reachable. So if the number of
+reachable states stays the same, the set of reachable states stays the same too.
 """
 
 from collections.abc import Callable, Mapping
@@ -59,7 +59,7 @@ class Purpose(StrEnum):
     NEEDED = "needed"
     """A property that holds with the guard is violated without it."""
     BOUND = "bound"
-    """The guard keeps values in their domains. Without the guard, domain checks block the same steps."""
+    """The guard keeps values in their domains. Without it, domain checks block the same steps."""
     SAME = "same-states"
     """Without the guard, more steps are possible, but they lead only to states that are also reachable with the guard.
     """
@@ -72,7 +72,7 @@ class Purpose(StrEnum):
     HARMLESS = "nothing-broke"
     """Without the guard, more states are reached, but none of them violates a checked property."""
     REFUSED = "refused"
-    """The machine rejects the setting in combination with the other constants."""
+    """The machine does not accept the setting in combination with the other constants."""
     UNDETERMINED = "undetermined"
 
 
@@ -98,8 +98,8 @@ class RowOutcome:
 
 
 class Ablation(Stoppable):
-    """Searches of a machine with all of its guards, and then with each guard removed. All searches share compiled
-    kernels, in which masks turn guards off, so the searches may run in several threads.
+    """Searches of a machine with all of its guards, and then with each guard removed. All searches share the same
+    compiled kernels and turn guards off with masks, so they may run in several threads.
     """
 
     def __init__(

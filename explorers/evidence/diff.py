@@ -1,9 +1,9 @@
-"""Comparison of two machines by their states, and by the behaviours visible to an observer of part of the state.
+"""Comparison of two machines: their states, and the behaviours that an observer of part of the state can see.
 
 A behaviour is the sequence of observations along a path, without consecutive repetitions. Machine A has a behaviour
-that B lacks if no path of B produces the same observations. A search explores both machines together, and maps each
-sequence of observations to the states of A and the states of B that the sequence can lead to. The first observation
-that only one machine can make completes a shortest behaviour that the other machine lacks.
+that B lacks if no path of B produces the same observations. A search explores both machines together. For each sequence
+of observations, it keeps the states of A and the states of B that the sequence can lead to. A shortest behaviour that
+one machine lacks ends with the first observation that only the other machine can produce.
 """
 
 import ast
@@ -39,9 +39,9 @@ class OnlyOne:
 class Difference:
     """Comparison of two machines under one observation.
 
-    `seen` counts the observations made by A, by B, and by both. `state` is the path to an observation that only one
-    machine makes. `behaviour` is a sequence that only one machine produces, although both machines make every
-    observation in it. If the comparison of behaviours is incomplete, `why` contains the reason.
+    `seen` counts the observations of A, of B, and of both. `state` is the path to an observation that only one machine
+    produces. `behaviour` is a sequence that only one machine produces, although both produce every single observation
+    in it. If the comparison of behaviours is incomplete, `why` contains the reason.
     """
 
     seen: tuple[int, int, int]

@@ -3,8 +3,8 @@
 Combinations are tried in order of cost. A combination is skipped if it includes a smaller combination that already
 violates the property. Every result is minimal, and every minimal result that the constants allow is found. If the typed
 program shows that every behaviour with fewer faults is also possible with more faults, the largest numbers are searched
-first: a property that they do not violate is not violated by fewer faults. If fewer faults may allow other behaviours,
-for example because the property reads a budget, each smaller combination is searched.
+first: a property that holds with them also holds with fewer faults. If fewer faults may allow other behaviours, for
+example because the property reads a budget, each smaller combination is searched.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,7 +50,7 @@ class Tolerance:
     """Faults that a property tolerates under given constants.
 
     `front` contains all minimal combinations of faults that violate the property, cheapest first. `most` is the largest
-    number tried for each kind of fault. `unknown` maps each combination that a search could not decide to the reason.
+    number tried for each kind of fault. `unknown` gives the reason for each combination that a search could not decide.
     """
 
     constants: Constants
@@ -165,9 +165,9 @@ def tolerance(
 ) -> Tolerance:
     """Return all minimal combinations of faults that violate a property.
 
-    `costs` maps each kind of fault to its cost. For other kinds, `constants` contains the numbers of faults. `look`
-    runs a search under `options`. A model that raises an error with some faults also raises the error with more faults,
-    so larger combinations are reported as unknown. If no combination can be decided, the model's DomainError is raised.
+    `costs` maps each kind of fault to its cost. The numbers of all other faults are in `constants`. `look` runs a
+    search with `options`. A model that raises an error with some faults also raises the error with more faults, so
+    larger combinations are reported as unknown. If no combination can be decided, the model's DomainError is raised.
     """
     kinds = tuple(costs)
     bounds = [fault_kinds(machine)[name] for name in kinds]

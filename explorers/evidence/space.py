@@ -1,4 +1,4 @@
-"""A finished search as arrays: numbered states, depths, steps, and observations, which count equal states once."""
+"""A finished search as arrays: numbered states, depths, steps, and observations."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -23,8 +23,8 @@ Array = np.ndarray[Any, Any]
 
 
 class Space:
-    """The N states of a complete and exact search, sorted by owner. For each state, `firsts` says whether the state is
-    initial, and `depths` contains the state's depth, which is 1 for initial states.
+    """The N states of a complete and exact search, sorted by owner. `firsts` says for each state whether it is initial;
+    `depths` contains each state's depth, which is 1 for initial states.
     """
 
     def __init__(self, search: Search) -> None:

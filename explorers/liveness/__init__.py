@@ -1,1 +1,1 @@
-"""Liveness properties and their costs, judged on the graph of all states."""
+"""Liveness properties and their costs, which are checked on the graph of all states."""

@@ -1,9 +1,9 @@
-"""Analysis of a graph stored as rows: whether a fair behaviour avoids `then`, and the cost of reaching `then`.
+"""Analysis of a graph: whether a fair behaviour can avoid `then`, and the cost of reaching `then`.
 
 Strong fairness is a Streett condition. Each round computes the strongly connected components in time linear in the
-number of edges. If a component violates a strong constraint, the next round keeps only the component's states in which
-the constraint is disabled, so that these states cannot violate that constraint again. With n strong constraints, each
-state is examined in at most n + 1 rounds.
+number of edges. If a component violates a strong constraint, the next round keeps only those of its states in which the
+constraint is disabled, so it cannot be violated again. Each state is examined in at most n + 1 rounds, where n is the
+number of strong constraints.
 """
 
 from collections.abc import Callable
@@ -156,7 +156,7 @@ class Analysis:
     # -- paths
 
     def stems(self, inside: Array) -> tuple[Array, Array]:
-        """Return each state's distance from an initial state (-1 outside the region) and its path's last edge."""
+        """Return each state's distance from an initial state (-1 outside the region), and the last edge of its path."""
         depth = self.depth(self.begins)
         order = np.argsort(depth[self.begins], kind="stable")
         distance, via = np.full(self.rows.states, -1, np.int32), np.full(self.rows.states, -2, np.int64)

@@ -1,4 +1,4 @@
-"""Graphs for liveness questions: numbered steps, and calls of the compiled kernels with their working memory.
+"""Graphs for liveness questions: numbers for steps, and calls of the compiled kernels with their working memory.
 
 A step is an action together with its arguments. Steps are numbered, so that a graph stores one number per edge. A
 message is identified by the fields that fairness constraints name, or by all fields for `each="m"`. `kernels.py`
@@ -152,7 +152,7 @@ def _inner(build: Builder, value: Value, place: int) -> tuple[str, Memory]:
 
 
 def _at(value: Any, way: tuple[int, ...]) -> int:
-    """Return the number at a path in a message, or 0 beyond the end of an array, as compiled code does."""
+    """Return the number at a path in a message; like compiled code, return 0 beyond the end of an array."""
     for place in way:
         if place >= len(value):
             return 0
@@ -188,7 +188,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Graph:
-    """A graph and a question as kernel arguments: addresses of arrays, which this object keeps alive.
+    """A graph and a question in the form that kernels take: addresses of arrays, which this object keeps alive.
 
     Arrays `offsets` (with an extra last entry) and `marks` are indexed by state. Arrays `targets`, `classes` and, if
     not empty, `by_edge` are indexed by edge. Arrays `allowed` (flags) and `costs` are indexed by class.

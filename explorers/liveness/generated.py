@@ -1,5 +1,5 @@
 """The graph of a finished search, and the compiled code that builds it: step numbers and predicates. One compiled
-module contains the machine's actions. It takes a long time to compile, but serves all properties. A second module
+module contains the machine's actions. This module takes long to compile, but works for all properties. A second module
 contains the properties.
 """
 
@@ -228,14 +228,14 @@ class Graph:
 
 
 MIXED = np.uint64(0x9E3779B97F4A7C15)
-"""Factors for a successor's hash and its step's number, chosen so that a reversed step has a different hash."""
+"""Factors for the hash of a successor and the number of its step; they give a reversed step a different hash."""
 
 
 def digest_of(
     machine: Machine, constants: Constants, kernels: Kernels, names: tuple[str, ...], blocks: Iterable[Array],
     normalize: bool,  # noqa: FBT001 (as a search has it)
 ) -> int:  # fmt: skip
-    """Return the sum modulo 2^64 of the hashes of all states and of their steps by these actions."""
+    """Return the sum, modulo 2^64, of the hashes of all states and of all steps that these actions take."""
     some = replace(machine, actions=tuple(machine.action(name) for name in names))
     steps = _numbered(some, constants, normalize=normalize) if names else kernels
     source, total = steps.source, 0

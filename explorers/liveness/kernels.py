@@ -20,7 +20,7 @@ from fencepost.explorers.native.llvm.types import helper, i32s, i64s, kernel, u8
 FAIR, BROKEN, UNFAIR = 0, 1, 2
 FAR = 1 << 62
 MOST_COST = 0x7FFFFFFFFFFFFFFF
-"""The largest 64-bit number, which also represents all larger costs."""
+"""The largest 64-bit number, which also stands for all larger costs."""
 OFFSETS, TARGETS, CLASSES, ALLOWED, MARKS, COSTS, BY_EDGE, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
 """Indices of the addresses of a graph's arrays, followed by the index of the number of edges with a cost."""
 MASKS, ENABLED, STRONG, HAPPENS, SOMEWHERE, EVERYWHERE, VERDICTS, FIRST, WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 8
@@ -31,7 +31,7 @@ number of words (WORDS).
 
 @kernel
 def intern(codes: I64s, done: I64, out: I32s, keys: I64s, numbers: I32s, known: I64s, counts: I64s) -> None:
-    """Number codes in order of first appearance, starting at position `done`, until the table is half full.
+    """Give each code a number in order of first appearance, from position `done` on, until the table is half full.
 
     `keys` and `numbers` form an open-addressing table whose length is a power of two; empty slots have the key -1.
     `known` receives the code for each number. `counts` = [number of distinct codes, number of codes processed].
@@ -99,7 +99,7 @@ def reach(graph: I64s, masks: U64ss, group: I32s, enabled: U64ss, queue: I32s, c
 
 @kernel
 def components(graph: I64s, nodes: I32s, group: I32s, component: I32s, order: I32s, room: I32ss, cursor: I64s) -> I64:
-    """Number the strongly connected components of the nodes; no edge leads to a component with a greater number.
+    """Give each strongly connected component of the nodes a number; no edge leads to a greater number.
 
     The kernel is Tarjan's algorithm with an explicit stack. `order` is working memory for all states, `cursor` and the
     three rows of `room` for all nodes.
@@ -159,7 +159,7 @@ def components(graph: I64s, nodes: I32s, group: I32s, component: I32s, order: I3
 
 @kernel
 def promises(graph: I64s, judging: I64s, nodes: I32s, component: I32s, group: I32s, found: I64, fair: I32s) -> I64:
-    """Judge components: write the numbers of fair components to `fair`, and prepare `group` for the next round.
+    """Find fair components: write their numbers to `fair`, and prepare `group` for the next round.
 
     If a component violates a strong constraint, its states in which the constraint is disabled form a new group. The
     states of new groups are moved to the front of `nodes`, and the number of these states is returned. The group of all
@@ -215,7 +215,7 @@ def total(cost, rest):
 
 @kernel
 def depths(parents: I32s, wanted: I32s, depth: I32s, trail: I32s) -> None:
-    """Write the distance from an initial state along `parents` (-1 for an initial state) for each requested state."""
+    """Write each requested state's distance from an initial state, following `parents` (-1 for an initial state)."""
     for n in range(len(wanted)):
         v, steps = wanted[n], 0
         while v >= 0 and depth[v] < 0:
@@ -270,8 +270,8 @@ def walk(graph: I64s, part: I32s, masks: U64ss, enabled: U64ss, pending: U64ss, 
     """Find a shortest walk inside a component from queue[0] to queue[1] or, if queue[1] is -1, to a pending constraint.
 
     `pending` has one row for all pending constraints and one row for the weak constraints. An edge satisfies the
-    constraints in its mask; a state satisfies the weak constraints that are disabled in the state. Returns the last
-    edge, or -1 if there is no walk; `via` leads back from that edge's source.
+    constraints in its mask; a state satisfies the weak constraints that are disabled in it. Returns the last edge, or
+    -1 if there is no walk; `via` leads back from that edge's source.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)
@@ -302,7 +302,7 @@ def walk(graph: I64s, part: I32s, masks: U64ss, enabled: U64ss, pending: U64ss, 
 
 @kernel
 def spin(graph: I64s, nodes: I32s, component: I32s, inside: I32s, distance: I32s) -> I64:
-    """Of the edges with a cost inside a component, return the one nearest to an initial state, or -1 if none exists."""
+    """Return the edge with a cost inside a component that is nearest to an initial state, or -1 if there is none."""
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, costs, by_edge = u8s(graph[ALLOWED], 0), i64s(graph[COSTS], 0), i64s(graph[BY_EDGE], 0)
     priced = graph[PRICED]
@@ -321,7 +321,7 @@ def spin(graph: I64s, nodes: I32s, component: I32s, inside: I32s, distance: I32s
 
 @kernel
 def dearest(graph: I64s, nodes: I32s, component: I32s, worst: I64s) -> None:
-    """Write the cost of the most expensive path from each component to `then`, or -1 if there is no path. `nodes` is
+    """Write, for each component, the cost of the most expensive path to `then`, or -1 if there is no path. `nodes` is
     sorted so that a component comes after its successors. No edge inside a component has a cost.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
@@ -343,7 +343,7 @@ def dearest(graph: I64s, nodes: I32s, component: I32s, worst: I64s) -> None:
 
 @kernel
 def dear_way(graph: I64s, component: I32s, worst: I64s, start: I64, via: I64s, queue: I32s) -> I64:
-    """Find a most expensive path from `start` to `then` with the fewest edges; return its last edge."""
+    """Find the shortest of the most expensive paths from `start` to `then`; return its last edge."""
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, costs, by_edge = u8s(graph[ALLOWED], 0), i64s(graph[COSTS], 0), i64s(graph[BY_EDGE], 0)
     priced = graph[PRICED]

@@ -24,7 +24,7 @@ def _is_at(place: Key, at: Key, _: "Edge") -> bool:
 
 
 class Edge(NamedTuple):
-    """A step inside the region, or a step from the region to a state in which `then` holds."""
+    """A step that stays inside the region, or leads from it to a state in which `then` holds."""
 
     step: Step
     after: Key
@@ -167,7 +167,7 @@ class Reference:
         return tuple(loop)
 
     def kept(self, left: set[Instance], key: Key, edge: Edge) -> bool:
-        """Return whether a step satisfies one of these constraints, by its action or by disabling a weak constraint."""
+        """Return whether a step satisfies one of these constraints: by its action, or by disabling a weak one."""
         return any(
             item in edge.promises or (not self.strong[item[0]] and item not in self.region.enabled[key])
             for item in left
@@ -190,7 +190,7 @@ class Reference:
     # -- costs
 
     def spins(self) -> Iterator[Way]:
-        """Yield, for each loop in the region that has a cost, a path that leads to the loop and goes once around it."""
+        """Yield, for each loop with a cost in the region, a path that leads to the loop and goes around it once."""
         stems = self.stems
         for part in self.region.components():
             for key in part:
@@ -200,7 +200,7 @@ class Reference:
                         yield stems[key].around((edge.step, *(item.step for item in back)))
 
     def extreme(self, choose: Callable[[int, int], int]) -> dict[Key, int]:
-        """Return the cost of the most expensive (or cheapest) path to `then` from each state that has such a path."""
+        """Return, for each state with a path to `then`, the cost of the most expensive (or cheapest) one."""
         found: dict[Key, int] = {}
         for _ in range(len(self.region.edges) + 1):
             before = dict(found)
@@ -242,7 +242,7 @@ class Reference:
 
     @cached_property
     def stems(self) -> dict[Key, Way]:
-        """Return a shortest path to each state of the region, from an initial state via a `when` state."""
+        """Return a shortest path to each state of the region: from an initial state, through a `when` state."""
         found: dict[Key, Way] = {}
         order = count()
         waiting = [(len(self.prefixes[key]), next(order), self.prefixes[key], key) for key in self.region.begins]
@@ -284,9 +284,9 @@ _WORSE = (Reach.NEVER, Reach.UNBOUNDED, Reach.BOUNDED)
 def summary(prop: Property, constants: Constants, findings: list[BehaviourFinding]) -> PropertyResult:
     """Return the worst verdict over all arguments.
 
-    Among equal verdicts, the nearest finding is chosen, and then the finding whose arguments are declared first. The
-    nearest finding depends only on the graph, so every engine reports the same arguments. The length of the loop is not
-    compared, because an engine need not find the shortest loop.
+    If several findings are equally bad, the nearest one is chosen, and then the one whose arguments are declared first.
+    The nearest finding depends only on the graph, so every engine reports the same arguments. The length of the loop is
+    not compared, because an engine need not find the shortest loop.
     """
     chosen = min(
         findings,
@@ -314,8 +314,8 @@ def summary(prop: Property, constants: Constants, findings: list[BehaviourFindin
 def with_behaviours(
     result: Result, properties: tuple[Property, ...], judge: Callable[[Property], PropertyResult]
 ) -> Result:
-    """Add the verdicts on leads-to and at-most properties to the result, in the requested order. Leads-to and at-most
-    properties are judged on the complete state graph, so they are undetermined if the search is unfinished.
+    """Add the verdicts on leads-to and at-most properties to the result, in the requested order. These properties are
+    checked on the complete state graph, so they are undetermined if the search is unfinished.
     """
     known = {item.name: item for item in result.properties}
     try:

@@ -1,5 +1,5 @@
-"""Verification of violations of leads-to and at-most properties, using the definitions in the plain semantics. Paths
-found by any engine are verified before they are displayed, and so are replayed trace files.
+"""A check that a path really violates a leads-to or at-most property, by the definitions of the plain semantics. The
+paths of every engine are checked before they are shown, and so are trace files that are replayed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ from fencepost.model.language.interpreter import Interpreter, Path, Step, Transi
 from fencepost.model.language.records import Key, Scalar, fields
 
 Instance = tuple[int, tuple[Any, ...]]
-"""A fairness constraint: its position in `fair`, and the values of the parameters in `each`."""
+"""A fairness constraint, as its position in `fair` and the values of the parameters in `each`."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Shown:
 
 
 def instances(plain: Interpreter, prop: Property, transitions: Iterable[Transition], before: Key) -> set[Instance]:
-    """Return the fairness constraints satisfied by those included steps from a state that change the state."""
+    """Return the fairness constraints that included steps from a state satisfy; ignore steps that change nothing."""
     gone = {item.name for item in prop.behaviour.without}
     found: set[Instance] = set()
     for transition in transitions:

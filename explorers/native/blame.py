@@ -28,8 +28,8 @@ def explain(
 ) -> None:
     """Raise the plain semantics' error for a check that failed in compiled code; the rows are examined in order.
 
-    Properties in `decided` (by name) are not evaluated. Once a row decides a property, the property is not evaluated on
-    later rows. `way` returns the path to the row with a given number; without `way`, the error shows only the state.
+    Properties in `decided` (by name) are not evaluated. A property that a row has decided is not evaluated on later
+    rows. `way` returns the path to the row with a given number; without `way`, the error shows only the state.
     """
     known = set(decided)
     for number, row in enumerate(rows):
@@ -46,7 +46,7 @@ def explain(
 
 
 def _go_through(search: Explored, key: Key, decided: set[str]) -> None:
-    """Judge a state and take every step from it, so that any error of the plain search is raised."""
+    """Check a state and take every step from it, to raise any error that the plain search would raise."""
     for prop in search.properties:
         asked = not prop.over_steps and prop.name not in decided
         if asked and search.plain.holds(prop, key) is (prop.kind is Kind.SOMETIMES):
@@ -59,7 +59,7 @@ def _go_through(search: Explored, key: Key, decided: set[str]) -> None:
 
 
 def blame(search: Explored, code: int) -> NoReturn:
-    """Raise the error for a check that fails only in compiled code, by a 64-bit overflow or a bug in Fencepost."""
+    """Raise the error for a check that fails only in compiled code: a 64-bit overflow or a bug in Fencepost."""
     if code == checks.NUMBER:
         raise DomainError(
             f"protocol {search.machine.name!r}: the result of a shift or a product does not fit in the 64 bits of a "

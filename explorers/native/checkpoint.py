@@ -1,4 +1,4 @@
-"""Checkpoints: folders with everything that a search needs in order to continue.
+"""Checkpoints: folders that contain everything that a search needs to continue.
 
 The manifest lists the data files with their sizes and digests, the question that the search answers, and the manifest's
 own digest. The manifest is replaced last and atomically, so a folder always contains one complete checkpoint, even if
@@ -37,7 +37,7 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 SLOTS = ("states-0", "states-1")
 ROWS = 1 << 14
-"""Number of rows examined together, chosen to fit in a core's cache."""
+"""Number of rows that are examined together; they fit in a core's cache."""
 OURS = re.compile(r"\d{1,9}-(rows|fresh|parents|hashes)\.bin")
 
 
@@ -151,7 +151,7 @@ def are_states(rows: np.ndarray[Any, Any], layout: Layout, values: Mapping[str, 
 
 
 def _is_record(rows: Any, record: type[Record], values: Mapping[str, int], there: np.ndarray[Any, Any]) -> bool:
-    """Return whether all fields of records (n,) are in their domains, and all records that are not `there` are zero."""
+    """Return whether all fields of records (n,) are in their domains, and records outside `there` are zero."""
     return all(_is_field(rows[name], field, values, there) for name, field in fields(record))
 
 

@@ -47,7 +47,7 @@ class Source:
     layout: Layout
     shape: Shape
     rows: int
-    """Index in the check array at which the rows' data begin."""
+    """Position in the check array at which the data for rows begin."""
     guards: tuple[tuple[str, str], ...]
     """The action and the condition of every guard, in the order of the counters."""
     state_properties: tuple[Property, ...]
@@ -55,13 +55,13 @@ class Source:
     most_successors: int
     masks: Masks | None = None
     bounds: tuple[str, ...] = ()
-    """Constants that are bounds. Their counters follow those of guards: first for states, then for steps that several
-    bounds block.
+    """Constants that are bounds. The counters of bounds follow those of guards: first they count states, then steps
+    that several bounds block.
     """
     counting: int | None = None
-    """Index in the check array of the bit mask of bounds to count."""
+    """Position in the check array of a bit mask: the bounds to count."""
     general: "Source | None" = None
-    """The general module from which this module for one run's constants was derived, if any."""
+    """If this module was made for one run's constants: the general module from which it was made."""
     specialize: "Callable[[Constants], Source] | None" = None
     """Function that returns the module for one run's constants, with the same rows and counters."""
 
@@ -190,7 +190,7 @@ def _switch(guard: Guard, part: int, condition: Expression) -> Switch:
 
 
 TEXTS = "packed", "nodes", "kernels"
-"""Modules that `shared` compiles. Each module includes the previous ones."""
+"""Modules that `shared` compiles. Each one may call functions of the modules before it."""
 MOST_SHAPES = 64
 """Maximum number of cached shapes, because generating the code of a shape takes a fifth of a second."""
 PER_CHARACTER = 2.7e-6
@@ -263,7 +263,7 @@ Made = TypeVar("Made")
 
 
 class Shapes(Generic[Made]):
-    """Cache of recently used code. Keys include the identity of the machine and its properties, and the shape."""
+    """A cache of recently used code. Keys include the identity of the machine and its properties, and the shape."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], tuple[Made, Machine, tuple[Property, ...]]] = {}
@@ -367,8 +367,8 @@ def is_ready(source: Source) -> bool:
 
 
 def begin(source: Source, seconds: float = 0.0) -> Kernels:
-    """Return the kernels with which a search begins: optimized code if it exists, otherwise cheaply compiled code. If
-    the search is expected to take longer (`seconds`) than the optimization, the code is optimized first.
+    """Return the first kernels of a search: optimized code if it exists, otherwise cheaply compiled code. If the search
+    is expected to take longer (`seconds`) than the optimization, the code is optimized first.
     """
     tier = forced()
     if tier in (Tier.OPTIMIZED, Tier.EXACT) or (
@@ -401,7 +401,7 @@ class Watching(Protocol):
 def compile_watched(
     name: str, constants: Constants, source: Source, watch: Watching, *, begins: bool = False
 ) -> Kernels:
-    """Return a module's kernels; notify the watcher before compiling. `begins` means that a search starts."""
+    """Return a module's kernels; notify the watcher before compiling. `begins` is true at the start of a search."""
     make: Callable[[Source], Kernels] = begin if begins else load
     if is_ready(source) if begins else is_cached(source):
         return make(source)

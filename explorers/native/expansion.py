@@ -1,4 +1,4 @@
-"""The states of a search, and the workers that expand, insert and judge states in compiled code.
+"""The states of a search, and the workers that expand, insert and check states in compiled code.
 
 Each level is split into batches of states. Each batch is expanded into a buffer, and the successors in the buffer are
 sorted by owner. After a round of batches, every owner inserts its successors in batch order. The number of batches per
@@ -36,7 +36,7 @@ from fencepost.model.language.symmetry import Symmetry
 
 UNDECIDED = 1 << 62
 LARGE = 1 << 23
-"""Number of states above which a search stores keys instead of rows, which are faster but larger."""
+"""Number of states above which a search stores keys instead of rows: rows are faster, but larger."""
 WORTH_SHARING = 2048
 """Minimum number of states to share among several workers, because waking another worker takes time."""
 
@@ -50,7 +50,7 @@ class Worker:
     place: np.ndarray[Any, Any]
     queue: np.ndarray[Any, Any]
     found: np.ndarray[Any, Any]
-    """For each step property, the row that decides the property, or -1 if the property is not judged."""
+    """For each step property, the row that decides the property, or -1 if the property is not checked."""
     opened: np.ndarray[Any, Any] | None = None
 
     @classmethod
@@ -80,7 +80,7 @@ class WorkerPool:
     def __init__(self, workers: list[Worker]) -> None:
         self.workers = workers
         self.resting = 0
-        """Number of workers, counted from the last, that currently take no tasks."""
+        """Number of workers that currently take no tasks; these are the last ones in the list."""
         self._threads: list[Thread] = []
         self._asked: list[SimpleQueue[Callable[[], None] | None]] = [SimpleQueue() for _ in workers[1:]]
         self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
@@ -134,7 +134,7 @@ class WorkerPool:
 
 
 def _serve(asked: SimpleQueue[Callable[[], None] | None], ended: SimpleQueue[BaseException | None]) -> None:
-    """Run the requested work in order. A queue wakes a thread sooner than the futures of an executor do."""
+    """Run the requested work in order. A queue wakes a thread faster than an executor's futures do."""
     while (work := asked.get()) is not None:
         try:
             work()
@@ -180,7 +180,7 @@ class Expansion:
         self.trees: Trees | None = None
         self.position = Position()
         self.before_judging: tuple[list[int], dict[str, int]] | None = None
-        """Decisions made before the level in which a search was stopped. A resumed search judges that level again."""
+        """Decisions made before the level in which a search was stopped. A resumed search checks that level again."""
         self.workers = options.workers or processors()
         most = kernels.source.most_successors
         self.batch, self.batches = sizes(self.layout.dtype, most, BATCH, ROUND)
@@ -192,7 +192,7 @@ class Expansion:
         self._pieces = np.zeros((self.batches, PIECE), np.int64)
         self._calls: dict[int, Calls] = {}
         self.fatal = self.watched = np.array([ERROR], np.int64)
-        """Indices in the check array. A watched check stops the expansion, and a fatal check is an error."""
+        """Indices in the check array. A watched check stops the expansion if it fails; a fatal one is an error."""
         self._found = np.zeros((self.batches, max(1, len(kernels.source.step_properties))), np.int64)
 
     # -- states
@@ -249,7 +249,7 @@ class Expansion:
             count_bounds(self.kernels.source, worker.checks, bounds)
 
     def change_to(self, kernels: Kernels) -> None:
-        """Continue with other code for the same rows. The caller must ensure that no kernel is running."""
+        """Switch to other code that uses the same rows. The caller must ensure that no kernel is running."""
         if kernels.source is not self.kernels.source:
             self._checks = kernels.checks(self.constants)
             for worker in self.pool.workers:
@@ -341,7 +341,7 @@ class Expansion:
         return self.trees.facts, self.trees.steps, address_of(worker.opened), self.trees.room()
 
     def _expand(self, worker: Worker, failed: list[tuple[int, Worker]]) -> None:
-        """Expand batches until all are taken or one fails. Whenever one fails, all earlier batches have been taken."""
+        """Expand batches until all are taken or one fails. If one fails, all batches before it have been taken."""
         expand = self._call(worker).expand
         while True:
             number = expand()
@@ -448,7 +448,7 @@ class Expansion:
 
     @property
     def slack(self) -> int:
-        """Return the memory that another round may need, for the round's buffers and a copy of the largest table."""
+        """Return the memory that another round may need: its buffers, and a copy of the largest table."""
         return max(3 * part.table_bytes for part in self.partitions) + ROUND * BATCH * 4 * self.layout.dtype.itemsize
 
     @property
@@ -525,6 +525,6 @@ def still_counted(source: Source, counters: Sequence[int]) -> int:
 
 
 def count_bounds(source: Source, checks: np.ndarray[Any, Any], bounds: int) -> None:
-    """Set the bounds to count. The array of refusals needs room for `source.counters`."""
+    """Choose the bounds to count. The array of refusals needs room for `source.counters`."""
     if source.counting is not None:
         checks[source.counting] = bounds

@@ -87,7 +87,7 @@ def tagged(h, index):
 
 @helper
 def seen(table, h, slots):
-    """Return the first slot, from the home slot on, that is empty or has the tag of this hash."""
+    """Return the first slot, starting at the home slot, that is empty or has the tag of this hash."""
     tag = tagged(h, -1)
     slot = home(h, slots)
     while table[slot] != 0 and table[slot] & np.uint32(0xFF000000) != tag:
@@ -99,7 +99,7 @@ def seen(table, h, slots):
 
 @helper
 def look(table, stored, h, slots):
-    """Return the slot at which to continue looking for a state, and prefetch the stored state that may be equal."""
+    """Return the slot at which the search for a state continues, and prefetch the stored state that may be equal."""
     slot = seen(table, h, slots)
     index = np.int64(table[slot] & np.uint32(0x00FFFFFF)) - 1
     prefetch(stored, index, 0)
@@ -255,7 +255,7 @@ def judge_pieces(
     judge: Judge, e: Checks, pieces: I64ss, c: Constants, found: I64ss, tasks: I64s,
     trees: I64ss, steps: I64ss, opened_to: I64, opened: U64ss,
 ) -> I64:  # fmt: skip
-    """Judge the states of batches as in `expand_pieces`. Return -1, or the batch in which a check failed."""
+    """Check the properties of states in batches, as in `expand_pieces`. Return -1, or the batch with a failed check."""
     n = take(tasks)
     while n < pieces.shape[0]:
         first, last = pieces[n, FIRST], pieces[n, LAST]

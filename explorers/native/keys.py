@@ -1,4 +1,4 @@
-"""Storage of states as keys, which `packed.py` explains: the nodes of rows, and each partition's table of keys."""
+"""Storage of states as keys (see `packed.py`): the nodes of rows, and a table of keys for each partition."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ LEAST_BITS = 16
 """Minimum number of bits for a node's number, because a key's home depends on 32 bits of two node numbers."""
 ENTERED = 1
 TOGETHER = 256
-"""Number of successors whose nodes are looked up together, small enough for the data to fit in a fast cache."""
+"""Number of successors whose nodes are looked up together; their data fit in a fast cache."""
 OPENED = 512
 """Number of rows decoded together."""
 
@@ -168,8 +168,8 @@ class KeyTable:
         del before
 
     def _make(self, slots: int) -> None:
-        """Create an empty table. An entry stores the bits of a key that the entry's slot does not determine. The slot
-        is at most `REACH` slots after the key's home.
+        """Create an empty table. An entry stores the bits of a key that the entry's slot does not determine. An entry
+        is at most `REACH` slots after its key's home.
         """
         lefts, rights = self._bits()
         size = lefts + rights or packed.FINGERPRINT_BITS
