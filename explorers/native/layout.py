@@ -1,8 +1,8 @@
 """Layouts of states: a record in memory while code works on it, and packed bits in storage.
 
-In memory, every field occupies whole, aligned bytes. In storage, every field occupies as many bits as its domain needs,
-in the same order. The same code converts between memory and storage for every machine: a table contains the stored bits
-of each word, and the least value of each field.
+In memory, every field occupies whole, aligned bytes. In storage, the fields have the same order, but occupy only as
+many bits as their domains need. The same code converts between memory and storage for every machine: a table contains
+the stored bits of each word, and the least value of each field.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,14 +21,14 @@ BITS = 8 * WORD
 STEPS = 6
 """Steps for gathering bits without a special instruction: by 1, 2, 4, ... 32 positions."""
 ENTRY = 8 + STEPS
-"""Number of entries in the check array per memory word that has stored bits."""
+"""Number of entries in the check array for each memory word that has stored bits."""
 HEAD = 3
 """Number of header entries: words per row, number of entries, and a flag for special instructions."""
 
 
 class Leaf(NamedTuple):
     """A number in a record: its position and size in memory, and its bits in storage. The number is stored modulo
-    2**bits, so the least value is needed to decode it.
+    2**bits, so decoding it takes its least value.
     """
 
     offset: int
@@ -41,7 +41,7 @@ class Entry(NamedTuple):
     word: int
     mask: int
     base: int
-    """Negated minimum values of the word's fields, each in the bytes of the field."""
+    """The negated minimum value of each of the word's fields, in the bytes of that field."""
     tops: int
     """Highest bits of the fields to which a minimum value is added."""
     bits: int
@@ -77,7 +77,7 @@ class Layout:
     """Whether the layout serves only the constants that yield `numbers`."""
 
     def at(self, numbers: Sequence[int]) -> "Layout":
-        """Return a layout for one run, with the same memory, and with rows as narrow as the constants allow."""
+        """Return a layout for one run: its memory is the same, and its rows are as narrow as the constants allow."""
         return replace(self, numbers=tuple(numbers))
 
     # -- in memory
@@ -233,7 +233,7 @@ def entries(layout: Layout) -> list[Entry]:
 
 
 def moves(mask: int) -> tuple[int, ...]:
-    """Return which bits move by 1, 2, 4, ... positions when the bits of a mask are gathered (Hacker's Delight, 7-4)."""
+    """Return the bits that move by 1, 2, 4, ... positions when a mask's bits are gathered (Hacker's Delight, 7-4)."""
     full = (1 << BITS) - 1
     left, found = ~mask << 1 & full, []
     for step in range(STEPS):

@@ -1,4 +1,4 @@
-"""Search of a machine with one guard removed, in compiled code that serves any choice of guard. The definition is
+"""Search of a machine with one guard removed, in compiled code that works for every guard. Its semantics is that of
 `Interpreter(without(machine, guard), ..., bounded=True)`, which also reconstructs every trace.
 """
 
@@ -91,14 +91,14 @@ class MaskedSearch(Search):
                 except DomainError as error:
                     return Departure(path, step, str(error))
         raise MismatchError(
-            "compiled code refused a step for leaving a domain, but the plain semantics takes all steps."
+            "compiled code refused a step because it leaves a domain, but the plain semantics takes all steps."
         )
 
     def refusals(self, guards: Iterable[Guard]) -> dict[Guard, int]:
         """Return how often each guard refuses a step in the reached states, regardless of the other guards.
 
-        A guard that cannot be evaluated, because an earlier guard does not hold, does not refuse. Raise DomainError if
-        the guard cannot be evaluated because compiled numbers are limited to 64 bits.
+        If a guard cannot be evaluated because an earlier guard does not hold, this is not a refusal. Raise DomainError
+        if the guard cannot be evaluated because compiled numbers are limited to 64 bits.
         """
         found: dict[Guard, int] = {}
         waiting = list(guards)

@@ -8,7 +8,7 @@ from fencepost.explorers.native.llvm.types import helper, kernel, prefetch, u32s
 from fencepost.explorers.native.packed import MISSING, OWNER_BITS, TOPS, ones
 
 NODES_AHEAD = 16
-"""Number of nodes by which index slots are prefetched ahead of their use."""
+"""How far ahead of their use, in nodes, index slots are prefetched."""
 NODES, NODE_ROOM, NODE_COUNT, INDEX, INDEX_SLOTS, NODE_BITS = 0, 1, 2, 3, 4, 5
 TREE = 6
 LINES = 6
@@ -19,7 +19,7 @@ entry contain part of the node's hash.
 
 @helper
 def node_of(tree, value, adds):
-    """Return the number of a node, or -1 if the node is missing and cannot be added."""
+    """Return a node's number, or -1 if the node is missing and cannot be added."""
     index, nodes = u32s(tree[INDEX], tree[INDEX_SLOTS]), u64s(tree[NODES], tree[NODE_ROOM])
     slots, bits, h = np.uint64(tree[INDEX_SLOTS]), np.uint64(tree[NODE_BITS]), node_hash(value)
     slot = first_slot(h, slots)
@@ -117,8 +117,8 @@ def key_successors(trees, steps, words, keys, parents, count, opened, number, no
 
     A parent's number is `number` plus the parent's position in `opened`. `now` is working memory: a row for each step,
     and `LINES` more. Nodes that differ from the parent's are looked up for many successors at a time, because each
-    lookup waits for memory twice. If only the roots of the two trees are unknown, the key becomes TOPS, and the values
-    of the two roots replace the first two words of the row, so that adding them takes two lookups.
+    lookup waits for memory twice. If only the roots of the two trees are unknown, the key becomes TOPS. The values of
+    the two roots then replace the first two words of the row, so that adding them takes two lookups.
     """
     many, tops = now.shape[1], steps.shape[0]
     parent, waiting, slots, known, values, lower = tops, tops + 1, tops + 2, tops + 3, tops + 4, tops + 5

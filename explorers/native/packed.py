@@ -7,9 +7,9 @@ expansion, workers only look nodes up; between rounds, one worker inserts the mi
 not depend on the number of workers, and no locks are needed.
 
 A partition's keys are stored in a table, sorted by an invertible scrambling of their bits. The first bits of a key
-determine its *home*. A key is stored in its home or at most `REACH` slots later, after all smaller keys, so its slot
-leaves at most `REACH` possible homes. Only the remaining bits are stored, with one bit for the order, and one bit that
-is always set because an all-zero slot is free. A parallel array contains the states' numbers. To grow, a table is
+determine its *home*. A key is stored in its home or at most `REACH` slots later, after all smaller keys, so a given
+slot has at most `REACH` possible homes. Only the remaining bits are stored, with one bit for the order, and one bit
+that is always set because an all-zero slot is free. A parallel array contains the states' numbers. To grow, a table is
 copied in order.
 
 Fingerprints are stored as keys too, but without nodes. The kernels in `kernels.py` call this module's functions.
@@ -24,13 +24,13 @@ from fencepost.explorers.native.llvm.types import helper, kernel, prefetch, u32s
 OWNERS = 32
 OWNER_BITS, OWNER_SHIFT = 5, 59
 AHEAD = 8
-"""Number of successors by which key lookups, and the prefetching of states that may be equal, run ahead."""
+"""How many successors ahead keys are looked up, and states that may be equal are prefetched."""
 FAR = 16
-"""Number of successors by which the prefetching of the table and the successor runs ahead."""
+"""How many successors ahead the table and the successor are prefetched."""
 FARTHEST = 48
-"""Number of successors by which the prefetching of hashes runs ahead."""
+"""How many successors ahead hashes are prefetched."""
 RING = 16
-"""Number of slots looked up ahead and stored at the front of a queue."""
+"""Number of slots that are looked up ahead and kept at the front of a queue."""
 KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT = 0, 1, 2, 3, 4, 5, 6
 ANCESTORS, ROOM, DONE, LEFT, EXPANDED = 7, 8, 9, 10, 11
 """Indices of the data on an owner that `insert` reads: the number of states, the first stored row, the number of states
@@ -154,7 +154,7 @@ def whole(entry, slot, size, slots, width):
 
 @helper
 def greatest(entry, first, size, width):
-    """Return the greatest key with these last bits that is less than every key whose first 32 bits are `first`."""
+    """Return the greatest key with these last bits that is below every key whose first 32 bits are `first`."""
     most = (first << np.uint64(size - 32)) - np.uint64(1)
     return most - ((most - entry) & ones(width - 1))
 

@@ -41,10 +41,10 @@ class Search(Stoppable, Expansion):
         self.sure: dict[str, int] = {}
         """Number of findings before the current level."""
         self.pause_at: int | None = None
-        """Level size at which the search pauses so that another engine can continue; None means never."""
+        """Size of the level at which the search pauses, so that another engine can continue; None: never."""
         self.paused = False
         self.advanced = not options.resume
-        """Whether the time limit applies. A resumed search first completes one round, so that it makes progress."""
+        """Whether the time limit applies. After a resume, it applies only after one round, to make progress."""
 
     # -- the search
 
@@ -129,7 +129,7 @@ class Search(Stoppable, Expansion):
         return ""
 
     def _change_over(self) -> None:
-        """Switch to optimized code once it exists. During the compilation, leave one processor free."""
+        """Switch to optimized code once it exists. Leave one processor free while code is compiled."""
         self.change_to(self.tiers.after(self.position.levels))
         self.pool.resting = int(self.tiers.waits and 1 < self.workers >= processors())
 

@@ -29,16 +29,16 @@ is proportional to the table's content.
 """
 FIRST_SLOTS = 1 << 11
 FIRST_ROWS = 1 << 15
-"""Initial capacity in rows, large because the operating system allocates a page only when it is first written."""
+"""Initial capacity in rows. It can be large, because the system allocates a page only when it is first written."""
 ROW_GROWTH = 4
 SPILL_GROWTH = 2
-"""Growth factor of arrays in files, which occupy disk space of their full size immediately."""
+"""Growth factor of arrays in files; it is small because files take up their full size on disk at once."""
 
 WORD = 8
 BESIDE = 24
 """Bytes per successor in addition to the row: hash, parent, and positions in the order and in a worker's queue."""
 BATCH = 512
-"""Number of states expanded into one buffer: few enough that their successors fit in a core's cache on insertion."""
+"""Number of states to expand into one buffer: their successors must fit in a core's cache when they are inserted."""
 ROUND = 32
 """Number of batches expanded before their successors are inserted."""
 MOST_BYTES = 1 << 33
@@ -76,13 +76,13 @@ class Position:
     deadlock: int = -1
     initial: int = 0
     found: dict[str, int] = field(default_factory=dict)
-    """For each decided property, the state that decides it or starts the deciding step: owner + number * OWNERS."""
+    """For each decided property, the state that decides it or begins the deciding step: owner + number * OWNERS."""
     seconds: float = 0.0
 
 
 def sizes(row: np.dtype[Any], most_successors: int, batch: int, batches: int) -> tuple[int, int]:
     """Return the numbers of states per batch and of batches per round that fit in memory, at most `batch` and
-    `batches`. The number of batches is reduced first, because the order of states depends only on the size of batches.
+    `batches`. The number of batches is reduced before their size, because the order of states depends only on the size.
     """
     each = max(1, most_successors) * (row.itemsize + BESIDE)
     batches = max(1, min(batches, MOST_BYTES // (each * batch)))
@@ -146,7 +146,7 @@ class Partition:
         self.spill = Path(spill) if spill else None
         self.dtype = row
         self.facts = np.zeros(packed.FACTS, np.int64) if facts is None else facts
-        """Addresses and fill levels of the arrays, in the form that the inserting kernel reads."""
+        """Addresses and fill levels of the arrays, in the form that the kernel for insertion reads."""
         self.trees: Trees | None = None
         self.keys = KeyTable(kernels.module, self.facts, None) if compact else None
         self.table = np.zeros(0 if compact else FIRST_SLOTS, np.uint32)
@@ -175,7 +175,7 @@ class Partition:
 
     @property
     def bytes(self) -> int:
-        """Return the number of bytes in use, without reserved memory that was never written."""
+        """Return the number of bytes in use; memory that is reserved but was never written does not count."""
         rows = self.count - self.base if self.keys else self.count
         return self.count * self.parents.itemsize + rows * self.rows.itemsize + self.table_bytes
 

@@ -1,8 +1,8 @@
 """Tiers of optimization: a search starts with cheaply compiled code, and later switches to optimized code, always
 between two rounds. A long search finally switches to code for exactly its constants.
 
-Most machines are small, and their search ends before LLVM could have optimized their code. Code is optimized only for
-longer searches, and in another process, because LLVM compiles one module at a time in each process.
+Most machines are small, so their search ends before LLVM could optimize the code. Code is optimized only for longer
+searches, and in another process, because LLVM compiles one module at a time in each process.
 """
 
 import atexit
@@ -28,11 +28,11 @@ code takes 0.55 of the time, so the ratio must exceed 2.2 if the search and the 
 worker and a free processor, and 3.2 if one of two workers is suspended.
 """
 WORTH_EXACT = 5.0
-"""WORTH for code specialized to one run's constants, which takes 0.77 times as long as other optimized code."""
+"""WORTH for code that is compiled for one run's constants, and takes 0.77 of the time of other optimized code."""
 ENOUGH = 50_000
-"""Number of states from which the rate of a search is meaningful; before that, most of the time is startup."""
+"""Minimum number of states for a meaningful rate of a search; before that, most of the time is startup."""
 LEAST_FALL = 0.01
-"""Minimum decrease in the logarithm of the growth between two levels, which makes every estimate finite."""
+"""Minimum decrease in the logarithm of the growth from one level to the next; it makes every estimate finite."""
 SPAN = 3
 ENDLESS = 1e12
 
@@ -73,7 +73,7 @@ class Tiers:
 
     @property
     def waits(self) -> bool:
-        """Return whether code is being optimized, so that a processor should be left free."""
+        """Return whether code is being optimized; if so, a processor should be left free."""
         return self.kernels.level == CHEAP and _optimizer.is_busy
 
     def after(self, levels: Sequence[int]) -> Kernels:
@@ -103,7 +103,7 @@ class Tiers:
         return self.used[0]
 
     def _worth(self, levels: Sequence[int]) -> Source | None:
-        """Return the module that is worth optimizing for the rest of the search, if any."""
+        """Return the module, if any, that is worth optimizing for the rest of the search."""
         source = self.kernels.source
         if source.general is not None:
             return None

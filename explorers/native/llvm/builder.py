@@ -62,7 +62,7 @@ class Builder:
         self.arguments.append(Value(name, kind, lengths=tuple(lengths)))
 
     def owned(self, position: int) -> None:
-        """Declare that, while the function runs, memory behind a parameter is accessed only through this parameter."""
+        """Declare that the function accesses the memory behind a parameter only through that parameter."""
         kind, _, name = self._heads[position].partition(" ")
         self._heads[position] = f"{kind} noalias {name}"
 
@@ -284,13 +284,13 @@ class Builder:
         return self.joined("&", one, other)
 
     def alike(self, left: Value, right: Value) -> tuple[Value, Value, bool]:
-        """Return two numbers, with a literal adapted to the type of the other, and whether they are unsigned."""
+        """Return two numbers of one type (a literal takes the type of the other), and whether they are unsigned."""
         left, right = self.number(left), self.number(right)
         if left.type is right.type:
             return left, right, left.type is Sort.WORD
         if left.type is Sort.NUMBER and left.low == left.high and left.low >= 0:
             return word(left.low), right, True
-        assert right.type is Sort.NUMBER, "a word is combined with neither a word nor a number"
+        assert right.type is Sort.NUMBER, "a word is combined with something other than a word or a number"
         assert right.low == right.high, "a word is combined with a number that is not a literal"
         assert right.low >= 0, "a word is combined with a negative number"
         return left, word(right.low), True

@@ -1,4 +1,4 @@
-"""Checked operations. A failed check stores its code, if it is the first, and yields a harmless value."""
+"""Checked operations. A failed check yields a harmless value; the first one also stores its code."""
 
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import GREATEST, LEAST, WORD_BITS, Sort, Value, number
@@ -51,7 +51,7 @@ def note_if(build: Builder, e: Value, wrong: Value, code: int) -> None:
 
 
 def too_long(build: Builder, code: Value) -> Value:
-    """Return whether a code means a number of more than 64 bits, which the plain semantics would accept."""
+    """Return whether a code stands for a number of more than 64 bits, which the plain semantics would accept."""
     return build.joined("|", *(build.compared("==", code, number(one)) for one in (NUMBER, SUM)))
 
 

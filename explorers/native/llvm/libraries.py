@@ -32,8 +32,8 @@ _RESULTS = {"None": None, "I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _NUMBERS = {"I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _KINDS = {"I": "i", "U": "u"}
 HUGE = 1 << 21
-"""Bytes of a huge page. Large arrays use huge pages, if the system supports them, to reduce TLB misses and to clear
-memory faster.
+"""Bytes of a huge page. If the system supports huge pages, large arrays use them: there are fewer TLB misses, and
+memory is cleared faster.
 """
 _ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
 
@@ -114,14 +114,14 @@ def _sum(exports: dict[str, Export], code: bytes) -> str:
 
 
 def address_of(array: Any) -> int:
-    """Return the address of an array, as `array.ctypes.data` does, but four times as fast."""
+    """Return the address of an array; unlike `array.ctypes.data`, this takes a quarter of the time."""
     if array.dtype.names is None and array.size and array.flags.writeable:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))
     return int(array.ctypes.data)
 
 
 def reserved(count: int, dtype: np.dtype[Any] | type[Any], *, huge: bool = True) -> np.ndarray[Any, Any]:
-    """Return an array whose memory the system allocates on the first write. Unless `huge`, use small pages."""
+    """Return an array whose memory the system allocates on the first write. Use small pages unless `huge` is true."""
     size = count * np.dtype(dtype).itemsize
     if size < 2 * HUGE or _ADVICE is None:
         return np.empty(count, dtype)
@@ -186,7 +186,7 @@ class Kernel:
         return self._call(*self._given(arguments))
 
     def bound(self, *arguments: Any) -> Callable[[], Any]:
-        """Return a call whose arguments are checked only once. The call keeps the arrays alive."""
+        """Return a call without arguments; they are checked only now. The call keeps the arrays alive."""
         return partial(_call_kept, self, self._call, arguments, tuple(self._given(arguments)))
 
     def _given(self, arguments: tuple[Any, ...]) -> list[Any]:

@@ -13,9 +13,9 @@ from fencepost.explorers.native.llvm.types import Export, Lowered, Unit
 from fencepost.explorers.running.interrupts import peak_memory
 
 LEVEL = 1
-"""LLVM's optimization level, 0 to 3. In measurements, 2 and 3 compiled more slowly without making searches faster."""
+"""LLVM's optimization level, 0 to 3. In measurements, levels 2 and 3 compiled more slowly and made no search faster."""
 CHEAP = 0
-"""The level for cheap compilation. In measurements, cheap code compiled 20 times as fast and ran half as fast."""
+"""The level for cheap compilation. In measurements, compiling was 20 times as fast, and the code ran half as fast."""
 
 
 class CompileError(RuntimeError):
@@ -85,7 +85,7 @@ def translated(unit: Unit | Lowered, target: Target) -> tuple[str, dict[str, Exp
 
 
 def optimized(text: str, machine: Any, level: int) -> Any:
-    """Return LLVM IR as a verified, optimized module in a separate context, whose memory can be freed."""
+    """Return LLVM IR as a verified and optimized module; its context is separate, so its memory can be freed."""
     module = llvm.parse_assembly(
         f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n{text}',
         llvm.create_context(),

@@ -341,7 +341,7 @@ class Function:
             self.build.branch(self.build.flag(self.expression(node)), yes, no)
 
     def compare(self, node: ast.Compare) -> Value:
-        """Return a comparison or a chain of comparisons. Operands that Python would skip may be evaluated."""
+        """Return a comparison or a chain of comparisons. The code may evaluate operands that Python would skip."""
         signs = [_COMPARED[type(item)] for item in node.ops]
         left, right = self.expression(node.left), self.expression(node.comparators[0])
         found = self.build.compared(signs[0], left, right)

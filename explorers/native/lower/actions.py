@@ -99,7 +99,7 @@ class Acting(Sifted):
     # -- guards
 
     def step(self, place: int, following: str, effect: str) -> None:
-        """Write the loop nest from a step inwards. `following` is the label that continues the enclosing loop."""
+        """Write a step of the loop nest and all steps inside it. The enclosing loop continues at `following`."""
         if place == len(self.nest.steps):
             self.fire(effect)
             self.build.jump(following)
@@ -147,7 +147,7 @@ class Acting(Sifted):
         build.begin(inside)
 
     def guard(self, node: Guarded, following: str) -> None:
-        """Continue if a guard holds, otherwise count a refusal per combination of the parameters not yet chosen."""
+        """Continue if a guard holds; otherwise, count a refusal for each combination of parameters not yet chosen."""
         build = self.build
         if self.wanted.masks is not None:
             self.masked_guard(node, following, self.wanted.masks)
@@ -160,7 +160,7 @@ class Acting(Sifted):
         build.begin(holds)
 
     def masked_guard(self, node: Guarded, following: str, masks: Masks) -> None:
-        """Write a guard as `guard` does, but if a check fails in the guard or earlier, the domain refuses the step."""
+        """Write a guard as `guard` does, but if a check fails in it or before it, the domain refuses the step."""
         build = self.build
         condition = build.number(self.code.expression(node.statement.condition))
         left, stays, refused, holds = (build.label() for _ in range(4))
@@ -210,7 +210,7 @@ class Acting(Sifted):
             self.fire_masked(self.wanted.masks)
 
     def fire_masked(self, masks: Masks) -> None:
-        """Judge a step and keep the new state. If `normalize` leaves a domain, drop the step."""
+        """Check a step's properties and keep the new state. If `normalize` leaves a domain, drop the step."""
         build, module = self.build, self.module
         decisive = []
         for item in self.judged():

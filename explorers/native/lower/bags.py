@@ -1,4 +1,5 @@
-"""Bags in memory: a count, and slots that are zero beyond the count. A state's messages are in canonical order."""
+"""Bags in memory: a count of messages, and slots that are zero after the last one. A state's messages are in canonical
+order."""
 
 from collections.abc import Callable, Sequence
 
@@ -29,7 +30,7 @@ class Bags:
         return build.read(*build.element(Value(address, memory), index))
 
     def last(self, build: Builder, bag: Value) -> Value:
-        """Return the first free slot or, if all are in use, a slot that may be overwritten."""
+        """Return the first free slot; if there is none, return a slot that may be overwritten."""
         room = _items(bag).count
         if room == 0:
             element = _items(bag).element

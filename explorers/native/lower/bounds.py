@@ -1,8 +1,7 @@
-"""Detection of reached bounds: an action's guards are evaluated again, as if each guard that is a bound were true.
+"""Detection of reached bounds: an action's guards are evaluated again, and each guard that is a bound counts as true.
 
-`model/language/bounds.py` defines reached bounds. To keep the search fast, a separate function examines an action again
-only if the action's guard for a bound refused a step in a state, and only for bounds that are not yet recorded for the
-state.
+`model/language/bounds.py` defines reached bounds. To keep the search fast, a separate function does this, and only if a
+guard for a bound refused a step in a state and the bound is not yet recorded for that state.
 """
 
 from collections.abc import Iterable
@@ -21,8 +20,8 @@ class Bounds:
 
     Sets of bounds are bit masks. The caller sets `counting` to the bounds to count. `reached` contains the bounds
     reached in each state of the block, `known` the bounds reached in any state, and `dropped` the bounds that made the
-    current step omit an effect. The first counters count states by bound. A second set of counters counts the steps
-    that several bounds refused, for each bound that has not refused a step alone.
+    current step omit an effect. The first counters count states by bound. A second set of counters is for bounds that
+    have not refused any step alone: it counts the steps that each refused together with others.
     """
 
     def __init__(self, module: Module) -> None:
@@ -73,11 +72,11 @@ class Bounds:
 
 
 class Trying(Choosing):
-    """Code generator for the function that finds which bounds alone disable an action in a state.
+    """Code generator for a function that finds the bounds without which an action would be enabled in a state.
 
     The function evaluates guards as the action does, except that a guard for a bound refuses nothing: the function sets
     the bound's bit and records it in the innermost loop. A check that fails after a guard for a bound is not an error:
-    the bound counts as having refused the step. The remaining code is skipped if no count can change.
+    it counts as a refusal by the bound. The remaining code is skipped if no count can change.
     """
 
     def __init__(self, module: Module, bounds: Bounds, place: int) -> None:
@@ -170,7 +169,7 @@ class Trying(Choosing):
         return found
 
     def worth(self, refusing: Value, later: int, yes: str, no: str) -> None:
-        """Continue only if the bounds that have refused so far, or later bounds, can still change the counts."""
+        """Continue only if the counts can still change, by the bounds that have refused so far or by later ones."""
         build, bounds = self.build, self.bounds
         seen = build.read(*bounds.of_state(build, self.e, self.at))
         wanted = self.module.cell(build, self.e, bounds.counting)
@@ -198,8 +197,8 @@ class Trying(Choosing):
         return build.compared("==", rest, number(0))
 
     def where_it_went_well(self, refusing: str | None, following: str) -> None:
-        """Continue if no check has failed. If a check has failed after a bound refused, treat the error as prevented by
-        the bound. If a number exceeds 64 bits, the consequences are unknown, so the search ends.
+        """Continue if no check has failed. If a check fails after a bound refused, the bound counts as having prevented
+        the error. If a number exceeds 64 bits, the consequences are unknown, so the search ends.
         """
         build = self.build
         failed, well = build.label(), build.label()

@@ -1,5 +1,5 @@
-"""The canonical form of a state in memory, which is the least of the state's permutations, as in `Symmetry`. If all
-values differ, a single permutation sorts them. If some values are equal, a few permutations are compared.
+"""The canonical form of a state in memory: the least of the state's permutations, as in `Symmetry`. If all values
+differ, a single permutation sorts them. If some values are equal, a few permutations are compared.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -27,7 +27,7 @@ class Canonical:
         self.permutations = symmetry.permutations
         self.state = Nested(module.program.machine.state)
         self.sets = self.count + 1
-        """Index of the empty set in a permutation's row, after NONE and the values."""
+        """Index of the empty set in a permutation's row; it follows NONE and the values."""
         lines = [
             (
                 -1,
@@ -126,7 +126,7 @@ class Canonical:
         return [(first, size if bytewise else -size) for first, size, bytewise in found]
 
     def _key(self, build: Builder, state: Value, offset: int, size: int) -> Value:
-        """Return a sequence of signed bytes as a number with the same order. The first byte is most significant."""
+        """Return signed bytes as a number that has the same order. The first byte is most significant."""
         address = build.offset(state.text, offset)
         if size < 0:
             return build.load(address, Cell(-size, signed=True))

@@ -154,13 +154,13 @@ class Code:
         return self.harmless(node, wrong, Value(moved, Sort.NUMBER))
 
     def harmless(self, node: Expression, wrong: Value, value: Value) -> Value:
-        """Return a value or, after an error, another possible value of the expression."""
+        """Return a value; after an error, return some other value that the expression can have."""
         some = min(max(0, node.low), node.high)
         text = self.build.value(f"select i1 {wrong.text}, i64 {some}, i64 {value.text}")
         return Value(text, Sort.NUMBER, node.low, node.high)
 
     def kept(self, node: Expression, value: Value) -> Value:
-        """Return a value clamped to its expression's bounds, which a value can exceed after a failed check."""
+        """Return a value clamped to the bounds of its expression; after a failed check, it may exceed them."""
         if not node.checks or (value.low >= node.low and value.high <= node.high):
             return value
         build = self.build
@@ -188,8 +188,8 @@ class Code:
         return self.straight(node) if self.module.is_plain(node) else self.build.decided(partial(self.decide, node))
 
     def decide(self, node: Expression, yes: str, no: str) -> None:
-        """End the current block with a condition. Evaluate only what is needed, unless evaluating all parts is
-        cheaper.
+        """End the current block with a condition. Evaluate only the parts that are needed, unless it is cheaper to
+        evaluate all.
         """
         build = self.build
         if isinstance(node, nodes.Literal):
@@ -227,7 +227,7 @@ class Code:
                 build.branch(build.flag(self.expression(node)), yes, no)
 
     def straight(self, node: Expression) -> Value:
-        """Return a plain condition as a flag. All parts are evaluated, so that no branch can be mispredicted."""
+        """Return a plain condition as a flag. The code evaluates all parts, so that no branch can be mispredicted."""
         build = self.build
         match node:
             case nodes.Logic():
@@ -259,7 +259,7 @@ class Code:
         return build.negated(found) if node.negated else found
 
     def first(self, node: nodes.Logic) -> Value:
-        """Return the operand that decides an `and` or `or`, if operands other than 0 and 1 are possible."""
+        """Return the operand that decides an `and` or `or`, for operands that may be other than 0 and 1."""
         build = self.build
         end = build.label()
         ways = []

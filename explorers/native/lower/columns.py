@@ -1,8 +1,8 @@
 """Conditions evaluated on several states at once: each number of a state is a column with `LANES` lanes, one per state.
 
-Every part of a condition is evaluated, which costs less than a branch in each state. A failed check counts only in
-lanes in which the plain semantics would reach the check. `Unsuited` is raised for conditions that must be evaluated
-state by state, such as loops whose iterations depend on earlier iterations.
+Every part of a condition is evaluated, because that costs less than a branch in each state. A failed check counts only
+in lanes where the plain semantics would reach it. `Unsuited` is raised for conditions that must be evaluated state by
+state, such as loops whose iterations depend on earlier iterations.
 """
 
 from collections.abc import Callable, Iterator
@@ -334,7 +334,7 @@ class Columns(Lanewise):
         return Mask(build.value(f"load {BITS}, ptr {slot}"))
 
     def clauses(self, left: list[nodes.Clause], open_: Callable[[], Value | Mask], decide: Callable[[], None]) -> None:
-        """Write nested loops. `open_` returns the lanes whose result is still undecided."""
+        """Write nested loops. `open_` returns the lanes that have no result yet."""
         if not left:
             decide()
             return

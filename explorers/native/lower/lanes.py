@@ -1,4 +1,4 @@
-"""Numbers and flags of several states at once: each number is a register with one lane for each of `LANES` states."""
+"""Numbers and flags of several states at once: each number is a register with `LANES` lanes, one for each state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Mask:
 
 @dataclass(frozen=True)
 class Places:
-    """A location in each lane: the last offset whose flag is set. The first offset has no flag."""
+    """A location in each lane: the last of the offsets whose flag is set in that lane. The first offset has no flag."""
 
     ways: tuple[tuple[Mask | None, str], ...]
     memory: Memory

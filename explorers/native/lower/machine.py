@@ -1,4 +1,4 @@
-"""The kernels of a machine, which compute all successors of given states and judge properties."""
+"""The kernels of a machine: they compute all successors of given states and check properties."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ CODES = (
     ("Expand", tuple(kind for name, kind in EXPAND if name != "codes"), "I64"),
     ("Judge", tuple(kind for _, kind in JUDGE), "None"),
 )
-"""Types of the kernels, for kernels that call other kernels by address."""
+"""Types of the kernels, as needed by kernels that call them by address."""
 
 
 def write_expand(module: Module, wanted: Wanted) -> None:
@@ -53,7 +53,7 @@ def write_expand(module: Module, wanted: Wanted) -> None:
 
 
 class Block(NamedTuple):
-    """Unpacked states: the number of states, the row of the first, and memory for columns, if any (`beside`)."""
+    """Unpacked states: their number, the row of the first one, and memory for columns, if any (`beside`)."""
 
     states: Value
     beside: Value
@@ -144,9 +144,9 @@ def write_bytes(build: Builder, sources: list[str], target: str) -> None:
 def write_judge(module: Module, properties: Sequence[Property]) -> None:
     """Write `judge`: `found[k]` becomes the least number of a state that decides property k.
 
-    Properties are judged in columns where possible. If a check fails in a group of states, the group's decisions are
-    undone, and the group is judged again, state by state, because the check may have failed after the state that
-    decides the property.
+    Properties are checked in columns where possible. If a check fails in a group of states, the group's decisions are
+    undone, and its states are checked again one by one, because the failure may come after the state that decides the
+    property.
     """
 
     def visit(build: Builder, given: dict[str, Value], at: Value, state: Value) -> None:
@@ -195,7 +195,7 @@ def write_judge(module: Module, properties: Sequence[Property]) -> None:
 
 
 def is_suited(module: Module, columns: Columns, prop: Property) -> bool:
-    """Return whether a property can be judged in columns. The code is written and discarded."""
+    """Return whether a property can be checked in columns. To find out, write the code and discard it."""
     read = set(module.columns)
     try:
         judge_in_columns(module, columns, prop)
@@ -215,7 +215,7 @@ def judge_in_columns(module: Module, columns: Columns, prop: Property) -> Value:
 def judge_group(
     columns: Columns, given: dict[str, Value], place: int, prop: Property, first: Value, size: Value
 ) -> None:
-    """Judge a property in a group of states, up to the first state known to decide it."""
+    """Check a property in a group of states, up to the first state known to decide it."""
     build = columns.build
     address, memory = build.element(given["found"], number(place))
     before = build.greatest([build.wrapped("-", build.read(address, memory), first), number(0)])

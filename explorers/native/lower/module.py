@@ -25,11 +25,11 @@ ROWS = Vector(CELLS["u64"], 0)
 NUMBERS = Vector(CELLS["i64"], 0)
 BYTES = Vector(CELLS["u8"], 0)
 BLOCK = 64
-"""Number of states unpacked together: few enough to fit in the fastest cache, and enough to make a call worthwhile."""
+"""Number of states that are unpacked together: they fit in the fastest cache, and are worth the cost of a call."""
 STACK = 1 << 20
 """Maximum number of bytes of states on the stack, because some threads have only twice as much stack."""
 _ASIDE = 2
-"""Number of states on the stack, in addition to a block, that an action or a kernel uses as working memory."""
+"""Number of states on the stack, besides a block, that an action or a kernel needs as working memory."""
 
 
 def block_of(size: int) -> tuple[int, bool]:
@@ -79,7 +79,7 @@ class Module:
         self.switches: dict[tuple[int, int], int] = {}
         self.bounds: Counting | None = None
         self.columns: set[tuple[int, int]] = set()
-        """Positions and bytes of the numbers of a state that conditions read by column."""
+        """Position and size in bytes of each number that conditions read by column."""
         self._written: dict[int, str] = {}
         self._plain = Plain(program.functions)
 
@@ -188,7 +188,7 @@ class Module:
         more: Sequence[tuple[str, str]],
         visit: Callable[[Builder, dict[str, Value], Value, Value], None],
     ) -> None:
-        """Write a kernel that visits the states first..last-1, and stops and records the state at the first failure."""
+        """Write a kernel that visits the states first..last-1; at the first failure, it stops and records the state."""
         parameters = [("e", "Checks"), ("rows", "Rows"), ("first", "I64"), ("last", "I64"), ("c", "Constants"), *more]
         build, given = self.kernel(name, parameters)
         e, state = given["e"], self.scratch(build)
@@ -214,7 +214,7 @@ class Module:
 
 
 MOST = 40
-"""Maximum number of unnecessarily evaluated nodes. With more nodes, a mispredicted branch is cheaper."""
+"""Maximum number of nodes to evaluate unnecessarily. With more nodes, a mispredicted branch is cheaper."""
 _SIMPLE = (
     nodes.Literal, nodes.Constant, nodes.Local, nodes.Field, nodes.Element, nodes.Unary, nodes.Binary, nodes.Compare,
     nodes.Not, nodes.Among, nodes.Extreme, nodes.Logic, nodes.Call,
@@ -304,6 +304,6 @@ class Masks:
             module.note(build, e, self.unsure, code)
 
     def broken(self, module: Module, build: Builder, e: Value, code: Value) -> None:
-        """Record the code of an error in a property (0: no error), which never counts as a refusal by a domain."""
+        """Record the code of an error in a property (0: no error); such an error never counts as a refusal."""
         with only_if(build, build.compared("!=", code, number(0)), RARE):
             module.note(build, e, self.hard, code)

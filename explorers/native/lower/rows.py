@@ -13,14 +13,14 @@ _WORD = Cell(8, signed=False)
 
 
 class Rows:
-    """The functions of a module that pack, unpack and hash. Their data start at `place` in the check array."""
+    """The functions of a module that pack, unpack and hash. They read data from `place` on in the check array."""
 
     WORDS, COUNT, FAST = range(HEAD)
 
     def __init__(self, state: Struct, place: int, layout: Layout) -> None:
         self.state, self.place = state, place
         self.exact = layout if layout.exact else None
-        """The layout, if exact. Packing in an exact layout needs no loop, and all masks are literals."""
+        """The layout, if exact. For an exact layout, packing takes no loop, and all masks are literals."""
 
     # -- in the functions of a module
 
@@ -34,7 +34,7 @@ class Rows:
         return Value(build.scaled(rows.text, _WORD, place), Vector(_WORD, 0))
 
     def clear(self, build: Builder, state: Value) -> None:
-        """Zero a state, because unpacking writes only words with stored bits."""
+        """Set a state to zero, because unpacking writes only words with stored bits."""
         for place in range(self.state.bytes // WORD):
             _store(build, state, place, "0")
 

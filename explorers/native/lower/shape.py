@@ -1,4 +1,4 @@
-"""Sizes and domains in a shape's code: numbers if the shape determines them, otherwise slots of the check array."""
+"""Sizes and domains in a shape's code: literals if the shape determines them, otherwise slots of the check array."""
 
 from fencepost.explorers.native.layout import Layout, ends_of, extent
 from fencepost.explorers.native.llvm.builder import Builder
@@ -28,7 +28,7 @@ class Shape:
         self.records = Records()
         self._slots: dict[object, int] = {}
         self.depends: list[Depending] = []
-        """Meaning of the run's numbers in `e`, in order."""
+        """The meaning of each of the run's numbers in `e`, in order."""
 
     # -- memory
 

@@ -1,4 +1,4 @@
-"""Evaluation of an action's guards in columns, for several states at once, whose survivors are then executed."""
+"""Evaluation of an action's guards in columns, for several states at once; then the surviving steps are executed."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -62,9 +62,9 @@ class Sieve:
         self.rest = 0
         """First step of the loop nest executed separately for each state."""
         self.ends = False
-        """Whether columns evaluate a guard that never holds, so that no step survives."""
+        """Whether a guard that the columns evaluate never holds, so that no step survives."""
         self.group = number(0)
-        """Index in the block of the group's first state."""
+        """Index of the group's first state within the block."""
 
     def extent(self, parameter: Parameter) -> int:
         if not isinstance(parameter.domain, InFlight):
@@ -79,7 +79,7 @@ class Sieve:
         return found
 
     def write(self, effect: str) -> bool:
-        """Write the action for all states of the block. If columns are not faster, write nothing and return False."""
+        """Write the action for all states of the block. If columns are no faster, write nothing and return False."""
         if not self.module.in_columns or not 0 < self.words <= MOST_WORDS:
             return False
         before = self.mark()
