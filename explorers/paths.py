@@ -24,7 +24,7 @@ def values_of(schema: Schema, domain: Domain) -> range:
 
 
 def with_way(plain: Interpreter, properties: Iterable[Property], path: Path, error: DomainError) -> DomainError:
-    """Return an error with its path; with symmetry, the error that the machine without symmetry raises on the path."""
+    """Return an error with its path; with symmetry, this is the error that the machine raises without symmetry."""
     found, end = error, path.states[-1]
     try:
         for prop in properties if plain.symmetry is not None else ():
@@ -44,14 +44,14 @@ LEFT = "_left"
 ORDINARY = -1
 """Rank of a step that is not a fault."""
 LONGEST = 100
-"""Maximum length of reordered paths, because the work grows with the square of the number of steps."""
+"""Maximum length of paths that are reordered, because the work grows with the square of the number of steps."""
 
 
 def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
-    """Return a path of the same length and end, with faults (steps that spend a budget) as late as possible.
+    """Return a path with the same length and end, and with faults (steps that spend a budget) as late as possible.
 
     Faults that can be swapped follow the order of the machine's actions. If the property is about steps, the step that
-    decides the property stays last. `path` must be a shortest path, so no reordering can decide the property earlier.
+    decides it stays last. `path` must be a shortest path, so no reordering can decide the property earlier.
     """
     end = len(path.steps) - (1 if prop.over_steps else 0)
     if end > LONGEST or not budgets(plain.machine.state):

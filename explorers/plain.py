@@ -1,5 +1,5 @@
 """The reference search: breadth-first, under the plain semantics, and short enough to review completely. Tests compare
-the counts, depths, verdicts and coverage of the fast engines with this search's results.
+the fast engines with this search: counts, depths, verdicts and coverage.
 """
 
 import time
@@ -212,7 +212,7 @@ def search(
     options: verdict.Options | None = None,
     summed: verdict.Summed | None = None,
 ) -> verdict.Result:
-    """Explore every reachable state and judge properties. `summed` is explained at `explorers.search`."""
+    """Explore every reachable state and check properties. `explorers.search` explains `summed`."""
     verdict.refuse_symmetric_behaviours(properties, options or verdict.Options())
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
     if of_states != properties:

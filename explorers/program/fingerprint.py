@@ -1,4 +1,4 @@
-"""The text of a machine and its properties, which changes whenever anything that a search depends on changes."""
+"""A text of a machine and its properties that changes whenever something changes on which a search depends."""
 
 import ast
 import re
@@ -21,8 +21,8 @@ from fencepost.model.language.trees import USER_MODULE, module_name, source_line
 def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
     """Return the machine's schema, its parts and parameters, and every called function, in a fixed order.
 
-    Each function is listed with the meanings of its global names, without comments, docstrings and layout. The caller
-    adds the values of constants, and `ends`.
+    Each function is listed without comments, docstrings or layout, and with the meanings of its global names. The
+    caller adds the values of constants, and `ends`.
     """
     program = check(machine, properties)
     functions = {python: f"{_named(python)}: {ast.unparse(made.node)}" for python, made in program.functions.items()}
@@ -70,7 +70,7 @@ def _named(item: Callable[..., Any]) -> str:
 
 
 def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
-    """Return what `texts` mentions only by name: the members of enums, and the bounds of constants."""
+    """Return the definitions that `texts` leaves out: the members of enums, and the bounds of constants."""
     params = [item.params for item in (machine.initial, *machine.actions)] + [item.params for item in properties]
     domains = [*domains_of(machine.state).values(), *(domain for some in params for _, domain in some)]
     return [

@@ -1,5 +1,5 @@
-"""Machines with one guard removed, which are explored to find the guard's purpose. Explore these machines with
-`Interpreter(..., bounded=True)`, in which domains refuse every step that would leave them.
+"""Machines with one guard removed; exploring them shows what the guard is for. Explore these machines with
+`Interpreter(..., bounded=True)`; then domains refuse every step that would leave them.
 """
 
 import ast
@@ -17,7 +17,7 @@ from fencepost.model.language.trees import definition_of, source_lines
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 HELPER = "Return whether "
-"""First words of the sentence that describes a predicate."""
+"""The words with which the description of a predicate begins."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Guard:
 
 
 def _letters(number: int) -> str:
-    """Return a positive number as letters, from `a` to `z`, then `aa`, or as an empty string for 0."""
+    """Return a positive number as letters (`a` to `z`, then `aa`), and 0 as an empty string."""
     return _letters((number - 1) // len(LETTERS)) + LETTERS[(number - 1) % len(LETTERS)] if number else ""
 
 
@@ -91,7 +91,7 @@ def without(machine: Machine, guard: Guard) -> Machine:
 
 
 def without_all(machine: Machine, guards: tuple[Guard, ...]) -> Machine:
-    """Return a machine without some guards. The last guard is removed first, so that others keep their numbers."""
+    """Return a machine without some guards. The last guard is removed first, so that the others keep their numbers."""
     for guard in sorted(guards, key=lambda item: (-item.number, -item.part)):
         machine = without(machine, guard)
     return machine

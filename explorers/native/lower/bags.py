@@ -1,5 +1,4 @@
-"""Bags in memory: a count of messages, and slots that are zero after the last one. A state's messages are in canonical
-order."""
+"""Bags in memory: a count, and slots that are zero beyond the count. A state's messages are in canonical order."""
 
 from collections.abc import Callable, Sequence
 

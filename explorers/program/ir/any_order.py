@@ -16,19 +16,19 @@ COMMUTES = (BinaryOp.ADD, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 
 def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: bool) -> tuple[Node, str] | None:
-    """Return a node that writes or, if evaluation may stop early (`stops`), a node that may fail, with the reason.
-    Without such a node, return None.
+    """Return a node that writes, with the reason, or None. If evaluation may stop early (`stops`), return a node that
+    may fail as well.
     """
     for item in inside(block):
         if isinstance(item, nodes.Call) and functions[item.function].effects.writes:
             return item, f"{LOOP} calls a helper that writes"
         if stops and (item.checks or (isinstance(item, nodes.Call) and functions[item.function].can_fail)):
-            return item, f"in {LOOP}, the order decides whether this fails"
+            return item, f"in {LOOP}, whether this fails depends on the order"
     return None
 
 
 UNKNOWN = ""
-"""The name of an array that a function got as an argument."""
+"""The name of an array that a function received as an argument."""
 
 
 class Rounds:
@@ -38,10 +38,10 @@ class Rounds:
         self.own = {loop.slot}
         """Slots that contain an iteration's item, or part of that item."""
         self.mixed: set[str] = set()
-        """Fields of which iterations use both an element and its mirror image, such as `row[i][j]` and `row[j][i]`."""
+        """Fields in which iterations use both an element and its mirror image, such as `row[i][j]` and `row[j][i]`."""
         self.values: dict[Slot, list[Expression]] = {}
         self.sources: dict[Slot, list[Expression]] = {}
-        """For local variables that refer to parts of the state, these parts, or the arrays of these parts."""
+        """For each local variable that refers to a part of the state: that part, or the array with that part."""
         for item in inside(function.body):
             if isinstance(item, nodes.Assign) and item.slot.type != INT:
                 self.values.setdefault(item.slot, []).append(item.value)
@@ -92,7 +92,7 @@ class Rounds:
     # -- writes and reads
 
     def is_own(self, node: Expression, name: str = UNKNOWN) -> bool:
-        """Return whether a place, or its field with this name, belongs to the iteration's item."""
+        """Return whether a place, or the field of this name in it, belongs to the iteration's item."""
         return self._is_of_item(node) and not ({name} if name else self.names(node)) & self.mixed
 
     def _is_of_item(self, node: Expression) -> bool:
@@ -111,7 +111,7 @@ class Rounds:
         return isinstance(node.index, Local) and node.index.slot is self.loop.slot
 
     def names(self, place: Expression, seen: frozenset[Slot] = frozenset()) -> set[str]:
-        """Return the names of the fields that a place may be, or be an element of."""
+        """Return the name of each field that a place may be, or that it may be an element of."""
         match place:
             case nodes.Field():
                 return {place.name}
@@ -126,7 +126,7 @@ class Rounds:
         return {UNKNOWN}
 
     def _levels(self, place: Expression) -> set[tuple[str, int]]:
-        """Return the arrays from which an own place takes the iteration's item, with the depth of each array."""
+        """Return, for a place in `own`, the arrays that the iteration's item may come from, with their depths."""
         match place:
             case Local() if place.slot is self.loop.slot:
                 arrays = self.sources.get(place.slot, ())
@@ -236,7 +236,7 @@ class Rounds:
         return all(item.slot is not slot for item in later) and begins(self.loop.body, slot)
 
     def _is_total(self, slot: Slot) -> bool:
-        """Return whether iterations only accumulate in a variable by one operation, or all assign one value to it."""
+        """Return whether iterations only accumulate into a variable with one operation, or all assign it one value."""
         values = [item.value for item in self._assigns(slot)]
         reads = [item for item in self.body if isinstance(item, Local) and item.slot is slot]
         if all(isinstance(item, Literal) for item in values):
@@ -324,7 +324,7 @@ def indices(node: Expression) -> Iterator[Expression]:
 
 
 def copied(record: Expression) -> set[str]:
-    """Return the names of the fields that a copy to or from a record changes or reads."""
+    """Return the names of the fields that are read or changed when a record is copied."""
     assert isinstance(record.type, Rec)
     return {last(path) for path in leaves(record.type.record)}
 

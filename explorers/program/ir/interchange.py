@@ -2,12 +2,12 @@
 
 If the proof fails, an error names the line.
 
-The members of a numbered set, such as the brokers, are called things in this module. Numbers are classified by the
-effect of renaming the things: unchanged numbers, renamed things, and sets of things. A thing may only be compared for
-equality, used as an array index, and put into a set. Loops over things must work in any order. Under these rules,
-renaming commutes with steps: renaming a state and then taking a step with renamed arguments has the same result as
-taking the step and then renaming. Initial states may name things, because the states reachable from a renamed initial
-state are the renamed states reachable from the original initial state.
+The members of a numbered set, such as the brokers, are called things in this module. Numbers are classified by what
+happens to them when things are renamed: unchanged numbers, renamed things, and sets of things. A thing may only be
+compared for equality, used as an array index, or put into a set. A loop over things must give the same result in any
+order. Under these rules, renaming commutes with steps: renaming a state and then taking a step with renamed arguments
+has the same result as taking the step and then renaming. Initial states may name things, because the states reachable
+from a renamed initial state are the renamed states reachable from the original initial state.
 
 The proof is conservative: a rejected model may still be symmetric. To check that no model is wrongly accepted, tests
 verify on whole machines that every permutation commutes with every step of the plain semantics.
@@ -57,7 +57,7 @@ class Refused(Exception):  # noqa: N818 (never leaves this module)
 
 
 def require_interchangeable(program: Program, constants: Constants) -> None:
-    """Raise ModelError for the line that distinguishes interchangeable things under these constants."""
+    """Raise ModelError for a line that distinguishes interchangeable things with these constants."""
     program = settled(program, constants)
     shown = Shown(program)
     for action in program.actions:
@@ -74,7 +74,7 @@ class Shown:
         self.program, self.things = program, things_of(program.machine)
         self.known: dict[tuple[int, tuple[Kind, ...], frozenset[str]], Kind] = {}
         self.disordered: frozenset[str] = frozenset()
-        """The bags that the current action may leave unsorted. They are sorted when it ends."""
+        """The bags that the current action may leave unsorted. They are sorted when the action ends."""
 
     def kind_of(self, domain: Domain) -> Kind:
         return THING if self.things.is_thing(domain) else SET if self.things.is_set(domain) else SAME
@@ -101,12 +101,12 @@ class Shown:
         return self.known[number, kinds, self.disordered]
 
     def leaves_out(self, kind: FieldType) -> bool:
-        """Return whether a part contains a thing that clearing would set to 0, which is the first thing."""
+        """Return whether clearing a part would set one of its things to 0, the number of the first thing."""
         return any(isinstance(item, Scalar) and self.things.is_thing(item.domain) for item in within(kind))
 
 
 def names(things: Things, kind: FieldType) -> bool:
-    """Return whether a part of a state names things, so that renaming may change the part's position in a bag."""
+    """Return whether a part of a state names things; if so, renaming may change its position in a bag."""
     return any(
         things.is_named(item.domain)
         if isinstance(item, Scalar)

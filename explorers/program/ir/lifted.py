@@ -79,7 +79,7 @@ class Lifted(Making):
         return self.slots[-1]
 
     def given(self, argument: Expression) -> Slot:
-        """Add a parameter with an argument. Local variables are numbered after all parameters."""
+        """Add a parameter and its argument. Local variables are numbered after all parameters."""
         self.arguments.append(argument)
         return self.slot(argument.type)
 
@@ -126,7 +126,7 @@ def extreme(lifted: Lifted, fold: nodes.Fold, default: Expression | None, *, gre
 
 
 class _Moved:
-    """The body of a fold as a separate function whose parameters are the outer variables that the body reads."""
+    """The body of a fold as a separate function; its parameters are the outer variables that the body reads."""
 
     def __init__(self, fold: nodes.Fold) -> None:
         every = [*fold.clauses[1:], *(test for test in fold.clauses[0].tests), fold.value]
@@ -182,7 +182,7 @@ def message(lifted: Lifted, channel: Expression, index: Expression) -> nodes.Cal
 def over_values(
     lifted: Lifted, function: int, given: Sequence[nodes.Local], params: Sequence[tuple[str, Domain]], *, every: bool
 ) -> Expression:
-    """Return whether a function holds for all (`every`) or some values of its last parameters."""
+    """Return whether a function is true for all (`every`) or for some values of its last parameters."""
     at = lifted.at
     clauses = []
     arguments: list[Expression] = [*given]

@@ -1,13 +1,13 @@
 """Effects of larger constants, and of messages that no action sends, derived from a program's text.
 
-The analysis is conservative: each value must be searched unless larger constants are known to only add behaviours. A
-larger constant only adds behaviours if it is a bound read only by its own guards, or if it is the initial value of a
-budget that is spent in literal amounts and otherwise only compared with them. Two runs that differ only in such a
-constant take the same steps until the run with the smaller constant refuses a step, so the run with the larger constant
-reaches all states and errors of the other run.
+The analysis is conservative: each value must be searched, unless larger constants are known to add behaviours only.
+There are two cases in which a larger constant only adds behaviours: it is a bound that only its own guards read, or it
+is the initial value of a budget that is spent in literal amounts and otherwise only compared with them. Two runs that
+differ only in such a constant take the same steps until the run with the smaller constant refuses a step, so the run
+with the larger constant reaches all states and errors of the other run.
 
-A property about messages holds vacuously if no action that happened ever sends such messages. The analysis of messages
-considers only bags, and the numbers that messages have when they are sent.
+A property about messages holds vacuously if no action that happened sends messages of that kind. The analysis of
+messages covers only bags, and only the numbers in messages when they are sent.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -59,12 +59,11 @@ def why_not_guards_alone(program: Program, name: str) -> str:
 
 
 def why_fewer_matter(program: Program, name: str, *, errors: bool = False) -> str:
-    """Return why a larger budget may not allow all behaviours of a smaller budget, or an empty string if it allows
-    them.
+    """Return why a larger budget may not allow all behaviours of a smaller one, or an empty string if it does.
 
     `name` is the budget's constant. A larger budget may widen domains. With `errors`, a larger budget must not widen
-    domains, because every error under a smaller budget must also occur under a larger budget. Checks that reject
-    constants are ignored, because a rejected machine has no verdict.
+    domains, because every error with a smaller budget must also occur with a larger one. Checks that reject constants
+    are ignored, because a machine with rejected constants has no verdict.
     """
     field = budgets_of(program)[name]
     state = program.machine.state
@@ -143,7 +142,7 @@ def _given(function: Function, place: Place, name: str) -> set[Node]:
 
 
 def _asked(function: Function, place: Place) -> tuple[set[Node], int]:
-    """Return the guards' reads that test whether enough of a budget is left, and the amount that they require."""
+    """Return the reads by guards that test whether enough of a budget is left, and the amount that they require."""
     names, most = oversights.names_in(function), 0
     found: set[Node] = set()
     for guard in function.body:
@@ -164,7 +163,7 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
 
 
 def _at_least(part: Expression) -> tuple[Expression | None, int]:
-    """Return a number and the least value with which it satisfies a condition."""
+    """Return the number that a condition tests, and the least value with which the condition holds."""
     if isinstance(part, nodes.Field):
         return part, 1
     if not isinstance(part, nodes.Compare) or len(part.rest) != 1:

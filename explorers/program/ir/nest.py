@@ -15,7 +15,7 @@ class Over:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compute:
-    """Statements that compute the slots needed by a guard, before the later steps."""
+    """Statements before the later steps that compute the slots that a guard needs."""
 
     statements: Block
 
@@ -23,7 +23,7 @@ class Compute:
 @dataclass(frozen=True, slots=True, eq=False)
 class Guarded:
     """A guard. If it does not hold, the later steps are skipped, and a refusal is counted for each combination of
-    values of the parameters not yet chosen.
+    values of the parameters that are not chosen yet.
     """
 
     guard: Guard
@@ -37,9 +37,9 @@ class Guarded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nest:
-    """Execution of an action in a state, in steps that are each nested in the previous step. The innermost step is
-    `effect`, which runs the body without guards on a copy of the state. If a parameter has no values, nothing is
-    executed.
+    """Execution of an action in a state, as a list of steps, each of which is nested in the previous one. The innermost
+    step is `effect`, which runs the body without guards on a copy of the state. If a parameter has no values, nothing
+    is executed.
     """
 
     parameters: tuple[Parameter, ...]
@@ -82,7 +82,7 @@ class Nesting:
         return self.found
 
     def plain(self) -> None:
-        """Put all loops outside the unchanged guard part, which contains statements other than assignments."""
+        """Put all loops outside the unchanged guards, because there are statements other than assignments."""
         self.choose(set(self.by_slot))
         for item in self.prefix:
             if isinstance(item, Require):
@@ -108,7 +108,7 @@ class Nesting:
             self.test(item)
 
     def collect(self, needed: set[Slot], waiting: dict[Slot, Assign], order: list[Assign]) -> None:
-        """List the needed local variables not yet computed, each after the variables on which it depends."""
+        """List the local variables that still have to be computed, each after the variables on which it depends."""
         for slot, local in waiting.items():
             if slot in needed and local not in order:
                 self.collect(locals_read(local), waiting, order)

@@ -8,7 +8,7 @@ from fencepost.model.language.domains import Domain
 from fencepost.model.language.records import ArrayOf, FieldType, fields
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
-"""Range of numbers in every engine. A number outside the range is an error except in the plain semantics."""
+"""The range of numbers in every engine. A number outside it is an error, except in the plain semantics."""
 
 Type = Int | Rec | Arr | BagRef
 
@@ -30,7 +30,7 @@ NEVER: Failures = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """The position of a node in its file, with the attributes of `ast` nodes, so that messages accept both."""
+    """The position of a node in its file. It has the attributes of `ast` nodes, so messages accept both."""
 
     lineno: int
     col_offset: int
@@ -40,7 +40,7 @@ class At:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slot:
-    """A local variable of a function, with a unique number and one type; nameless if the translation made it."""
+    """A local variable of a function, with a unique number and one type; it has no name if the translation made it."""
 
     number: int
     name: str
@@ -138,7 +138,7 @@ class Unary(Expression):
 
 
 class BinaryOp(StrEnum):
-    """Operators with two operands. The right operand of `//` and `%`, which round down, is a positive literal."""
+    """Operators with two operands. `//` and `%` round down; their right operand is a positive literal."""
 
     ADD = "+"
     SUBTRACT = "-"
@@ -248,7 +248,7 @@ class FoldOp(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fold(Expression):
-    """An `all`, `any` or `sum` over loops. `all` and `any` end once decided. NUMBER: a sum may exceed 64 bits."""
+    """An `all`, `any` or `sum` over loops. `all` and `any` stop once decided. NUMBER: a sum may exceed 64 bits."""
 
     operator: FoldOp
     clauses: tuple[Clause, ...]
@@ -275,7 +275,7 @@ class Fits(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Switch(Expression):
-    """A condition that can be turned off at run time and is then 1: part `part` of a guard, or 0 for all of it."""
+    """A condition that can be turned off at run time, and is then 1: part `part` of a guard (0: the whole guard)."""
 
     guard: int
     part: int
@@ -333,7 +333,7 @@ class If(Node):
 @dataclass(frozen=True, slots=True, eq=False)
 class For(Node):
     """Run a block once for each item of a source, which is evaluated once, before the first iteration. The block may
-    assign the slot; the next iteration still continues with the source's next item.
+    assign to the slot; the next iteration still takes the source's next item.
     """
 
     slot: Slot

@@ -1,5 +1,5 @@
-"""Warnings about constants that nothing reads, budgets that nothing spends, and other probable oversights in a model.
-The analysis works on the typed program, so the warnings do not depend on the engine.
+"""Warnings about probable oversights in a model, such as constants that are never read and budgets that are never
+spent. The analysis works on the typed program, so the warnings do not depend on the engine.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -56,7 +56,7 @@ def _never_tried(
             sometimes = "" if isinstance(domain.low, int) else " for some constants"
             text = (
                 f"parameter {name!r} of {of} has a domain that begins at -1{sometimes}, and -1 means NONE, which is "
-                "never tried: let the domain begin at 0, and subtract 1 where the number is read."
+                "never tried: start the domain at 0, and subtract 1 where the number is read."
             )
         else:
             continue
@@ -213,7 +213,7 @@ Where = tuple[int, str] | None
 
 
 def names_in(function: Function) -> Mapping[nodes.Slot, Where]:
-    """Return the reference in each slot whose reference never changes: parameters, and variables assigned once."""
+    """Return the reference in each slot that always holds the same one: parameters, and variables assigned once."""
     found: dict[nodes.Slot, Where] = {slot: (number, "") for number, slot in enumerate(function.parameters)}
     for item in inside(function.body):
         if isinstance(item, nodes.Assign):
@@ -235,11 +235,10 @@ def path_of(place: nodes.Expression, names: Mapping[nodes.Slot, Where]) -> Where
 
 
 def unshared_bounds(program: Program) -> frozenset[str]:
-    """Return the bounds that are read only by their own guards and effects, and by domains and bags that grow with
-    them.
+    """Return the bounds that only their own guards and effects read, and the domains and bags that grow with them.
 
-    A comparison that is true stays true with a larger constant. Three kinds of reads disqualify a bound: the size of an
-    array, which may change a loop; a parameter's domain, which determines the values that are tried; and a domain or
+    A comparison that is true stays true with a larger constant. Three kinds of reads disqualify a bound: by the size of
+    an array, which may change a loop; by a parameter's domain, which determines the values to try; and by a domain or
     bag that shrinks.
     """
     elsewhere = {
@@ -250,7 +249,7 @@ def unshared_bounds(program: Program) -> frozenset[str]:
 
 
 def shrinking_in_record(record: type[Record]) -> Iterator[str]:
-    """Yield the constants that, if larger, do more to a record than add capacity."""
+    """Yield the constants whose increase may change a record in other ways than by adding capacity."""
     for field in every_field(record):
         match field:
             case BagOf():
@@ -262,7 +261,7 @@ def shrinking_in_record(record: type[Record]) -> Iterator[str]:
 
 
 def shrinking_in_domain(domain: Domain | InFlight) -> Iterator[str]:
-    """Yield the constants that, if larger, may remove numbers from a domain or change its start."""
+    """Yield the constants whose increase may remove numbers from a domain or change where it starts."""
     yield from linear(getattr(domain, "low", 0)).names  # a domain without `low` starts at 0
     for name in ("high", "count"):
         yield from _falling(getattr(domain, name, 0))

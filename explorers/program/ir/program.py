@@ -22,7 +22,7 @@ class Effects:
     """The paths that a function, including its helpers, reads and writes.
 
     Paths lead to scalars. A bag also has a path (`box`) for the set and the order of its messages. `disorders` contains
-    the bags that may be unsorted after the call; `gives` contains the places where a returned record may be.
+    the bags that may be unsorted after the call; `gives` contains the places to which a returned record may belong.
     """
 
     reads: Paths = frozenset()
@@ -79,8 +79,8 @@ class Guard:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Action:
-    """An action. The first parameter of `function` is the state. The first `prefix` statements of the body, up to the
-    last guard, write nothing.
+    """An action. The first parameter of `function` is the state. The first `prefix` statements of the body, which end
+    with the last guard, write nothing.
     """
 
     name: str
@@ -99,7 +99,7 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A machine and properties. Functions are indexed by number, each after the functions that it calls.
+    """A machine and properties. Functions are ordered by number; each follows the functions that it calls.
 
     `properties` maps each property to a function with parameters (state), or (before, after, *parameters of the
     action).
@@ -315,7 +315,7 @@ def _source(source: nodes.Source) -> str:
 
 
 def value(node: Expression) -> str:
-    """Return an expression as text. A check that may fail is appended, as in `s%0.values[i%1]!index`."""
+    """Return an expression as text. A check that may fail follows its expression, as in `s%0.values[i%1]!index`."""
     return _VALUES[type(node)](node) + _checks(node)
 
 

@@ -1,7 +1,7 @@
 """Range analysis of a program's expressions, which shows that some checks cannot fail.
 
-One span per slot covers all assigned values, and one span per function covers all results. Spans grow to a fixed point;
-a bound that keeps growing is widened to 64 bits.
+Each slot has one span for all values assigned to it, and each function has one for all its results. Spans grow to a
+fixed point; a bound that keeps growing is widened to 64 bits.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ from fencepost.model.language.domains import NONE, BitSet, Domain, Linear, Range
 from fencepost.model.language.records import FieldType, Scalar, fields
 
 ROUNDS = 3
-"""Number of rounds in which ranges may grow step by step before a growing bound is widened."""
+"""Number of rounds in which ranges may grow step by step; after that, a bound that still grows is widened."""
 FAR = 64
 """Shift count above which all shifts are treated alike."""
 
@@ -127,8 +127,8 @@ def with_ranges(program: Program, values: Mapping[str, int] | None = None, *, re
     values of the constants (or with any values, if none are given). The body of a function that nothing calls is
     omitted.
 
-    If `reachable`, the range of a field covers only what initial states contain and steps store, and code not executed
-    in any reachable state is ignored.
+    If `reachable`, the range of a field covers only the values in initial states and those that steps store, and code
+    that no reachable state executes is ignored.
     """
     found = Ranges(program, reachable=reachable)
     if values is not None:
@@ -292,7 +292,7 @@ class Ranges:
         return span
 
     def span(self, node: nodes.Expression) -> Span:
-        """Return the span of an expression, disregarding the limit of 64 bits."""
+        """Return the span of an expression, ignoring the limit of 64 bits."""
         match node:
             case nodes.Literal():
                 return Span(node.value, node.value, node.value.bit_length() if node.value >= 0 else None)
@@ -342,7 +342,7 @@ class Ranges:
         return FLAG
 
     def truth(self, node: nodes.Expression) -> bool | None:
-        """Return whether a visited condition holds in every reachable state (True) or in none (False)."""
+        """Return True if a visited condition holds in every reachable state, and False if it holds in none."""
         span = WIDE if self.stored is None else self.known.get(node, WIDE)
         low, high = self.box.low(span), self.box.high(span)
         return None if low <= 0 <= high and low != high else bool(low or high)
@@ -403,7 +403,7 @@ class Ranges:
         return None
 
     def logic(self, spans: list[Span], *, conjunction: bool) -> Span:
-        """Return the span of `and` or `or`. An `and` returns 0 or the last value, an `or` any of its values."""
+        """Return the span of `and` or `or`. An `and` returns 0 or its last value; an `or` returns any of its values."""
         found = spans[-1]
         if conjunction and any(self.box.low(span) == self.box.high(span) == 0 for span in spans):
             return NEVER
@@ -498,7 +498,7 @@ class Ranges:
         return replace(node) if made is node else made  # from here on, each place in the text has its own node
 
     def is_pure(self, node: nodes.Expression) -> bool:
-        """Return whether a visited expression can be evaluated without failures and without changes."""
+        """Return whether evaluating a visited expression can neither fail nor change anything."""
         for item in inside([node]):
             if isinstance(item, nodes.Fits) or (item.checks and (not self.is_visited(item) or self.left(item))):
                 return False

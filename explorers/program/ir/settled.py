@@ -1,5 +1,5 @@
-"""A typed program specialized to the constants of one run. Expressions that the constants decide are computed, and dead
-code is omitted. Sizes are not replaced by numbers, so that `range(c.brokers)` remains the range of all brokers.
+"""A typed program specialized to the constants of one run. Expressions that the constants decide become literals, and
+dead code is omitted. Sizes are not replaced by numbers, so that `range(c.brokers)` remains the range of all brokers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,7 +42,7 @@ def settled(program: Program, constants: Constants) -> Program:
 
 
 class Settling:
-    """The specialization of one function, in which a helper gets new slots."""
+    """The specialization of one function; a helper gets new slots."""
 
     def __init__(
         self, program: Program, constants: Mapping[str, int], functions: list[Function], slots: dict[Slot, Slot] | None
@@ -133,7 +133,7 @@ class Settling:
         return changed
 
     def logic(self, node: nodes.Logic) -> Node:
-        """Omit operands that do not decide the result, and all operands after a deciding one."""
+        """Omit operands that cannot decide the result, and all operands after one that always decides it."""
         known = [self.number(item) for item in node.values]
         decides = [value is not None and bool(value) != node.conjunction for value in known]
         stop = decides.index(True) + 1 if True in decides else len(known)

@@ -74,7 +74,7 @@ class Statements:
         raise AssertionError(ast.dump(node))
 
     def given(self, node: ast.expr) -> Expression:
-        """Return a helper's result or, of several results, the one that this function computes."""
+        """Return a helper's result; if it has several, return the one that this function computes."""
         if self.part is None:
             return self.expressions.value(node)
         if isinstance(node, ast.Tuple):
@@ -258,7 +258,7 @@ class Statements:
         return nodes.Copy(place, value, at=where(node))
 
     def augment(self, node: ast.AugAssign) -> list[Statement]:
-        """Translate `x += 1`. The target is located and read before the value is evaluated, and then written."""
+        """Translate `x += 1`. The target is located and read first, then the value is evaluated and stored."""
         if isinstance(node.target, ast.Name):
             slot = self.target(node.target)
             old = nodes.Local(slot, at=where(node.target), type=INT)

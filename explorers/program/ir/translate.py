@@ -175,7 +175,7 @@ def reads_of(walk: "Walk", condition: Expression, before: Sequence[nodes.Node]) 
 
 
 class Walk:
-    """Analysis of one function: the places that each slot may refer to on any path, and the effects on them."""
+    """Analysis of one function: the places to which each slot may refer on any path, and the effects on them."""
 
     def __init__(self, function: Function, functions: Sequence[Function]) -> None:
         self.function, self.functions = function, functions
@@ -236,7 +236,7 @@ class Walk:
             self.slots.setdefault(slot, set()).update(places)
 
     def write(self, places: Iterable[tuple[int, str]]) -> None:
-        """Record writes to places. A change of a message leaves the message's bag unsorted."""
+        """Record writes to places. Changing a message leaves its bag unsorted."""
         for of, path in places:
             self.writes.add((of, path))
             bag = bag_around(self.function.parameters[of].type, path)

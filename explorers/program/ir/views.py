@@ -33,7 +33,7 @@ def view_of(
     make: Making,
     once: Callable[[Expression], Expression] = lambda found: found,
 ) -> View:
-    """Return a source as a view. `again` translates an expression that may be used twice; `once` translates a count."""
+    """Return a source as a view. `again` translates expressions that may be used twice; `once` translates a count."""
     inner = node.args if isinstance(node, ast.Call) else []
     name = ""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node not in made.types:
@@ -107,7 +107,7 @@ class Channels(Making):
         return self.items.type.field.element.record
 
     def count(self, value: Expression) -> nodes.Statement:
-        """Return a store of the number of messages, which fails if the channel is full or empty."""
+        """Return a node that stores the number of messages; it fails if the channel is full or empty."""
         assert isinstance(self.end.kind, Scalar)
         return self.store(self.end, value, self.end.kind.domain)
 

@@ -1,4 +1,4 @@
-"""Types of expressions. Expressions that engines could treat differently are rejected."""
+"""Types of expressions. An expression is rejected if engines could treat it differently."""
 
 import ast
 import builtins
@@ -26,7 +26,7 @@ class Expressions:
         self.whole: ast.expr | None = None
         self.folding = ""
         self.coming: frozenset[str] = frozenset()
-        """Variables of outer generators that a later clause also binds, and that are unassigned before that clause."""
+        """Variables of outer generators that a later clause binds again; before that clause, they are unassigned."""
 
     def declare(self, node: ast.AST, name: str) -> None:
         if name.startswith("_") and name != "_":
@@ -119,7 +119,7 @@ class Expressions:
         self.refuse(node, f"{word} is outside the modelling language", instead)
 
     def divisor(self, operator: ast.operator, node: ast.expr) -> None:
-        """Require a nonzero literal divisor, so that no engine divides by zero, and a shift that loses no bits."""
+        """Require a nonzero literal as a divisor, so that no engine divides by zero, and a shift that loses no bits."""
         literal = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
         if isinstance(operator, ast.FloorDiv | ast.Mod) and not (isinstance(literal, ast.Constant) and literal.value):
             instead = "divide by a literal number, such as 2"

@@ -1,4 +1,4 @@
-"""Endings of error messages: what to write instead, chosen by the programmer's probable intention."""
+"""Endings of error messages: what to write instead, depending on what the programmer probably meant."""
 
 import ast
 import os
@@ -53,7 +53,7 @@ STATEMENTS: dict[type[ast.stmt], str] = {
     ast.Delete: "assign the cleared value: 0 to a number, Replica() to a record of class Replica",
 }
 RANDOM = {"random": CHANCE, "secrets": CHANCE, "uuid": CHANCE, "time": CLOCK, "datetime": CLOCK}
-"""Modules whose functions return a different result each time, with what to use instead."""
+"""Modules whose functions return a different result each time, and what to use instead of each."""
 
 
 def constant(value: object) -> str:
@@ -158,7 +158,7 @@ def part_of(node: ast.expr, kind: Type) -> str:
 
 
 def is_of_python(found: types.FunctionType) -> bool:
-    """Return whether a function is in Python's standard library, whose source engines do not read."""
+    """Return whether a function belongs to Python's standard library; engines do not read its source."""
     file = Path(found.__code__.co_filename)
     return file.is_relative_to(Path(os.__file__).parent) and not any(part.endswith("-packages") for part in file.parts)
 

@@ -81,7 +81,7 @@ class Function:
     writes: bool = False
     reads_ghost: str = ""
     gives: frozenset[str] = frozenset()
-    """Paths, from a parameter, of the records that the function may return: for example, `s.replica[]`."""
+    """Paths (from a parameter) to the records that the function may return, such as `s.replica[]`."""
     changes: set[str] = field(default_factory=set)
     """Records that the function replaces or writes to, and bags that the function changes."""
     overwrites: set[str] = field(default_factory=set)
@@ -93,14 +93,14 @@ class Function:
     disorders: bool = False
     """Whether a bag may be unsorted after a call."""
     bounds: dict[ast.AST, str] = field(default_factory=dict)
-    """Calls of `require` and `fits` that implement the bound of a constant, with the constant's name."""
+    """Calls of `require` and `fits` that enforce a bound, with the name of the bound's constant."""
     sugar: dict[ast.AST, ast.expr] = field(default_factory=dict)
-    """Expressions and their replacements for engines, such as `max(item for item in s.ends)` for `max(s.ends)`."""
+    """Expressions, and what engines use instead, such as `max(item for item in s.ends)` for `max(s.ends)`."""
     views: set[ast.AST] = field(default_factory=set)
     """Sources of loops by index: enumerate, zip, reversed, a range with a step, or an array of arrays."""
     made: dict[ast.AST, type[records.Record]] = field(default_factory=dict)
     among: dict[ast.AST, Among] = field(default_factory=dict)
-    """Each `in` with a right operand that is not a tuple display."""
+    """Each `in` whose right operand is not a tuple display."""
     drawn: list[str] = field(default_factory=list)
     may_be_none: set[str] = field(default_factory=set)
     """Local variables that were read from a field that may be NONE or an index."""

@@ -1,6 +1,6 @@
-"""Variables in scope, and the places that each variable may refer to, for the check of a function. A place is a path
-from a parameter, without indices, such as `s.replica[].log[]`. The effects of a helper are recorded once, as effects on
-the helper's parameters, and applied to the arguments of each call.
+"""Variables in scope, and the places to which each may refer, while a function is checked. A place is a path from a
+parameter, without indices, such as `s.replica[].log[]`. The effects of a helper are recorded once, as effects on the
+helper's parameters, and applied to the arguments of each call.
 """
 
 import ast
@@ -98,7 +98,7 @@ def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, w
 
 
 ADDED = "+"
-"""The position of a newly added message, to which no other name refers."""
+"""The position of a newly added message, which has no other name yet."""
 
 
 def head(place: str) -> str:
@@ -122,11 +122,11 @@ class Places:
         self.of: dict[str, frozenset[str]] = {name: frozenset([name]) for name in scope.made.params}
         self.added: set[str] = set()
         self.gone: set[str] = set()
-        """Parameters that may be messages that the caller has already removed from a bag."""
+        """Parameters that may be messages which the caller has already removed from a bag."""
         self.held: list[frozenset[str]] = []
         """References already evaluated but to be used later."""
         self.loops: list[tuple[str, str]] = []
-        """The bag and the variable of each enclosing loop. The variable is empty if it may refer to another item."""
+        """The bag and the variable of each enclosing loop; the variable is empty if it may refer to another item."""
         machine = scope.program.machine
         self.received = {
             name
@@ -171,7 +171,7 @@ class Places:
         return Known(dict(self.of), dict(self.scope.stale), set(self.added), set(self.gone))
 
     def join(self, other: Known) -> None:
-        """Merge the knowledge from two paths: a name that is stale on one path becomes stale."""
+        """Merge what is known on two paths: a name that is stale on one of them becomes stale."""
         for name, places in other.of.items():
             self.of[name] = self.of.get(name, frozenset()) | places
         self.scope.stale = {**other.stale, **self.scope.stale}
@@ -179,7 +179,7 @@ class Places:
 
     @contextmanager
     def holding(self, *nodes: ast.expr) -> Iterator[None]:
-        """Check an expression evaluated between obtaining and using a reference."""
+        """Check an expression that is evaluated after a reference is obtained and before it is used."""
         self.held += map(self.find, nodes)
         yield
         del self.held[len(self.held) - len(nodes) :]

@@ -26,7 +26,7 @@ Named = TypeVar("Named")
 Looked = TypeVar("Looked")
 MOST_DEEP = 150
 MOST_CALLS = 64
-"""Maximum depth of nested calls, because engines follow calls recursively."""
+"""Maximum depth of nested calls: engines follow calls recursively."""
 MOST_BOUNDS = 62
 """Maximum number of bounds in a machine, because compiled code stores sets of bounds as numbers."""
 
@@ -65,7 +65,7 @@ class Program:
         self.normalize = next(iter(normalize.values()), None)
 
     def _each(self, items: Iterable[Named], look: Callable[[Named], Looked]) -> dict[str, Looked]:
-        """Check each item and return the results by name. Report the errors of all items, not only the first."""
+        """Check each item and return the results by name. Collect the errors of all items, not only the first one."""
         found = {}
         for item in items:
             name = item.name if isinstance(item, Action | Property) else "normalize"
@@ -156,7 +156,7 @@ class Program:
         return made
 
     def _keeps_all(self, made: Function, where: str) -> None:
-        """Require that `fits` is used only in effects, because omissions elsewhere would go unnoticed."""
+        """Require that `fits` is used only in effects, because nobody would notice omissions elsewhere."""
         if made.drops is not None:
             Scope(self, made).refuse(made.drops, f"`fits` is used {where}", "write the condition alone")
 
@@ -322,7 +322,7 @@ def _bag(state: type[Record], bag: str, item: Action, param: str) -> BagOf:
 
 
 _NODES: WeakKeyDictionary[Callable[..., Any], ast.FunctionDef] = WeakKeyDictionary()
-"""Cache of parsed functions, because many questions are asked about each model."""
+"""A cache of parsed functions, because there are many questions about each model."""
 
 
 def _read(python: Callable[..., Any]) -> Function:
@@ -435,11 +435,11 @@ def _is_write(made: Function, node: ast.AST) -> bool:
 @dataclass(frozen=True)
 class Guards:
     found: dict[str, list[tuple[tuple[int, int], int, str]]]
-    """For each action and `require`, the line and column where the call starts, the last line, and the condition."""
+    """For each `require` of an action: the line and column where the call starts, its last line, and the condition."""
     bounds: dict[str, tuple[str | None, ...]]
-    """For each action and guard, the constant whose bound the guard implements; None for a rule of the protocol."""
+    """For each guard of an action: the constant whose bound the guard enforces, or None for a rule of the protocol."""
     declared: tuple[str, ...]
-    """Constants whose bounds are implemented by guards or effects, in the order of the constants."""
+    """Constants whose bounds are enforced by guards or effects, in the order of the constants."""
     numbers: dict[tuple[str, int], int] = field(default_factory=dict, compare=False)
     """Guards, keyed by action and by the instruction that raised the error."""
 
@@ -447,7 +447,7 @@ class Guards:
         return [text for _, _, text in self.found[item.name]]
 
     def refused(self, item: Action, error: BaseException) -> int:
-        """Return the number of the guard that raised a DisabledError, or -1 if a message was no longer in flight."""
+        """Return the number of the guard that raised a DisabledError, or -1 if a message was not in flight."""
         trace = error.__traceback__
         while trace is not None:
             if trace.tb_frame.f_code is item.function.__code__:

@@ -63,7 +63,7 @@ def iterate(reader: Reader, target: ast.expr, source: ast.expr) -> None:
 
 
 def items(reader: Reader, source: ast.expr, *, inside: bool) -> Items:
-    """Check a source and return the source's items. Bags are not allowed inside another source (`inside`)."""
+    """Check a source and return its items. Bags are not allowed inside another source (`inside`)."""
     scope = reader.scope
     name = called(reader, source)
     if name in WRAPPERS:

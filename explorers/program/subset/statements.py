@@ -36,7 +36,7 @@ class Statements:
             self.refuse(node, f"{self.made.name}() returns a value on some paths only", instead)
 
     def block(self, statements: list[ast.stmt]) -> bool:
-        """Check statements in order; return whether control always leaves the block early."""
+        """Check statements in order; return whether the block never reaches its end."""
         for position, statement in enumerate(statements):
             if self.statement(statement):
                 if position + 1 < len(statements):
@@ -140,7 +140,7 @@ class Statements:
         return "write `require` at the top level of an action, before all writes"
 
     def meant(self, node: ast.expr) -> str:
-        """Return the probable intention of a line that computes a value and discards it."""
+        """Return what to write instead of a line that computes a value and discards it."""
         last = isinstance(self.made.node.body[-1], ast.Expr) and self.made.node.body[-1].value is node
         if isinstance(node, ast.Name) and self.scope.global_of(node) is require:
             return "write require(condition)"
@@ -259,7 +259,7 @@ class Statements:
         self.expressions.divisor(node.op, node.value)
 
     def branch(self, node: ast.If) -> bool:
-        """Check an `if`, after which a name is assigned only if both branches assign the name."""
+        """Check an `if`; after it, a name is assigned only if both branches assign it."""
         self.expressions.truth(node.test)
         places = self.places
         before, stale, of, added = dict(self.scope.env), dict(self.scope.stale), dict(places.of), set(places.added)

@@ -1,4 +1,4 @@
-"""Constructed records, record comparisons, and the right operand of `in`."""
+"""Records that are constructed, comparisons of records, and the right operand of `in`."""
 
 import ast
 import builtins
@@ -64,7 +64,7 @@ def same(reader: Reader, node: ast.Compare) -> bool:
 
 
 def require_no_bags(reader: Reader, node: ast.Compare, kind: Type) -> None:
-    """Reject comparisons of records that contain bags, because two bags are equal only if they are one object."""
+    """Reject comparisons of records that contain bags, because two bags are equal only if they are the same object."""
     bags = [name for name, field in fields(kind.record) if isinstance(field, BagOf)] if isinstance(kind, Rec) else []
     if bags:
         instead = "compare the fields that matter, and the number of messages with len()"
