@@ -1,5 +1,5 @@
-"""Search with the native engine for every kind of property. Properties of behaviours are judged on the search's state
-graph. Results of catalogue runs are compared with the pinned counts and lengths.
+"""Search with the native engine for every kind of property. Properties of behaviours are checked on the graph of all
+states. The results of catalogue runs are compared with pinned counts and lengths.
 """
 
 import time
@@ -30,7 +30,7 @@ def search(
     tell: Callable[[Progress], None] | None = None,
     summed: Summed | None = None,
 ) -> Result:
-    """Explore every reachable state of a machine and judge the properties. Call `watch` for each compilation.
+    """Explore every reachable state of a machine and check the properties. Call `watch` for each compilation.
 
     The `usual` properties are compiled together with the requested ones, so that later requests need no compilation. If
     `summed` is given, a complete search also returns a digest of the states and of the steps of the summed actions.
@@ -120,7 +120,7 @@ def sources_of(
 
 
 def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = None) -> tuple[Result, tuple[str, ...]]:
-    """Search as a catalogue run specifies. Return the result, and a sentence per difference from the pinned values."""
+    """Search as a catalogue run says. Return the result, and a sentence for each difference from the pinned values."""
     found = protocol(run.protocol)
     constants = found.machine.set_constants(values_of(run))
     source = source_of(run.protocol, values_of(run), run.properties, normalize=options.normalize)

@@ -1,4 +1,4 @@
-"""Results of a run: verdicts, and the limits within which they are valid."""
+"""Results of a run: verdicts, and the limits under which they are valid."""
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -101,7 +101,7 @@ class GuardCount:
 
 
 ENOUGH = 10_000
-"""Count above which a reached bound is no longer counted in later levels."""
+"""Once the count of a reached bound exceeds this number, later levels no longer count it."""
 
 
 class BoundCount(NamedTuple):
@@ -224,7 +224,7 @@ def not_kept(error: UsageError) -> Problem:
 
 
 SURE = 0.999
-"""Confidence with which a sample excludes a share of wrong states."""
+"""Confidence with which a sample rules out a given share of wrong states."""
 EVERY = 1 << 62
 """More states than any search stores."""
 
@@ -243,7 +243,7 @@ def undetermined(item: Property) -> PropertyResult:
 
 @dataclass(frozen=True)
 class CrossCheck:
-    """How many stored states were expanded again (`states`), and how many the search expanded (`of`)."""
+    """Number of stored states that were expanded again (`states`), out of those that the search expanded (`of`)."""
 
     states: int
     of: int
@@ -274,7 +274,7 @@ class CrossCheck:
 
 
 class CrossCheckError(MismatchError):
-    """Error for a stored state on which compiled code and plain semantics differ, with the path to the state."""
+    """Error for a stored state on which compiled code and plain semantics differ; it contains the path to the state."""
 
     def __init__(self, message: str, path: Path | None) -> None:
         super().__init__(message)
@@ -304,7 +304,7 @@ class Result:
     peak_memory_bytes: int = 0
     """Peak memory of the whole process, or 0 if not measured."""
     compiled: tuple[Compiled, ...] = ()
-    """Kinds of code that the search used, in order of use."""
+    """The kinds of code that the search used, in this order."""
     levels: tuple[int, ...] = ()
     symmetry: str = ""
     omission: float = 0.0
@@ -329,7 +329,7 @@ class Result:
 
 
 Summed = Callable[[Result], tuple[str, ...] | None]
-"""Function that returns the actions whose steps a complete search's digest includes, or None without a digest."""
+"""Function that returns the actions whose steps go into a complete search's digest; None if there is no digest."""
 
 
 def require_no_error(result: Result) -> Result:

@@ -1,8 +1,8 @@
 """The cache that persists between runs.
 
-Cached code is executed, so only the current user may be able to write to the cache. Anyone who can write to a parent
-folder of a file can replace the file. Only the current user can access the cache folder (0700). Every folder and link
-above the cache folder must belong to the current user or to root, and must not be writable by others.
+Cached code is executed, so only the current user must be able to write to the cache. Anyone who can write to a parent
+folder of a file can replace the file. Nobody but the current user can access the cache folder (0700). Every folder and
+link above the cache folder must belong to the current user or to root, and must not be writable by others.
 """
 
 import atexit
@@ -56,8 +56,8 @@ def cache_folder() -> Path:
 
 def private_folder(path: Path) -> Path:
     """Return a folder at `path` that only the current user can access, and create the folder if it is missing. Raises
-    UntrustedError or OSError if this is impossible. If others can read the folder, a folder `private` inside it is
-    returned, because the outer folder may be writable by a group.
+    UntrustedError or OSError if this is impossible. If others can read the folder, return a folder `private` inside it,
+    because a group may be able to write to the outer one.
     """
     folder = _resolve(path)
     found = folder.stat()
@@ -82,7 +82,7 @@ def write_cached(path: Path, content: bytes) -> None:
 
 
 def read_cached(path: Path) -> bytes:
-    """Return a cache file's content. Raise OSError for a link, or for a file that another user owns or may write to.
+    """Return a cache file's content. Raise OSError for a link, and for a file that another user owns or can write to.
     Although other users cannot access the folder, a file that was copied, unpacked from an archive, or created in a
     container may have another owner.
     """
@@ -96,7 +96,7 @@ def read_cached(path: Path) -> bytes:
 
 
 def _resolve(path: Path) -> Path:
-    """Return `path` with links resolved. Check all folders above it, and create missing folders for this user alone."""
+    """Return `path` with links resolved. Check every folder above it, and create missing ones for this user alone."""
     at, links = Path("/"), 0
     _require_safe(at)
     waiting = list(reversed(path.absolute().parts[1:]))

@@ -1,5 +1,5 @@
 """Reading and writing whole files, and locking folders. A file is written under another name, synced to disk, and then
-renamed. If a process is killed in between, the previous file remains, so a file is either complete or absent.
+renamed. If a process is killed before the renaming, the previous file remains, so a file is either complete or absent.
 """
 
 import errno
@@ -15,16 +15,16 @@ from typing import Any
 from uuid import uuid4
 
 MOST = 1 << 26
-"""Maximum size, in bytes, of a file that is read in one piece."""
+"""Maximum size, in bytes, of a file that is read as a whole."""
 _IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
-"""System errors for a writable file that cannot be replaced, because of its folder or because it is a mount."""
+"""System errors for a file that is writable but cannot be replaced: its folder forbids it, or it is a mount."""
 LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.new")
 _RETRY = 0.05
 """Seconds between two attempts to acquire a lock."""
 
 
 def write_file(path: Path, content: bytes | memoryview, *, lasting: bool = True, mode: int | None = None) -> None:
-    """Replace a file atomically and, if `lasting`, even across a crash of the machine. `mode` sets permissions."""
+    """Replace a file atomically; if `lasting`, it also survives a crash of the computer. `mode` sets permissions."""
     aside = path.with_name(f".{uuid4().hex}.new")
     try:
         create_file(aside, content, lasting=lasting, mode=mode)
@@ -56,7 +56,7 @@ def write_named(path: Path, content: bytes) -> None:
 
 
 def _send(path: Path, content: bytes) -> None:
-    """Write to an open file. For this process's standard output, flush earlier output first."""
+    """Write to an open file. If it is this process's standard output, flush earlier output first."""
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         if _is_open_as(path, number):
             stream.flush()
@@ -135,8 +135,8 @@ class Lock(AbstractContextManager["Lock"]):
 
 
 def lock_folder(folder: Path, *, shared: bool = False, patience: float | None = None) -> Lock | None:
-    """Lock a folder against all other holders or, if `shared`, only against exclusive holders. Returns None if the
-    folder is missing, or if the folder stays locked for `patience` seconds (None: wait forever).
+    """Lock a folder against everyone else; if `shared`, only against exclusive locks. Returns None if the folder is
+    missing, or if the folder stays locked for `patience` seconds (None: wait forever).
     """
     import fcntl  # missing in browsers
 

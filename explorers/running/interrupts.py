@@ -25,7 +25,7 @@ _CANCEL: ContextVar[Callable[[], bool] | None] = ContextVar("_CANCEL", default=N
 
 
 class Stopped(KeyboardInterrupt):
-    """Raised when work is cancelled from outside. `why` names the cause and the interrupted work."""
+    """Raised when work is cancelled from outside. `why` says what the cause was, and what it interrupted."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -62,7 +62,7 @@ class Stoppable:
 
 
 class Signals:
-    """Signal handler that lets signals and the caller stop work in rounds, or at once on a second signal."""
+    """A signal handler: signals or the caller stop work after a round, and a second signal stops it at once."""
 
     def __init__(self, ask: Callable[[str], bool], numbers: Iterable[signal.Signals] = SIGNALS) -> None:
         self.ask, self.numbers = ask, numbers
@@ -102,10 +102,10 @@ class Signals:
 def interruptible(doing: str = "") -> Iterator[None]:
     """Make Ctrl-C raise Stopped, with the name of the work, inside the block.
 
-    Child processes forked inside the block ignore Ctrl-C. In a destructor or an LLVM callback, an exception would be
-    lost, so the exception is raised afterwards. If the caller cancels, the main thread is interrupted; other threads
-    check only before and after the block. No signal is sent after the earlier handler is restored, because that signal
-    would interrupt unrelated work.
+    Child processes forked inside the block ignore Ctrl-C. An exception in a destructor or an LLVM callback would be
+    lost, so it is raised after that. If the caller cancels, the main thread is interrupted; other threads check only
+    before and after the block. After the earlier handler is restored, no signal is sent, because it would interrupt
+    unrelated work.
     """
     stop_if_cancelled(doing)
     if threading.current_thread() is not threading.main_thread():
@@ -172,7 +172,7 @@ def _would_be_lost(frame: FrameType | None) -> bool:
 
 
 UNIT = 1 if sys.platform == "darwin" else 1024
-"""Unit in bytes of the memory counts that the system reports."""
+"""Unit, in bytes, in which the system reports memory."""
 DEFAULT_SHARE = 0.8
 """Fraction of the available memory that a search uses by default."""
 

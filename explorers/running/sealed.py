@@ -1,4 +1,4 @@
-"""JSON sealed with a digest of the content, so that damaged content is never used."""
+"""JSON that contains a digest of its content, so that damaged content is never used."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ SUM = "sum"
 
 
 class BrokenSealError(ValueError):
-    """Error for a text changed after it was written."""
+    """Error for a text that was changed after it was written."""
 
 
 class DamagedError(UsageError):
@@ -18,7 +18,7 @@ class DamagedError(UsageError):
 
 
 def checksum(data: Any) -> str:
-    """Return the SHA-256 of data, independent of its JSON formatting."""
+    """Return the SHA-256 of data, which does not depend on how its JSON is formatted."""
     read_back = json.loads(json.dumps(data))
     return hashlib.sha256(json.dumps(read_back, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 

@@ -2,8 +2,8 @@
 
 Each level is one job. A partition expands its share of the level (a block of the store), sends each successor to the
 partition that owns the successor, and stores the new successors it receives as a block of the next level. Between two
-jobs, all data of the search are in the store and the manifest. Spark's lineage is never longer than one level, the
-replacement for a lost executor rebuilds its mapped partitions from the blocks, and a new driver continues from the
+jobs, all data of the search are in the store and the manifest. Spark's lineage is never longer than one level. If an
+executor is lost, its replacement rebuilds the mapped partitions from the blocks; a new driver continues from the
 manifest.
 """
 
@@ -68,10 +68,10 @@ class Explore:
     handover: int
     tell: Callable[[Progress], None] | None = None
     summed: verdict.Summed | None = None
-    """Actions whose steps are part of a complete search's digest, or None without a digest."""
+    """Actions whose steps go into the digest of a complete search, or None if there is no digest."""
 
     def run(self, start: Callable[[], AbstractContextManager[SparkContext]]) -> verdict.Result:
-        """Search until every state is reached or a limit stops the search. The first large level starts Spark."""
+        """Search until every state is reached or a limit stops the search. Spark starts at the first large level."""
         _require_kinds(self.properties)
         temporary = "" if self.options.checkpoint else tempfile.mkdtemp(prefix="fencepost-levels-")
         store = Store(self.options.checkpoint or temporary)
@@ -237,7 +237,7 @@ Array = np.ndarray[Any, Any]
 
 
 def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
-    """Write a search, stopped between two levels, as two blocks: all earlier levels, and the newest level."""
+    """Write a search that stopped between two levels as two blocks: all earlier levels, and the newest level."""
     position = native.settle()
     to = [tasks.targets(part.all_hashes()[: part.count], partitions) for part in native.partitions]
     places = [_places(found, partitions) for found in to]
@@ -278,7 +278,7 @@ def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
 
 
 def _places(to: Array, partitions: int) -> Array:
-    """For each of an owner's states, return its position among the states that go to the same partition."""
+    """Return, for each state of an owner, its position among the states that go to the same partition."""
     order = np.argsort(to, kind="stable")
     sizes = np.bincount(to, minlength=partitions)
     places = np.empty(len(to), np.int64)

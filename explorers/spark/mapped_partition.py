@@ -28,7 +28,7 @@ STATE = "state.json"
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock a mapped partition, so that a second attempt at a task waits until the first attempt ends."""
+    """Lock a mapped partition, so that a second attempt at a task waits until the first one ends."""
     folder.mkdir(parents=True, exist_ok=True)
     held = lock_folder(folder)
     assert held is not None
@@ -37,8 +37,8 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 class MappedPartition:
-    """A partition's rows and tables, as arrays of shape (owners, capacity) with `OWNERS` shares. Use a mapped partition
-    only inside `locked`. `counts` is each owner's number of states.
+    """A partition's rows and tables, as arrays of shape (owners, capacity): one share for each of the `OWNERS` owners.
+    Use a mapped partition only inside `locked`. `counts` is each owner's number of states.
     """
 
     def __init__(self, kernels: Kernels, layout: Layout, folder: Path) -> None:
@@ -95,7 +95,7 @@ class MappedPartition:
         self.mark(dirty=False)
 
     def put(self, rows: np.ndarray[Any, Any], shares: list[int]) -> None:
-        """Append states known to be new, sorted by owner. `shares` is the number of states for each owner."""
+        """Append new states, sorted by owner. `shares` is the number of states for each owner."""
         self._reserve(max(count + share for count, share in zip(self.counts.tolist(), shares, strict=True)))
         begin = 0
         for owner, share in enumerate(shares):

@@ -1,4 +1,4 @@
-"""Spark sessions, reports of failed starts, tasks, and a shuffle of raw blocks.
+"""Spark sessions: reports of failed starts, tasks, and a shuffle of raw blocks.
 
 PySpark's own `partitionBy` would pickle every block, and could run a receiver on any executor. The shuffle passes
 blocks unchanged. To keep receivers on their executors, the shuffle forms the union of the shuffled partitions and a
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
 
 HANDOVER = 100_000
-"""Level size from which Spark is worth its fixed cost per level."""
+"""Minimum size of a level for which Spark is worth its fixed cost per level."""
 ROOM = 1 << 16
 """Free space, in bytes, that Spark needs in the temporary folder to start."""
 OLDEST_JAVA = 17
@@ -59,7 +59,7 @@ class Cluster:
     conf: tuple[tuple[str, str], ...] = ()
     partitions: int = 0
     handover: int = HANDOVER
-    """Level size from which Spark takes over. The driver searches smaller levels alone."""
+    """Minimum size of a level for which Spark takes over. The driver searches smaller levels alone."""
 
     @property
     def shown(self) -> str:
@@ -106,7 +106,7 @@ def spark(cluster: Cluster) -> Iterator[SparkContext]:
 
 
 def _started(conf: SparkConf, cluster: Cluster) -> SparkContext:
-    """Start Java with its output captured, so that the message that explains a failure can be shown."""
+    """Start Java and capture its output, to show the message that explains a failure."""
     from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -255,7 +255,7 @@ _LONG = struct.Struct(">q")
 
 
 class Exchange:
-    """Partitions that stay on their executors, and a shuffle between them."""
+    """Partitions that stay on their executors, and a shuffle that sends blocks between them."""
 
     def __init__(self, context: SparkContext, partitions: int) -> None:
         from pyspark import StorageLevel

@@ -42,7 +42,7 @@ ANCESTOR = 8
 OURS = re.compile(rf"\d{{5,}}\.block|{LEFTOVER.pattern}")
 """Names of the files in a level's folder that may be removed."""
 SOURCE_SHIFT = 32
-"""An ancestor is encoded as partition << 32 | number, with number = owner + OWNERS * (number within the owner)."""
+"""An ancestor is encoded as partition << 32 | number, where number = owner + OWNERS * (number within the owner)."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ State = list[int]
 class Manifest:
     partitions: int
     base: int
-    """The first level that has a block. That block contains the states of all levels up to this one."""
+    """The first level that has a block. That block contains the states of this level and of all levels before it."""
     level: int
     levels: list[int]
     """Number of states of each level, starting with the first."""
@@ -179,7 +179,7 @@ class Store:
 
     @property
     def local(self) -> bool:
-        """Return whether the folder is on this machine's file system, where folders can be links."""
+        """Return whether the folder is on this computer's file system, where folders can be links."""
         return bool(self.system.type_name == "local")
 
     def write(self, name: str, text: bytes) -> None:

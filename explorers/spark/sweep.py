@@ -35,9 +35,9 @@ FORMAT = 4
 MANIFEST = "sweep.json"
 ROWS = "walks.parquet"
 BLOCK_STEPS = 50_000
-"""Total number of steps in a block's walks. The walker is called once per block."""
+"""Total number of steps in the walks of a block. The walker is called once per block."""
 FIRST_ROUND, ROUND_SECONDS = 4, 20.0
-"""Blocks per processor in the first round, and seconds per later round. Walks are saved after each round."""
+"""Blocks per processor in the first round, and seconds for each later round. Walks are saved after each round."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Swept:
 
 
 def blocks_of(sweep: Sweep, walks: int) -> list[Block]:
-    """Return the blocks of a sweep, round-robin over the cells, so that all cells progress equally."""
+    """Return the blocks of a sweep, in turn for all cells, so that all cells progress equally."""
     size = max(1, BLOCK_STEPS // max(1, sweep.depth))
     starts = range(0, walks, size)
     return [
@@ -164,7 +164,7 @@ def _place(folder: str) -> str:
 
 
 def missing(spark: SparkSession, folder: str, wanted: list[Block]) -> list[Block]:
-    """Return the missing blocks, including the missing parts of blocks with too few saved walks."""
+    """Return the missing blocks, and the missing parts of blocks for which too few walks were saved."""
     from pyspark.sql import functions
 
     rows = rows_of(spark, folder)
@@ -261,10 +261,10 @@ SCHEMA = (
 )
 """Schema of a sweep's rows.
 
-`cell` contains the constants as JSON. `property` is the property with the shortest violation, and `length` counts the
-states of that violation, or is 0 without a violation. `violations` contains every violated property with the number of
-states of its trace. `fired` counts the steps of each action. `fingerprints` contains the hashes of about one state in
-16. `seconds` is the walk's share of the time of a block.
+`cell` contains the constants as JSON. `property` is the property with the shortest violation, and `length` is the
+number of states in that violation (0 if there is none). `violations` contains every violated property with the number
+of states of its trace. `fired` counts the steps of each action. `fingerprints` contains the hashes of about one state
+in 16. `seconds` is the walk's share of the time of a block.
 """
 NEVER = 1 << 30
 ERROR = "error"

@@ -1,8 +1,8 @@
 """Tasks of a distributed search: expanding a level, and receiving successors.
 
 A task may run several times, on several executors or on one mapped partition. A task reads only blocks of the store,
-and processes successors in the order of their senders, so that every run has the same result. An executor loads the
-machine by the protocol's name, or from the text of a user's file.
+and processes successors in the order of their senders, so that every run has the same result. An executor finds the
+machine by the protocol's name, or loads it from the text of a user's file.
 """
 
 import gc
@@ -43,7 +43,7 @@ class Origin:
     files: Files
     values: tuple[tuple[str, int], ...]
     properties: tuple[str, ...]
-    """Names of the properties to judge; all if empty. All properties of built-in protocols are always compiled."""
+    """Names of the properties to check; empty means all. All properties of built-in protocols are always compiled."""
     normalize: bool
 
     def protocol(self) -> Protocol:
@@ -77,12 +77,12 @@ def _found(origin: Origin) -> Protocol:
 
 
 LARGEST = 48 << 20
-"""Maximum size in bytes of a block to send, which limits the buffers of a task for each receiver."""
+"""Maximum size, in bytes, of a block to send; it limits a task's buffer for each receiver."""
 _STATES, _COUNTS = 1, 2
 _FRAME = struct.Struct("<BxxxIQ")
 _PARTITION_SHIFT = np.uint64(40)
 _PARTITION_MASK = np.uint64(0xFFFFF)
-"""Bits of the hash that determine a partition, as opposed to the owner, the slot and the tag."""
+"""Bits of the hash that determine a partition; the owner, the slot and the tag depend on other bits."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Work:
     store: str
     partitions: int
     level: int
-    """The level to expand into the next level."""
+    """The level that is expanded."""
     base: int
     waiting: tuple[str, ...]
     counting: int = 0
@@ -103,14 +103,14 @@ class Work:
 @dataclass(kw_only=True)
 class Share:
     found: dict[str, int] = field(default_factory=dict)
-    """For each decided property, the number of the first state that decides it or starts the deciding step."""
+    """For each decided property, the number of the first state that decides it or begins the deciding step."""
     failed: bytes = b""
     """Rows of the states in which a check failed."""
     decided: tuple[str, ...] = ()
     """Properties decided before the first failed state."""
     code: int = 0
     message: str = ""
-    """Why a task failed, if the user can correct the cause."""
+    """Why a task failed, if the user can fix the cause."""
 
 
 @dataclass
@@ -132,7 +132,7 @@ class Received(Share):
 
 
 Ask = tuple[list[tuple[int, int]], list[bytes]]
-"""A partition's states, each with its number and the last level that may contain it, and rows to look up."""
+"""States of a partition (each is a number and the last level that may contain the state), and rows to look up."""
 Looked = tuple[list[tuple[bytes, int]], list[bool]]
 """Answer to an `Ask`: each state's row and ancestor, and whether each row is stored."""
 

@@ -18,7 +18,7 @@ from fencepost.explorers.symbolic.places import Arr, Bag, Cell, Endless, Rec, ag
 from fencepost.explorers.symbolic.terms import Flag, Mask
 
 Slots = list[tuple[Flag, Rec]]
-"""Messages, each with a flag that is true if the message is present."""
+"""Messages, each with a flag that tells whether the message is present."""
 
 
 def canonical(bag: Bag) -> Flag:
@@ -143,7 +143,7 @@ def settle(bag: Bag) -> Bag:
 
 
 def _closed(bag: Bag, slots: Slots, holes: list[Flag]) -> tuple[Slots, list[Flag]]:
-    """Return the slots after later messages have moved forward into the first hole, and the remaining holes."""
+    """Move later messages forward into the first hole; return the new slots and the remaining holes."""
     found: Slots = []
     left: list[Flag] = []
     moves: Flag = False
@@ -157,7 +157,7 @@ def _closed(bag: Bag, slots: Slots, holes: list[Flag]) -> tuple[Slots, list[Flag
 
 
 def _inserted(bag: Bag, slots: Slots, on: Flag, message: Rec) -> Slots:
-    """Return ascending slots with a message added, if `on` holds, after all messages that are not greater."""
+    """Return ascending slots; if `on` holds, a message is added after all messages that are not greater."""
     found: Slots = []
     shifts: Flag = False
     earlier: tuple[Flag, Rec] = (False, bag.blank)

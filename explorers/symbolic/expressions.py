@@ -14,13 +14,13 @@ from fencepost.explorers.symbolic.terms import Flag, Members, Num, UnknownOperat
 from fencepost.model.language import bits
 
 _SHORTCUTS: dict[Callable[..., Any], Callable[..., Value]] = {bits.contains: terms.member, bits.size: terms.size}
-"""Helpers from `bits` that are a single term on sets. Walks execute the bodies of all other helpers."""
+"""Helpers from `bits` that become a single term on sets. Walks execute the bodies of all other helpers."""
 _ENDLESS: dict[Callable[..., Any], Callable[..., Value]] = {
     bits.contains: terms.member,
     bits.with_member: partial(terms.with_member, on=True),
     bits.without: partial(terms.with_member, on=False),
 }
-"""Helpers rejected for unbounded sets, because the members and the size of these sets are unknown."""
+"""Helpers that work on unbounded sets. All others are rejected, because the members of such a set are unknown."""
 _OPERATORS: dict[BinaryOp, Callable[[Any, Any], Value]] = {
     BinaryOp.ADD: terms.plus,
     BinaryOp.SUBTRACT: terms.minus,

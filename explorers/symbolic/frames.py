@@ -101,9 +101,9 @@ class Walking(ABC):
     """The interface of `Walk` for expressions, folds and loops.
 
     `havoc_loops` determines how unbounded loops are treated (see `loops`). `forgotten` names the functions with
-    unbounded loops, and `facts` contains constraints on the variables for the values that these loops wrote. With
+    unbounded loops, and `facts` constrains the variables that stand for the values that these loops wrote. With
     `havoc_loops=None`, unbounded loops are forbidden, as in properties, which must be exact. `branches` counts the
-    branches with both sides followed.
+    branches of which both sides were followed.
     """
 
     def __init__(

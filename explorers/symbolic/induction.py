@@ -37,7 +37,7 @@ def state_properties(properties: tuple[Property, ...]) -> tuple[Property, ...]:
 
 
 def step_properties(properties: tuple[Property, ...]) -> tuple[Property, ...]:
-    """Return the predicates over steps, which must follow from the conjunction."""
+    """Return the predicates over steps; they must follow from the conjunction."""
     return tuple(item for item in properties if item.kind is Kind.STEP)
 
 

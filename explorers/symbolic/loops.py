@@ -1,10 +1,10 @@
-"""Folds, and loops that `unbounded=` makes unbounded, which a proof may havoc.
+"""Folds, and loops that `unbounded=` makes unbounded; a proof may havoc such loops.
 
 After a havocked loop, everything that the loop may write has an arbitrary value of its domain. Havoc over-approximates
 the loop, so proofs are sound, but a counterexample to induction need not be a step of the model. The written places are
 found by walking through the body until no new place appears. Each walk represents an arbitrary iteration, from a state
-in which the places found so far have arbitrary values. Checks in that iteration apply to every iteration, so the proof
-reports a possible error in the body.
+in which the places found so far have arbitrary values. Checks in that iteration stand for checks in every iteration, so
+the proof reports a possible error in the body.
 """
 
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from fencepost.explorers.symbolic.terms import Flag, Mask, Members, Num, Value
 
 Ends = tuple[int | None, int | None]
 Shape = Ends | int | None
-"""Values of a local variable: a number's bounds, the number of possible members of a set, or None for a flag."""
+"""The values of a local variable: a number's bounds, the number of a set's possible members, or None for a flag."""
 
 
 class Journal:
@@ -83,7 +83,7 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
 
 
 def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Value, Value]) -> None:
-    """Walk through the body for an arbitrary iteration; raise ModelError if an unbounded loop must not do this."""
+    """Walk through the body for an arbitrary iteration; raise ModelError for what an unbounded loop must not do."""
     start, stop = ends
     outer = frame.breaks, frame.continues, len(frame.results), run.messages
     item = Num(terms.integer(run.fresh_name()), terms.bounds(terms.number(start))[0], None)
@@ -147,7 +147,7 @@ def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Sh
 
 
 def _wider(old: Shape, new: Shape, again: bool) -> Shape:  # noqa: FBT001
-    """Return a shape that covers `old` and `new`. Bounds that moved earlier are dropped, so the iteration ends."""
+    """Return a shape that covers `old` and `new`. Bounds that moved before are dropped, so the iteration ends."""
     if old == new or not again:
         return new
     if isinstance(old, tuple) and isinstance(new, tuple):
@@ -194,7 +194,7 @@ class _Fold:
         self.found: list[Any] = []
 
     def reached(self, where: Flag) -> Flag:
-        """Return the condition that no earlier element decided the result, so that an element is evaluated."""
+        """Return the condition for evaluating an element: no earlier element has decided the result."""
         if self.is_sum:
             return terms.both(self.entry, where)
         return terms.both(self.entry, where, *(item if self.is_all else terms.negate(item) for item in self.found))

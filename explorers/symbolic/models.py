@@ -1,4 +1,4 @@
-"""Conversion of z3's models to plain states, as small as possible, checked by the plain semantics."""
+"""Conversion of z3's models to plain states that are as small as possible; the plain semantics checks them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from fencepost.model.language.domains import NONE, BitSet, Domain, InFlight, Ran
 from fencepost.model.language.records import Key, Nested, fields
 
 MOST_REFUSED = 100
-"""Maximum number of combinations of constants that the machine rejects before the search ends."""
+"""Number of combinations of constants after which the search gives up if the machine rejects all of them."""
 SIZES = (1, 2, 3, 5, 8)
 """Sizes to try first, in order to find a small counterexample."""
 
@@ -34,8 +34,8 @@ class Pair:
 def smallest_model(system: System, asking: Asking, before: places.Rec, happened: Happening) -> Any:
     """Return a model of the assumptions with a small state near an initial state, or None if z3 finds no model. The
     constants are in their ranges, and all values in the states and arguments are in the domains that these constants
-    determine, so that the plain semantics accepts them. All questions that shrink the state share
-    the time limit of a single question.
+    determine, so that the plain semantics accepts them. All questions that make the state smaller share the time limit
+    of a single question.
     """
     solver = asking.solver
     solver.push()
@@ -74,7 +74,7 @@ def _make_small(system: System, asking: Asking, before: places.Rec) -> None:
 
 
 def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = True) -> Any:
-    """Return z3's answer with the constants in their ranges. The machine accepts the constants of every model found.
+    """Return z3's answer for constants in their ranges. The machine accepts the constants of every model found.
     Constants that the machine rejects are excluded only if `inside` holds. After too many rejections, the answer is
     unknown.
     """
@@ -188,7 +188,7 @@ OPEN = 1_000
 
 
 def value_under(model: Any) -> Callable[[Any], int]:
-    """Return a function that maps terms to plain values in a model, and raises OpenValueError if z3 gives no value."""
+    """Return a function that gives a term's plain value in a model, and raises OpenValueError if z3 gives no value."""
 
     def value_of(term: Any) -> int:
         found = model.eval(term, model_completion=True)

@@ -16,7 +16,7 @@ from fencepost.model.language.errors import UsageError
 from fencepost.model.language.records import ArrayOf, FieldType, Nested, Record, Scalar, fields
 
 MOST_MEMBERS = 62
-"""Maximum number of members of a plain set, for any constants."""
+"""Maximum number of members of a plain set, whatever the constants are."""
 
 
 class Kind(NamedTuple):
@@ -128,8 +128,8 @@ class Endless:
     """An array of unbounded length: for each field, a z3 array from index to value.
 
     `terms` maps the path of each field (empty for an array of scalars) to a term or, for a set, to one term per member.
-    `base` contains the terms at creation. `facts` contains domain constraints only for the elements that were read,
-    which suffices.
+    `base` contains the terms at creation. `facts` contains domain constraints only for the elements that were read; no
+    others are needed.
     """
 
     label: str
@@ -142,7 +142,7 @@ class Endless:
     facts: dict[Any, Flag]
 
     def note(self, path: str, index: Any) -> None:
-        """Record that an element of the array's original content was read, so its value is in its domain."""
+        """Note that an element of the array's original content was read; its value is then in its domain."""
         everywhere = z3.Int("any") if _is_quantified(index) else None
         first = z3.Select(self.base[path][0], index if everywhere is None else everywhere)
         fact = self.kinds[path].domain(Num(first, None, None))
@@ -236,7 +236,7 @@ def _leaves_of(kind: Kind, value: Value) -> Iterator[Any]:
 
 @dataclass
 class Bag:
-    """Messages in flight. They occupy slots, in canonical order (see `bags`); a slot is in use if `present` is true."""
+    """Messages in flight, in slots and in canonical order (see `bags`); a slot is in use if `present` is true."""
 
     label: str
     record: type[Record]
@@ -334,7 +334,7 @@ class Lifting:
         return None if self.is_lifted(value) else linear(value).value(self.constants.values)
 
     def top(self, value: Linear | int) -> int | None:
-        """Return a sum's greatest value, or None for an unbounded sum; raise UsageError as `is_lifted` does."""
+        """Return a sum's greatest value, or None if it is unbounded; raise UsageError as `is_lifted` does."""
         if not self.is_lifted(value):
             return self.bound(value)
         found = linear(value)

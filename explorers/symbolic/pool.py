@@ -1,4 +1,4 @@
-"""Solvers for moves: a single one for all moves, or several in separate processes, because z3 is single-threaded."""
+"""Solvers for moves: one for all moves, or several in separate processes, because z3 uses only one thread."""
 
 import multiprocessing
 import signal
@@ -42,7 +42,7 @@ class Asking:
             self.left = None
 
     def ask(self, *flags: Flag) -> Any:
-        """Return sat, unsat or unknown for the assumptions and flags. Raise Stopped if Ctrl-C interrupted z3."""
+        """Return z3's answer (sat, unsat or unknown). Raise Stopped if Ctrl-C interrupted z3."""
         if any(flag is False for flag in flags):
             return z3.unsat
         if self.left is not None and self.left <= 0:

@@ -61,7 +61,7 @@ class Proof:
     broken: tuple[MoveAnswer, ...] = ()
     """Steps that break a property, smallest counterexample first."""
     cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each action, the bounds that it may exceed (an error) in a step from a state that satisfies the invariant."""
+    """The bounds that each action may exceed (an error) in a step from a state that satisfies the invariant."""
     forgotten: tuple[str, ...] = ()
     pair: Pair | None = None
     history: History | None = None
@@ -129,7 +129,7 @@ def _finding(item: Property, why: str = "", verdict: Verdict = Verdict.UNDETERMI
 
 
 def _inductive(system: System, settings: Settings, tell: Callable[[int, int], None] | None) -> Proof:
-    """Find the largest inductive subset by dropping predicates that a step breaks, finally for all constants."""
+    """Find the largest inductive subset: drop predicates that a step breaks, until the rest holds for all constants."""
     properties = left = system.properties
     dropped: dict[str, Finding] = {}
     broken: list[MoveAnswer] = []
@@ -200,7 +200,7 @@ def _require_a_start(system: System, settings: Settings) -> None:
 
 
 def _initial_failures(system: System, answers: list[MoveAnswer], settings: Settings) -> dict[str, Finding]:
-    """Return the properties that fail initially. Only properties that fail with the given constants are violated."""
+    """Return the properties that fail initially. Only a property that fails with the given constants is violated."""
     found: dict[str, Finding] = {}
     broken = {name for item in answers for name in item.broken}
     unknown = {name for item in answers for name in item.unknown}
@@ -220,7 +220,7 @@ def _consecution(
     system: System, settings: Settings, tell: Callable[[int, int], None] | None, said: dict[int, MoveAnswer]
 ) -> None:
     """Ask about every move, first with the given constants (which give counterexamples fast), then with lifted
-    constants. Answers are added to `said` by move number as they arrive.
+    constants. `said` receives each answer, by the number of the move, as soon as it arrives.
     """
     small = system.unlifted() if settings.lifted else system
 
@@ -313,7 +313,7 @@ def _runs(system: System, depth: int, timeout: float) -> Reached:
 
 
 def _replayed(system: System, reached: Reached, known: tuple[PropertyFailure, ...]) -> Reached:
-    """Return the result with each run replayed. Raises DomainError for an error if no run violates a property."""
+    """Replay each run and return the result. Raises DomainError if a run ends in an error and none in a violation."""
     sure, errors = [], []
     for item in (*reached.failures, reached.error):
         history = item.history if isinstance(item, PropertyFailure) else item

@@ -1,4 +1,4 @@
-"""Replays of z3's findings under the plain semantics, step by step. Errors that occur are raised."""
+"""Replays of z3's findings under the plain semantics, step by step. Any error on the way is raised."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def replay(machine: Machine, history: History, properties: tuple[Property, ...]) -> Path:
     """Return the path of a run that violates a property. If the run ends with an error instead, raise that DomainError,
-    with the states and steps before the error. Raise MismatchError if the run does not show the finding.
+    with the states and steps before it. Raise MismatchError if the run does not show the finding.
     """
     plain = Interpreter(machine, machine.set_constants(history.constants))
     for name, args in history.steps:

@@ -25,7 +25,7 @@ from fencepost.model.language.records import Schema
 MOST_MOVES = 100_000
 """Maximum number of combinations of an action's parameters, because each combination is a separate walk."""
 NORMALIZE = "normalize"
-"""Name of the step that only normalizes a state and follows every action of the machine."""
+"""Name of the step that only normalizes a state; it follows every action of the machine."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Happening:
     branches: int
     messages: tuple[Rec, ...] = ()
     raw: Rec | None = None
-    """If `after` is normalized, the state before `normalize`. Step properties are judged on `raw`."""
+    """If `after` is normalized, the state before `normalize`. Step properties are checked on `raw`."""
     forgotten: tuple[str, ...] = ()
     """Functions whose unbounded loops were havocked."""
 
@@ -183,7 +183,7 @@ class System:
         return [self.normalized(found, "initial.") for found in self.initial()]
 
     def normalized(self, found: Happening, prefix: str) -> Happening:
-        """Return a move that leads to the normalized state. Step properties are judged on `raw`."""
+        """Return a move that leads to the normalized state. Step properties are checked on `raw`."""
         if self.normalize is None:
             return found
         then = self.happening(found.after, self.moves[-1], f"{prefix}{NORMALIZE}.")
@@ -271,7 +271,7 @@ class System:
         return both(found, *(item.passes for item in run.checks))
 
     def refusals(self, happened: Happening) -> list[Flag]:
-        """Return, for every guard, the condition that it is the first to refuse, before any value leaves its bounds."""
+        """Return, for every guard, the condition that it refuses first, and before any value leaves its bounds."""
         found = []
         before = both(happened.present, happened.passes)
         for item in happened.guards:

@@ -1,7 +1,7 @@
 """Automatic discovery of lemmas: candidates are derived from the schema alone, and the inductive candidates are kept.
 
 A candidate compares two numbers of a state that have the same meaning. Every candidate is one line of the modelling
-language, which every engine can judge and people can read.
+language, which every engine can check and people can read.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ class Field(NamedTuple):
     domain: Any
 
     def compares_with(self, other: "Field") -> bool:
-        """Return whether the same constant bounds both fields, which means that both fields count the same thing."""
+        """Return whether the same constant bounds both fields; if so, both count the same thing."""
         return bool(linear(self.domain.high).terms.keys() & linear(other.domain.high).terms.keys())
 
 
@@ -82,7 +82,7 @@ def tables(record: type[Record]) -> list[Table]:
 
 
 def _is_sealed(kind: Nested) -> bool:
-    """Return whether a record is a channel or a row of a nested array; models cannot name the fields of either."""
+    """Return whether a record is a channel or a row of a nested array; models cannot name their fields."""
     return issubclass(kind.record, Channel | Row)
 
 

@@ -1,8 +1,8 @@
 """Values of the symbolic engine: whole numbers, flags and sets, each a plain Python value or a z3 term.
 
 A number is an `int` or a `Num` (a term with known bounds). A flag is a `bool` or a Boolean term. A set is a `Mask` (one
-flag per member) or `Members` (of any size). Every function folds constants, so a value stays plain until something
-symbolic is involved.
+flag per member) or `Members` (of any size). Every function folds constants, so a value stays plain until it is combined
+with something symbolic.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,7 +20,7 @@ MOST_CASES = 256
 
 
 class UnknownOperation(Exception):  # noqa: N818 (the walk says where, and what to write)
-    """Error for an operation on operands for which the engine has no term."""
+    """Error for an operation that the engine cannot express as a term for these operands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ def _sum(one: Any, other: Any) -> Any:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Return whether two terms are identical, which is cheap because z3 stores equal terms only once."""
+    """Return whether two terms are identical; this is cheap, because z3 stores equal terms only once."""
     return bool(one.ast.value == other.ast.value)
 
 
@@ -350,7 +350,7 @@ def _plain(value: Mask) -> Value:
 FAR = 1 << 13
 """Maximum number of bits of a shift. `expressions.py` rejects longer left shifts, and no number has more bits."""
 HUGE = 1 << 60
-"""A number of bits that exceeds any computer's memory. A left shift by HUGE bits is an error."""
+"""A number of bits that no computer's memory could hold. A left shift by HUGE bits is an error."""
 
 
 def shift_left(value: Value, count: Value) -> Value:

@@ -29,7 +29,7 @@ class History:
 
 @dataclass(frozen=True)
 class PropertyFailure:
-    """A property that can fail after `depth` steps (without `history`, only for constants out of range)."""
+    """A property that can fail after `depth` steps; without a `history`, only if constants are out of range."""
 
     name: str
     depth: int
@@ -54,7 +54,7 @@ class Reached:
     why_stopped: str = ""
     error: History | None = None
     error_text: str = ""
-    """The model's error, and the number of steps to the error, if the run also violates a property."""
+    """If the run also violates a property: the model's error, and the number of steps before it."""
     queries: int = 0
     seconds: float = 0.0
 
@@ -69,7 +69,7 @@ _FIRST = z3.Int("choice0")
 
 @dataclass
 class Chain:
-    """Consecutive states, the steps between them, and a solver. Assuming `inside` keeps values in their domains."""
+    """Consecutive states, the steps between them, and a solver. `inside` requires values to be in their domains."""
 
     system: System
     asking: Asking

@@ -47,8 +47,8 @@ class Walk(Walking):
 
     def check_up_to(self, frame: Frame, node: nodes.Node, before: int, fold: Quantified) -> None:
         """Limit the checks of a fold's body to the numbers up to the first number that decides, where the fold ends. In
-        a property, the checks for a number count if no earlier number decides. In a step, the first number that decides
-        gets a name, which simplifies the terms for z3.
+        a property, the checks for a number count if no earlier number decides the result. In a step, the first deciding
+        number gets a name, which simplifies the terms for z3.
         """
         made = [item for item in self.checks[before:] if item.passes is not True]
         del self.checks[before:]

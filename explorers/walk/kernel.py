@@ -48,8 +48,8 @@ def by_weight(z, enabled, weights):
 
 @helper
 def sketch_in(sketch, h):
-    """Add a hash to the sketch. The hash's low bits select a register, which keeps the maximum of one plus the number
-    of leading zeros in the other bits.
+    """Add a hash to the sketch. The hash's low bits select a register; it keeps the maximum of one plus the number of
+    leading zeros in the other bits.
     """
     register = h & np.uint64(sketch.shape[0] - 1)
     run = np.uint8(1)
@@ -63,7 +63,7 @@ def sketch_in(sketch, h):
 
 @helper
 def decide(found, asked, decided, step):
-    """Record the step at which properties were decided, and stop judging them; return whether any is violated."""
+    """Record the step at which properties were decided, and stop checking them; return whether any is violated."""
     bad = False
     for number in range(asked.shape[0]):
         if found[number] == 0:
@@ -88,11 +88,11 @@ def walk(
     Each walk has its own seed for splitmix64, so a walk does not depend on the batch. A `schedule` has a row of numbers
     for each walk. The first number of a row selects the initial state. Each later number n > 0 takes the enabled step
     with index (n - 1) modulo the number of enabled steps, and 0 takes no step. A walk ends at the end of its row.
-    `asked` is 0 (not checked), 1 (must hold) or 2 (a witness) for each property. A property over steps is judged on
-    every possible step from a state of the walk, taken or not. `here`, `successors`, `initial`, `final` and `way` are
-    rows of words. For each walk, `kept` receives the hashes of its states whose lowest `keep_bits` bits are zero,
-    padded with zeros. After an error, `e[0]` is the error's code, `rows[0]` is the state in which the error occurred,
-    and `steps` and `decided` describe the walk up to the error.
+    `asked` is 0 (not checked), 1 (must hold) or 2 (a witness) for each property. A property over steps is checked on
+    every possible step from a state of the walk, even if it is not taken. `here`, `successors`, `initial`, `final` and
+    `way` are rows of words. For each walk, `kept` receives the hashes of its states whose lowest `keep_bits` bits are
+    zero, padded with zeros. After an error, `e[0]` is the error's code, `rows[0]` is the state in which the error
+    occurred, and `steps` and `decided` describe the walk up to the error.
     """
     width = initial.shape[1]
     weighted = weights.shape[0] > 0

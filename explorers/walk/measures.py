@@ -1,4 +1,4 @@
-"""Measures of states: the number of faults so far, the length of logs, and how much logs differ."""
+"""Measures of states: how many faults happened so far, how long logs are, and how much they differ."""
 
 from collections.abc import Iterator
 from typing import Any

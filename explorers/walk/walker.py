@@ -25,7 +25,7 @@ from fencepost.model.language.records import Key
 REGISTERS = 4096
 """Number of registers in the sketch that counts distinct states. The error is 1.04 / sqrt(4096) = 1.6 %."""
 KEPT = 16
-"""Number of distinct states per kept hash, if hashes are requested; a power of two."""
+"""If hashes are requested, one in this many distinct states is kept; a power of two."""
 MOST_STEPS = 1_000_000
 """Maximum number of steps of one walk, because a recorded walk is kept in memory."""
 
@@ -33,7 +33,7 @@ NO_SCHEDULE: np.ndarray[Any, Any] = np.zeros((0, 0), np.uint64)
 
 
 class End(IntEnum):
-    """Reason why a walk ended, with the numbers that kernel.py uses."""
+    """The reason why a walk ended, as a number that kernel.py uses."""
 
     DEPTH = 0
     STUCK = 1
@@ -42,7 +42,7 @@ class End(IntEnum):
 
 @dataclass(frozen=True)
 class Walks:
-    """Arrays over the walks `first`, `first + 1`, ... with one element or row for each walk.
+    """Arrays for the walks `first`, `first + 1`, ... Each array has one element or row per walk.
 
     `begins` (int64) is the number of the walk's initial state, `steps` (int32) the number of steps, `ends` (uint8) an
     `End`. `decided` (int32, one column per property) is the number of steps after which a property was violated or a
@@ -73,7 +73,7 @@ class Walks:
 
 
 class Walker:
-    """A compiled machine with its properties, which any number of threads may use concurrently."""
+    """A compiled machine with its properties; any number of threads may use it at the same time."""
 
     def __init__(
         self,
