@@ -402,5 +402,5 @@ def require_number(name: str, value: object, least: int, *, fractions: bool = Fa
         return
     units = {"budget": " of seconds", "grow": " of seconds", "memory": " of bytes"}.get(name, "")
     raise UsageError(
-        f"{name} cannot be {value!r}: write a {'number' if fractions else 'whole number'}{units}, {least} or more."
+        f"{name} cannot be {value!r}: expected a {'number' if fractions else 'whole number'}{units}, {least} or more."
     )

@@ -167,7 +167,7 @@ def _inductive(system: System, settings: Settings, tell: Callable[[int, int], No
         if dropped[name].verdict is Verdict.UNDETERMINED:
             moves = [item.move for item in broken if name in item.broken]
             more = f" and {len(moves) - 2} more" if len(moves) > 2 else ""
-            why = f"no induction: {', '.join(moves[:2])}{more} may break the property"
+            why = f"induction fails: {', '.join(moves[:2])}{more} may break the property"
             dropped[name] = replace(dropped[name], why=why)
     broken.sort(key=lambda item: item.pair.size if item.pair else 1 << 30)
     return Proof(
@@ -244,7 +244,7 @@ def _failures(properties: tuple[Property, ...], answers: list[MoveAnswer]) -> di
                 found[item.name] = _finding(item, why)
         for answer in answers:
             if item.name in answer.broken:
-                found[item.name] = _finding(item, f"no induction: {answer.move} may break the property")
+                found[item.name] = _finding(item, f"induction fails: {answer.move} may break the property")
     return found
 
 
@@ -265,7 +265,7 @@ def _everywhere(system: System, settings: Settings) -> Proof:
         stopped = signal.why
     whys = {
         "unsat": "",
-        "sat": "the property fails in some state, which need not be reachable",
+        "sat": "the property fails in some state, but that state may be unreachable",
         "unknown": "z3 cannot decide the property within the time limit",
         "": stopped,
     }
@@ -391,7 +391,7 @@ def _over_steps(system: System, settings: Settings) -> Proof:
 
     def said(item: Property) -> Finding:
         if item.name in then.broken:
-            why = f"no {method}: the property may fail after {settings.k} states in which all properties hold"
+            why = f"{method} fails: the property may fail after {settings.k} states in which all properties hold"
             return _finding(item, why)
         if then.why_stopped or inductive & set(then.unknown) or item.name in then.unknown:
             return _finding(item, then.why_stopped or "z3 cannot decide the property within the time limit")

@@ -169,7 +169,7 @@ class Walker:
     ) -> tuple[Walks, np.ndarray[Any, Any]]:
         if depth > MOST_STEPS:
             raise UsageError(
-                f"walks of {depth:,} steps were requested, which is too long: request at most {MOST_STEPS:,}."
+                f"{depth:,} steps per walk were requested, which is too many: request at most {MOST_STEPS:,}."
             )
         source, count = self.kernels.source, last - first
         room = max(1, source.most_successors)
@@ -248,9 +248,7 @@ def weights_of(machine: Machine, given: Mapping[str, int]) -> tuple[int, ...]:
     chosen = {machine.action(name).label: weight for name, weight in given.items()}
     for name, weight in chosen.items():
         if not 0 <= weight < 1 << 16:
-            raise UsageError(
-                f"action {name!r} has the weight {weight}, which is out of range: write a whole number from 0 to 65535."
-            )
+            raise UsageError(f"action {name!r} has the weight {weight}: expected a whole number from 0 to 65535.")
     found = tuple(chosen.get(name, 1) for name in known)
     if not any(found):
         raise UsageError(

@@ -38,7 +38,7 @@ class Expressions:
         if name.id in self.made.params:
             self.refuse(name, f"this rebinds the parameter {name.id!r}", "use another name")
         if name.id in self.made.drawn:
-            self.refuse(name, f"this assigns to {name.id!r}, a parameter that the action draws", "use another name")
+            self.refuse(name, f"this assigns to {name.id!r}, the result of `choose`", "use another name")
         before = self.scope.env.get(name.id)
         if before is not None and before != kind:
             self.refuse(name, f"{name.id!r} contains {say(before)} and is assigned {say(kind)}", "use another name")
@@ -360,7 +360,7 @@ class Expressions:
         for item in node.args:
             self.number(item)
         if name in ("min", "max") and len(node.args) < 2:
-            self.refuse(node, f"{name}() without arguments", "pass two numbers or more, an array, or a generator")
+            self.refuse(node, f"{name}() without arguments", "pass two or more numbers, an array, or a generator")
         return INT
 
     def fold(self, node: ast.Call, name: str) -> Type:
@@ -389,8 +389,8 @@ class Expressions:
         self.folding = folding
         chosen = [sources.has_items(self, item.iter) and not item.ifs for item in generator.generators]
         if extreme and not node.keywords and not all(chosen):
-            instead = f"write {name}(..., default=0), which defines the result without values"
-            self.refuse(node, f"{name}() may get no values", instead)
+            instead = f"write {name}(..., default=0), which defines the result if there are no values"
+            self.refuse(node, f"{name}() may be called without values", instead)
         return INT
 
     def generator_of(self, node: ast.Call, name: str) -> ast.GeneratorExp:

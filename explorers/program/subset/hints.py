@@ -21,7 +21,7 @@ USUAL = "use numbers, fields, comparisons, and, or, not, min, max, all, any, sum
 CALLS = "call a function of a model file, or min, max, abs, len, all, any, sum"
 AT_ONCE = "record the event in the state, or draw a value with choose(Domain): an action cannot wait"
 CLOCK = "keep the time in the state, as a number that an action such as tick increments"
-CHANCE = "let the action draw the value, as a parameter with a domain or with choose(Domain): every value is tried"
+CHANCE = "take the value from a parameter with a domain, or from choose(Domain): every value is tried"
 ITEMS = "change the elements of an array one by one, as in s.array[0] = ..., or give each number a name"
 EXPRESSIONS: dict[type[ast.expr], tuple[str, str]] = {
     ast.Lambda: ("`lambda`", "write a function with `def` at the top of the file, and call it"),
@@ -100,7 +100,7 @@ def name(node: ast.Name, found: Any) -> tuple[str, str]:
         return f"{node.id!r} returns a different value each time", RANDOM[node.id]
     if isinstance(found, list | dict | set):
         return (
-            f"{node.id!r} is a {type(found).__name__} of the module whose value may change",
+            f"{node.id!r} is a {type(found).__name__} at module level, and its value may change",
             "store changing values in the state",
         )
     if isinstance(found, type) and issubclass(found, Enum):
@@ -116,7 +116,7 @@ def attribute(node: ast.Attribute, scope: Scope) -> tuple[str, str]:
     text = ast.unparse(node)
     if isinstance(owner, type) and issubclass(owner, Constants) and node.attr in owner.declared():
         return (
-            f"{text!r} declares the constant and has no value",
+            f"{text!r} only declares the constant, so it has no value",
             f"write c.{node.attr}, the constant's value in this run",
         )
     if isinstance(owner, type) and issubclass(owner, Enum):

@@ -70,7 +70,7 @@ class Scope:
             return None
         name = own_operator(type(found))
         if name:
-            self.refuse(node, f"the class of this number, {type(found).__name__}, defines {name}", "use a plain number")
+            self.refuse(node, f"this number's class, {type(found).__name__}, defines {name}", "use a plain number")
         return int(found)
 
 
@@ -197,7 +197,7 @@ class Places:
     def write(self, node: ast.expr, places: Iterable[str]) -> None:
         for place in places:
             if head(place) in self.received:
-                self.scope.refuse(node, "a message that was received is changed", "remove the message and add another")
+                self.scope.refuse(node, "this changes a received message", "remove the message and add another")
             self.scope.made.changes.add(place)
             self.scope.made.disorders |= self.is_in_flight(place)
 
@@ -223,14 +223,12 @@ class Places:
         for bag in bags:
             if bag in self.added:
                 instead = "remove first, then add"
-                self.scope.refuse(
-                    node, "a message is removed after another one was added, which moves the added message", instead
-                )
+                self.scope.refuse(node, "removing a message after adding another one moves the added message", instead)
             around = [variable for over, variable in self.loops if over == bag]
             if "" in around:
                 self.scope.refuse(
                     node,
-                    "a loop over a bag assigns its variable and removes a message",
+                    "a loop over a bag assigns to its variable and removes a message",
                     "give the other message another name",
                 )
             if around and around != [given]:

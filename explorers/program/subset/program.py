@@ -98,7 +98,7 @@ class Program:
         scope = Scope(self, made)
         what, instead = "calls itself", "use a loop with a fixed bound"
         if python not in self._open:
-            what = f"is called {MOST_CALLS} levels deep: an action or property, then helpers in helpers"
+            what = f"is called {MOST_CALLS} levels deep, counted from the action or property"
             instead = "combine some of the helpers into one"
         if python in self._open or len(self._open) == MOST_CALLS:
             scope.refuse(made.node, f"{made.name}() {what}", instead)
@@ -188,7 +188,7 @@ class Program:
     ) -> Function:
         made = self.function(python, arguments)
         if made.writes:
-            Scope(self, made).refuse(made.node, f"property {item.name!r} changes the state", "only read in a property")
+            Scope(self, made).refuse(made.node, f"property {item.name!r} changes the state", "only read the state")
         if made.returns != INT:
             what = f"property {item.name!r} returns {say(made.returns)}"
             Scope(self, made).refuse(made.node, what, f"return {instead}")
@@ -352,7 +352,7 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
         caret, what, instead = "^" * len(line), f"{python.__name__}()", "write it with `def`"
         if python.__name__ == "<lambda>":
             caret = " " * max(0, line.find("lambda")) + "^" * len("lambda")
-            what, instead = "a lambda", "write the function with `def` above, and its name here"
+            what, instead = "a lambda", "define the function with `def` above, and write its name here"
         raise ModelError(f"{where}: {what} is not a plain function.\n  {line}\n  {caret}\nInstead, {instead}.")
     ast.increment_lineno(node, first - 1)
     _require_depth(python, node)

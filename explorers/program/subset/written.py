@@ -32,7 +32,7 @@ def write_out(reader: Reader, node: ast.Call, record: type[Record]) -> Type:
             reader.number(item.value)
         else:
             what = "an array" if isinstance(kind, ArrayOf) else "a record"
-            instead = "omit the field, which clears it, and assign it afterwards"
+            instead = "omit the field, which clears it, and assign to it afterwards"
             scope.refuse(item.value, f"field {item.arg!r} is {what}", instead)
     scope.made.made[node] = record
     scope.made.types[node] = Rec(record)

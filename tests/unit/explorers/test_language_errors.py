@@ -101,7 +101,7 @@ class Refused(NamedTuple):
 
 OPERATORS = "enum Mood defines __lt__, but engines have only the operators of whole numbers: remove the definition."
 REFUSED: dict[str, Refused] = {
-    "a field spelt as a constant does not say how long a range is": Refused(spelt, "*max() may get no values*"),
+    "a field spelt as a constant does not say how long a range is": Refused(spelt, "*max() may be called without *"),
     "two actions have one name": Refused(
         lambda: check(machine(one=action()(nothing), other=action()(nothing))),
         "two actions are named 'nothing': counts and traces distinguish them by name. Rename one.",

@@ -103,7 +103,7 @@ def test_a_conjunction_or_two_steps_are_inductive_where_a_part_is_not() -> None:
 def test_what_is_inductive_is_proved_beside_what_is_not() -> None:
     found = register("first-is-empty", "moves-are-bounded", "moves-are-counted")
     assert [(item.verdict, item.why) for item in found.findings] == [
-        (Verdict.UNDETERMINED, "no induction: move may break the property"),
+        (Verdict.UNDETERMINED, "induction fails: move may break the property"),
         (Verdict.PROVED, ""),
         (Verdict.PROVED, ""),
     ]

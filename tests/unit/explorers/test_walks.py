@@ -117,7 +117,7 @@ def test_a_walk_depends_on_its_seed_and_number_only() -> None:
     assert (w.walk(0, 60, seed=1 + 2**64, depth=30).finals == whole.finals).all()
     part, all_of_it = (w.walk(at, 9, seed=1, depth=30, weights=w.weights({"leader-write": 2})) for at in (3, 0))
     assert (part.finals == all_of_it.finals[3:]).all()
-    with pytest.raises(UsageError, match="which is too long: request at most 1,000,000"):
+    with pytest.raises(UsageError, match="which is too many: request at most 1,000,000"):
         w.walk(0, 1, seed=0, depth=2_000_000)
 
 
@@ -173,7 +173,7 @@ def test_an_action_without_weight_never_happens() -> None:
     [
         ({"left": 1}, "protocol 'grid' has no action 'left'. Did you mean 'rest'?"),
         ({"right": 70_000},
-            "action 'right' has the weight 70000, which is out of range: write a whole number from 0 to 65535."),
+            "action 'right' has the weight 70000: expected a whole number from 0 to 65535."),
         ({"right": 0, "down": 0, "rest": 0, "go-back": 0},
             "every action has the weight 0, so no walk could take a step: give at least one action a positive weight."),
     ],
