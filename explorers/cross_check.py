@@ -33,9 +33,9 @@ LEAST_SECONDS = 0.1
 SHARE = 0.1
 """Default time for the sample, as a fraction of the search's time (but at least LEAST_SECONDS)."""
 AIM = 0.9
-"""Fraction of the allowed time that is planned; the rest is reserve, because later states may take longer."""
+"""Fraction of the allowed time to plan for; the rest is a margin, because later states may take longer."""
 BY_GUARD = 1.0
-"""Minimum seconds for a sample to count blocked steps per guard, because the model must be checked first."""
+"""Minimum seconds of a sample that counts blocked steps for each guard; it must check the model first."""
 FIRST_CHUNK = 4
 CHUNK = 256
 

@@ -40,7 +40,7 @@ def search(
     of_behaviours = tuple(item for item in properties if item.kind.over_behaviours)
     if of_behaviours and options.compact:
         raise UsageError(
-            f"property {of_behaviours[0].name!r} is about whole behaviours, which are judged on the graph of all "
+            f"property {of_behaviours[0].name!r} is about whole behaviours, which are checked on the graph of all "
             "states, but `compact=True` stores no states: omit that option, or name other properties in `only=`."
         )
     refuse_symmetric_behaviours(properties, options)

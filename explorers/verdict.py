@@ -329,7 +329,7 @@ class Result:
 
 
 Summed = Callable[[Result], tuple[str, ...] | None]
-"""Function that returns the actions whose steps go into a complete search's digest; None if there is no digest."""
+"""Function that returns the actions whose steps go into a complete search's digest; None if no digest is requested."""
 
 
 def require_no_error(result: Result) -> Result:

@@ -80,9 +80,9 @@ class Purpose(StrEnum):
 class RowOutcome:
     """Result of a search with one guard removed or one setting changed.
 
-    `refused` counts the original machine's steps that the removed guard refuses first. `alone` counts the steps that no
-    other guard refuses. `grown` is true if additional states are reached. If `grown` is true, `alone` may be None,
-    because the steps that only the removed guard refuses were not counted.
+    `refused` counts the steps of the original machine that the removed guard is the first to refuse. `alone` counts the
+    steps that no other guard refuses. `grown` is true if additional states are reached. If `grown` is true, `alone` may
+    be None, because the steps that only the removed guard refuses were not counted.
     """
 
     row: Row

@@ -114,7 +114,7 @@ class Analysis:
         return int(below[counts][0]) if counts.any() else None
 
     def run(self, refuse: Callable[[int], None] = lambda _: None) -> FairAnswer:
-        """Find a fair behaviour that avoids `then`, otherwise a loop with a cost, otherwise the most expensive path.
+        """Find, in this order, a fair behaviour that avoids `then`, a loop with a cost, or the most expensive path.
 
         `refuse` is called with every edge between `when` and `then` whose cost is negative.
         """

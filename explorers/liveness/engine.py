@@ -23,7 +23,7 @@ from fencepost.model.language.interpreter import Path
 
 Array = np.ndarray[Any, Any]
 CHUNK = 1 << 16
-"""Number of edges whose costs are computed together, which requires copies of the rows at both ends of each edge."""
+"""Number of edges whose costs are computed together; this requires copies of the rows at both ends of each edge."""
 
 
 class Engine(Stoppable):

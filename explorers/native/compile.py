@@ -192,7 +192,7 @@ def _switch(guard: Guard, part: int, condition: Expression) -> Switch:
 TEXTS = "packed", "nodes", "kernels"
 """Modules that `shared` compiles. Each one may call functions of the modules before it."""
 MOST_SHAPES = 64
-"""Maximum number of cached shapes, because generating the code of a shape takes a fifth of a second."""
+"""Maximum number of cached shapes. Without the cache, the code of a shape takes a fifth of a second to generate."""
 PER_CHARACTER = 2.7e-6
 """CPU seconds for optimizing a machine, per character of its IR (measured: 2.6 to 3.2 microseconds)."""
 NAMED = "FENCEPOST_TIER"
@@ -254,7 +254,7 @@ class Kernels:
         ]
         if missing:
             raise MismatchError(
-                f"{', '.join(missing)} was not compiled and cannot be judged. This is a bug in Fencepost: please "
+                f"{', '.join(missing)} was not compiled and cannot be checked. This is a bug in Fencepost: please "
                 "report it."
             )
 

@@ -99,7 +99,7 @@ class WorkerPool:
         self._threads = []
 
     def share(self, tasks: int, work: Callable[[Worker, int], None], states: int) -> None:
-        """Run tasks 0 to tasks - 1, each on a free worker. If several tasks fail, the first one's error is raised."""
+        """Run tasks 0 to tasks - 1, each on a free worker. If several tasks fail, the error of the first is raised."""
         queue = iter(range(tasks))
         failed: dict[int, Exception] = {}
 
@@ -313,7 +313,7 @@ class Expansion:
         self.pool.each(work, states)
 
     def _call(self, worker: Worker) -> Calls:
-        """Return a worker's kernel calls, cached because their creation takes longer than expanding a small level."""
+        """Return a worker's kernel calls. They are cached, because creating them takes longer than a small level."""
         made = self._calls.get(id(worker))
         if made is None or made.module is not self.module or made.trees is not self.trees:
             module, buffers = self.module, self._buffers

@@ -28,7 +28,7 @@ HEAD = 3
 
 class Leaf(NamedTuple):
     """A number in a record: its position and size in memory, and its bits in storage. The number is stored modulo
-    2**bits, so decoding it takes its least value.
+    2**bits; its least value is needed to decode it.
     """
 
     offset: int

@@ -200,8 +200,8 @@ def open_keys(trees: I64ss, steps: I64ss, keys: U64s, rows: I64, opened: U64ss) 
 def key_rows(
     trees: I64ss, steps: I64ss, words: U64ss, keys: U64s, first: I64, now: I64ss, adds: I64
 ) -> I64:
-    """Write the missing keys of rows, from row `first` on, and add new nodes if `adds`. Return the first row with a
-    node that did not fit, or -1 if all keys are written.
+    """Write the missing keys of rows, from row `first` on, and add new nodes if `adds` is true. Return the first row
+    with a node that did not fit, or -1 if all keys are written.
     """
     for n in range(first, keys.shape[0]):
         if n + NODES_AHEAD < keys.shape[0] and keys[n + NODES_AHEAD] == np.uint64(TOPS):

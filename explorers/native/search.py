@@ -41,10 +41,10 @@ class Search(Stoppable, Expansion):
         self.sure: dict[str, int] = {}
         """Number of findings before the current level."""
         self.pause_at: int | None = None
-        """Size of the level at which the search pauses, so that another engine can continue; None: never."""
+        """Size of the level at which the search pauses to let another engine continue; None means never."""
         self.paused = False
         self.advanced = not options.resume
-        """Whether the time limit applies. After a resume, it applies only after one round, to make progress."""
+        """Whether the time limit applies. A resumed search first completes one round, to make progress."""
 
     # -- the search
 

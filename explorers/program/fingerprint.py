@@ -1,4 +1,4 @@
-"""A text of a machine and its properties that changes whenever something changes on which a search depends."""
+"""A text for a machine and its properties that changes whenever anything changes that affects a search."""
 
 import ast
 import re

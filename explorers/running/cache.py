@@ -1,8 +1,8 @@
 """The cache that persists between runs.
 
-Cached code is executed, so only the current user must be able to write to the cache. Anyone who can write to a parent
-folder of a file can replace the file. Nobody but the current user can access the cache folder (0700). Every folder and
-link above the cache folder must belong to the current user or to root, and must not be writable by others.
+Cached code is executed, so other users must not be able to write to the cache. Anyone who can write to a parent folder
+of a file can replace the file. Only the current user can access the cache folder (0700). Every folder and link above
+the cache folder must belong to the current user or to root, and must not be writable by others.
 """
 
 import atexit

@@ -68,7 +68,7 @@ class Explore:
     handover: int
     tell: Callable[[Progress], None] | None = None
     summed: verdict.Summed | None = None
-    """Actions whose steps go into the digest of a complete search, or None if there is no digest."""
+    """Actions whose steps go into the digest of a complete search, or None if no digest is requested."""
 
     def run(self, start: Callable[[], AbstractContextManager[SparkContext]]) -> verdict.Result:
         """Search until every state is reached or a limit stops the search. Spark starts at the first large level."""
@@ -218,7 +218,7 @@ def _require_kinds(properties: tuple[Property, ...]) -> None:
         others = f" or name others: `only={near[:3]}`" if near else ""
         instead = f"use the native engine{others}"
         raise UsageError(
-            f"the spark engine judges states and steps but not whole behaviours ({', '.join(far)}): {instead}."
+            f"the spark engine checks states and steps, but not whole behaviours ({', '.join(far)}): {instead}."
         )
 
 

@@ -1,4 +1,4 @@
-"""Spark sessions: reports of failed starts, tasks, and a shuffle of raw blocks.
+"""Spark sessions, reports of failed starts, tasks, and a shuffle of raw blocks.
 
 PySpark's own `partitionBy` would pickle every block, and could run a receiver on any executor. The shuffle passes
 blocks unchanged. To keep receivers on their executors, the shuffle forms the union of the shuffled partitions and a

@@ -18,7 +18,7 @@ from fencepost.explorers.symbolic.places import Arr, Bag, Cell, Endless, Rec, ag
 from fencepost.explorers.symbolic.terms import Flag, Mask
 
 Slots = list[tuple[Flag, Rec]]
-"""Messages, each with a flag that tells whether the message is present."""
+"""Messages, each with a flag that is true if the message is present."""
 
 
 def canonical(bag: Bag) -> Flag:

@@ -46,9 +46,9 @@ class Walk(Walking):
         return Num(term, source.low, None if source.high is None else source.high - 1), inside
 
     def check_up_to(self, frame: Frame, node: nodes.Node, before: int, fold: Quantified) -> None:
-        """Limit the checks of a fold's body to the numbers up to the first number that decides, where the fold ends. In
-        a property, the checks for a number count if no earlier number decides the result. In a step, the first deciding
-        number gets a name, which simplifies the terms for z3.
+        """Limit the checks of a fold's body to the numbers up to the one that decides the result, where the fold ends.
+        In a property, the checks for a number count if no earlier number decides the result. In a step, the first
+        deciding number gets a name, which simplifies the terms for z3.
         """
         made = [item for item in self.checks[before:] if item.passes is not True]
         del self.checks[before:]

@@ -27,7 +27,7 @@ class Meanwhile:
             )
 
     def taken(self) -> Object | None:
-        """Return the object, or None if it is not ready yet. Raise CompileError if it cannot be compiled."""
+        """Return the object, or None if it is not ready yet. Raise CompileError if the unit cannot be compiled."""
         if self._process.poll() is None:
             return None
         with self._made as made:

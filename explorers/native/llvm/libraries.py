@@ -32,8 +32,8 @@ _RESULTS = {"None": None, "I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _NUMBERS = {"I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _KINDS = {"I": "i", "U": "u"}
 HUGE = 1 << 21
-"""Bytes of a huge page. If the system supports huge pages, large arrays use them: there are fewer TLB misses, and
-memory is cleared faster.
+"""Size of a huge page, in bytes. If the system supports huge pages, large arrays use them: there are fewer TLB misses,
+and memory is cleared faster.
 """
 _ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
 
@@ -186,7 +186,7 @@ class Kernel:
         return self._call(*self._given(arguments))
 
     def bound(self, *arguments: Any) -> Callable[[], Any]:
-        """Return a call without arguments; they are checked only now. The call keeps the arrays alive."""
+        """Return a call with these arguments, which are checked only once. The call keeps the arrays alive."""
         return partial(_call_kept, self, self._call, arguments, tuple(self._given(arguments)))
 
     def _given(self, arguments: tuple[Any, ...]) -> list[Any]:

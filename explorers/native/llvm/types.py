@@ -141,7 +141,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 def kernel(function: F) -> F:
-    """Mark a function called from outside. Parameters and result are annotated as `Unit` describes."""
+    """Mark a function that is called from outside. Its parameters and result are annotated as `Unit` describes."""
     return function
 
 

@@ -29,7 +29,7 @@ class Bags:
         return build.read(*build.element(Value(address, memory), index))
 
     def last(self, build: Builder, bag: Value) -> Value:
-        """Return the first free slot; if there is none, return a slot that may be overwritten."""
+        """Return the first free slot; if all slots are in use, return one that may be overwritten."""
         room = _items(bag).count
         if room == 0:
             element = _items(bag).element

@@ -169,7 +169,7 @@ class Trying(Choosing):
         return found
 
     def worth(self, refusing: Value, later: int, yes: str, no: str) -> None:
-        """Continue only if the counts can still change, by the bounds that have refused so far or by later ones."""
+        """Continue only if bounds that have refused so far, or later ones, can still change the counts."""
         build, bounds = self.build, self.bounds
         seen = build.read(*bounds.of_state(build, self.e, self.at))
         wanted = self.module.cell(build, self.e, bounds.counting)

@@ -25,7 +25,7 @@ ROWS = Vector(CELLS["u64"], 0)
 NUMBERS = Vector(CELLS["i64"], 0)
 BYTES = Vector(CELLS["u8"], 0)
 BLOCK = 64
-"""Number of states that are unpacked together: they fit in the fastest cache, and are worth the cost of a call."""
+"""Number of states that are unpacked together: few enough for the fastest cache, and enough to be worth a call."""
 STACK = 1 << 20
 """Maximum number of bytes of states on the stack, because some threads have only twice as much stack."""
 _ASIDE = 2
@@ -49,7 +49,7 @@ class Counting(Protocol):
 
 
 def symbol(made: Function, place: str) -> str:
-    """Return the name that profilers show for a function, in characters that LLVM accepts, without its own prefix."""
+    """Return the name that profilers show for a function; LLVM must accept it, and it must not use LLVM's prefix."""
     return f"{made.name}.{place}" if made.name.isascii() and made.name != "llvm" else place
 
 

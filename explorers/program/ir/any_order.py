@@ -41,7 +41,7 @@ class Rounds:
         """Fields in which iterations use both an element and its mirror image, such as `row[i][j]` and `row[j][i]`."""
         self.values: dict[Slot, list[Expression]] = {}
         self.sources: dict[Slot, list[Expression]] = {}
-        """For each local variable that refers to a part of the state: that part, or the array with that part."""
+        """For each local variable that refers to a part of the state: that part, or the array that contains it."""
         for item in inside(function.body):
             if isinstance(item, nodes.Assign) and item.slot.type != INT:
                 self.values.setdefault(item.slot, []).append(item.value)

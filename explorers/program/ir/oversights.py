@@ -235,7 +235,7 @@ def path_of(place: nodes.Expression, names: Mapping[nodes.Slot, Where]) -> Where
 
 
 def unshared_bounds(program: Program) -> frozenset[str]:
-    """Return the bounds that only their own guards and effects read, and the domains and bags that grow with them.
+    """Return the bounds that only their own guards and effects read, apart from domains and bags that grow with them.
 
     A comparison that is true stays true with a larger constant. Three kinds of reads disqualify a bound: by the size of
     an array, which may change a loop; by a parameter's domain, which determines the values to try; and by a domain or

@@ -156,7 +156,7 @@ class Program:
         return made
 
     def _keeps_all(self, made: Function, where: str) -> None:
-        """Require that `fits` is used only in effects, because nobody would notice omissions elsewhere."""
+        """Require that `fits` is used only in effects, because omissions elsewhere would be hard to notice."""
         if made.drops is not None:
             Scope(self, made).refuse(made.drops, f"`fits` is used {where}", "write the condition alone")
 

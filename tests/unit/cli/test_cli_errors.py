@@ -53,7 +53,7 @@ constant 'replicas' has two values, by --set replicas=2 and by --set replicas=3:
 $ check replication --version kafka-4.1 --version kafka-3.5
 --version was given 2 times, but it takes one value: write it once. `fencepost --help` lists all options.
 $ check replication --set brokers=2 --property follower-rejoins --compact
-property 'follower-rejoins' is about whole behaviours, which are judged on the graph of all states, but `--compact`
+property 'follower-rejoins' is about whole behaviours, which are checked on the graph of all states, but `--compact`
 stores no states: omit that option, or name other properties in `--property`.
 $ check kip320 --with replicas
 --with replicas: constant 'replicas' is not a switch but a number or a choice, so write --set replicas=VALUE.
