@@ -16,10 +16,10 @@ from fencepost.model.language.records import Record, fields
 
 NONE = "write NONE, with `from fencepost.model.language import NONE`, in a domain such as Index(n, none=True)"
 IS_NONE = "write `{} NONE`, with `from fencepost.model.language import NONE`"
-COPIES = "assign the record to a field or an element, which copies it, or read its fields into locals"
+COPIES = "assign the record to a field or an element, which copies it, or read its fields into local variables"
 USUAL = "use numbers, fields, comparisons, and, or, not, min, max, all, any, sum"
 CALLS = "call a function of a model file, or min, max, abs, len, all, any, sum"
-AT_ONCE = "record the event in the state, or draw a value with choose(Domain): an action cannot wait"
+AT_ONCE = "record the event in the state, or get a value from choose(Domain): an action cannot wait"
 CLOCK = "keep the time in the state, as a number that an action such as tick increments"
 CHANCE = "take the value from a parameter with a domain, or from choose(Domain): every value is tried"
 ITEMS = "change the elements of an array one by one, as in s.array[0] = ..., or give each number a name"
@@ -91,7 +91,7 @@ def operator(node: ast.operator) -> str:
 
 def name(node: ast.Name, found: Any) -> tuple[str, str]:
     if isinstance(found, types.FunctionType):
-        return f"{node.id!r} is a function and is not called here", f"write {node.id}(...), with its arguments"
+        return f"{node.id!r} is a function, but it is not called here", f"write {node.id}(...), with its arguments"
     if isinstance(found, types.ModuleType) and found.__name__ in RANDOM:
         return f"{node.id!r} returns a different value each time", RANDOM[found.__name__]
     if isinstance(found, type) and issubclass(found, Constants):
@@ -168,7 +168,7 @@ def index(node: ast.Subscript, literal: int) -> tuple[str, str]:
     if isinstance(node.slice, ast.UnaryOp):
         back = f"len({array}) - {-literal}"
         return f"{literal} is used as an index, but indices do not count from the end", f"write {array}[{back}]"
-    return "NONE is used as an index", "test for NONE first, and index with a number from 0"
+    return "NONE is used as an index", "check for NONE first, and use a number from 0 as the index"
 
 
 def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:

@@ -97,7 +97,7 @@ def _range(reader: Reader, source: ast.expr) -> Items:
     if not 1 <= len(args) <= 3 or named:
         instead = "write range(n) or range(a, b)"
         reader.scope.refuse(
-            source, "range() takes a stop, or a start and a stop, or a start, a stop and a step", instead
+            source, "range() takes (stop), (start, stop) or (start, stop, step)", instead
         )
     for item in args[:2]:
         reader.number(item)
@@ -176,7 +176,7 @@ def _bind(reader: Reader, target: ast.expr, found: Items) -> None:
             _bind(reader, name, item)
         return
     if not isinstance(target, ast.Name):
-        scope.refuse(target, "a loop assigns a place of the state", "loop over a name")
+        scope.refuse(target, "a loop assigns to a place in the state", "loop over a name")
     if not isinstance(found, Item):
         words = ", ".join("abcdefgh"[: len(found)])
         instead = f"unpack the tuple, as in `for {words} in ...`"

@@ -163,7 +163,7 @@ class Statements:
                     kind = self.expressions.place(name)
                     if isinstance(kind, Rec):
                         what = "this line swaps records, which would make both names refer to one place"
-                        self.refuse(node, what, "copy the fields through locals")
+                        self.refuse(node, what, "copy the fields with local variables")
                     self.refuse(node, "a tuple assignment writes to the state", "write one assignment per field")
             given = self.expressions.in_order(value.elts)
             known = [(self.places.find(item), self.expressions.may_be_none(item)) for item in value.elts]
