@@ -96,9 +96,7 @@ def _range(reader: Reader, source: ast.expr) -> Items:
     args, named = _arguments(source)
     if not 1 <= len(args) <= 3 or named:
         instead = "write range(n) or range(a, b)"
-        reader.scope.refuse(
-            source, "range() takes (stop), (start, stop) or (start, stop, step)", instead
-        )
+        reader.scope.refuse(source, "range() takes (stop), (start, stop) or (start, stop, step)", instead)
     for item in args[:2]:
         reader.number(item)
     if len(args) == 3:
