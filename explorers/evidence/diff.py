@@ -37,7 +37,7 @@ class OnlyOne:
 
 @dataclass(frozen=True)
 class Difference:
-    """Comparison of two machines under one observation.
+    """Comparison of two machines by what one observer can see.
 
     `seen` counts the observations of A, of B, and of both. `state` is the path to an observation that only one machine
     produces. `behaviour` is a sequence that only one machine produces, although both produce every single observation

@@ -313,7 +313,7 @@ class Expansion:
         self.pool.each(work, states)
 
     def _call(self, worker: Worker) -> Calls:
-        """Return a worker's kernel calls. They are cached, because creating them takes longer than a small level."""
+        """Return a worker's kernel calls. They are cached: creating them takes longer than expanding a small level."""
         made = self._calls.get(id(worker))
         if made is None or made.module is not self.module or made.trees is not self.trees:
             module, buffers = self.module, self._buffers

@@ -22,8 +22,7 @@ PIECE = 6
 
 @helper
 def hash_row(words, row):
-    """Return a 64-bit hash of a row. Each step is invertible in its word, so changing one word always changes the hash.
-    """
+    """Return a row's 64-bit hash. Each step can be inverted, so changing one word always changes the hash."""
     h = np.uint64(0x9E3779B97F4A7C15)
     for word in range(words.shape[1]):
         h = (h ^ words[row, word]) * np.uint64(0xD6E8FEB86659FD93)

@@ -12,7 +12,7 @@ NODES_AHEAD = 16
 NODES, NODE_ROOM, NODE_COUNT, INDEX, INDEX_SLOTS, NODE_BITS = 0, 1, 2, 3, 4, 5
 TREE = 6
 LINES = 6
-"""Data on one of the two trees: the address, the capacity and the number of the nodes, the address and the length of
+"""Data about one of the two trees: the address, the capacity and the number of the nodes, the address and the length of
 the index, and one plus the number of bits that an index entry uses for a node's number. The other bits of an index
 entry contain part of the node's hash.
 """

@@ -33,13 +33,13 @@ RING = 16
 """Number of slots that are looked up ahead and kept at the front of a queue."""
 KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT = 0, 1, 2, 3, 4, 5, 6
 ANCESTORS, ROOM, DONE, LEFT, EXPANDED = 7, 8, 9, 10, 11
-"""Indices of the data on an owner that `insert` reads: the number of states, the first stored row, the number of states
+"""Indices of data about an owner that `insert` reads: the number of states, the first stored row, the number of states
 that the table may hold, the addresses and lengths of the table, the rows and the parents, the number of successors
 after which `insert` stopped, the number of remaining successors, and the address of the current level's rows.
 """
 LEFTS, RIGHTS, FIRST_LEFTS, FIRST_RIGHTS, SIZE = 12, 13, 14, 15, 16
-"""Indices of the data on a partition that stores states as keys: the number of bits in each of a key's two numbers, now
-and when the search began to use keys. If all numbers are 0, keys are fingerprints.
+"""Indices of the data about a partition that stores states as keys: the number of bits in each of a key's two numbers,
+now and when the search began to use keys. If all numbers are 0, keys are fingerprints.
 """
 WIDTH, NUMBERS, NUMBER_BITS = 17, 18, 19
 FACTS = 20

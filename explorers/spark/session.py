@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
 
 HANDOVER = 100_000
-"""Minimum size of a level for which Spark is worth its fixed cost per level."""
+"""Minimum size of a level that makes Spark worth its fixed cost per level."""
 ROOM = 1 << 16
 """Free space, in bytes, that Spark needs in the temporary folder to start."""
 OLDEST_JAVA = 17
@@ -59,7 +59,7 @@ class Cluster:
     conf: tuple[tuple[str, str], ...] = ()
     partitions: int = 0
     handover: int = HANDOVER
-    """Minimum size of a level for which Spark takes over. The driver searches smaller levels alone."""
+    """Minimum size of the levels that Spark searches. The driver searches smaller levels alone."""
 
     @property
     def shown(self) -> str:

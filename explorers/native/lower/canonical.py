@@ -16,7 +16,7 @@ from fencepost.model.language.symmetry import Symmetry
 
 NAME, RENAMED, LESS = "canonical", "renamed", "less"
 STAYS, INSIDE, MOVES = -1, -2, -3
-"""Kinds of numbers: a permutation never changes STAYS (top level) and INSIDE (in an array), but may change MOVES."""
+"""Kinds of numbers: a permutation may change MOVES, but neither STAYS (at top level) nor INSIDE (in an array)."""
 
 
 class Canonical:

@@ -84,7 +84,7 @@ class Rows:
         return build.text()
 
     def hashing(self, checks: Vector) -> str:
-        """Return the hash function. Each step is invertible in its word, so changing one word changes the hash."""
+        """Return the hash function. Each step can be inverted, so changing one word changes the hash."""
         build = Builder("hash", [checks, _ROW], attributes="nounwind alwaysinline")
         e, row = build.arguments
         kept = build.slot(Sort.WORD)
