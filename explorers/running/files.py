@@ -24,7 +24,7 @@ _RETRY = 0.05
 
 
 def write_file(path: Path, content: bytes | memoryview, *, lasting: bool = True, mode: int | None = None) -> None:
-    """Replace a file atomically; if `lasting`, it also survives a crash of the computer. `mode` sets permissions."""
+    """Replace a file atomically, and if `lasting`, even if the computer crashes. `mode` sets permissions."""
     aside = path.with_name(f".{uuid4().hex}.new")
     try:
         create_file(aside, content, lasting=lasting, mode=mode)

@@ -103,7 +103,7 @@ def interruptible(doing: str = "") -> Iterator[None]:
     """Make Ctrl-C raise Stopped, with the name of the work, inside the block.
 
     Child processes forked inside the block ignore Ctrl-C. An exception in a destructor or an LLVM callback would be
-    lost, so it is raised after that. If the caller cancels, the main thread is interrupted; other threads check only
+    lost, so it is raised afterwards. If the caller cancels, the main thread is interrupted; other threads check only
     before and after the block. After the earlier handler is restored, no signal is sent, because it would interrupt
     unrelated work.
     """
