@@ -191,8 +191,8 @@ def insert(
 
     `parts` has a row for each owner, beginning with `first`: the addresses and sizes of the arrays with the owner's
     states. `place` = [owner to continue with, or -1; number of batches]. Further owners are taken from `tasks`, a
-    counter that several callers may share. `keyed` means that `hashes` contains the keys that identify states, and that
-    only the new level's words are stored. `queue` is working memory.
+    counter that several callers may share. If `keyed`, `hashes` contains the keys that identify states, and only the
+    words of the new level are stored. `queue` is working memory.
     """
     owner = place[0]
     if owner < 0:
