@@ -273,9 +273,8 @@ class BehaviourFinding(NamedTuple):
     vacuous: bool
     """`when` holds in no reachable state."""
     near: int = 0
-    """Length of a shortest path from an initial state, through a state in which `when` holds, to the nearest evidence.
-    Evidence is a state that a fair behaviour may visit forever, a step with a cost in a loop, or a state with the worst
-    cost.
+    """Length of a shortest path from an initial state, through a `when` state, to the nearest evidence. Evidence is a
+    state that a fair behaviour may visit forever, a step with a cost in a loop, or a state with the worst cost.
     """
 
 

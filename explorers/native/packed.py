@@ -43,7 +43,7 @@ now and when the search began to use keys. If all numbers are 0, keys are finger
 """
 WIDTH, NUMBERS, NUMBER_BITS = 17, 18, 19
 FACTS = 20
-"""Indices of the bits per table slot, of the address of the state numbers, and of the bits per state number."""
+"""Indices of three numbers: the bits per table slot, the address of the state numbers, and the bits per number."""
 REACH = 64
 """A key may be stored up to `REACH` slots after its home."""
 MISSING = 0xFFFFFFFFFFFFFFFF
