@@ -98,7 +98,7 @@ def alone_in(folder: str | Path | None) -> Iterator[None]:
 
 
 FORMAT = 3
-"""Version of the format of rows. Rows of format 2 do not identify their initial states."""
+"""Version of the format of rows. In format 2, rows did not record which initial states they belong to."""
 
 PLAIN = re.compile(r"[a-z0-9._=/ -]*")
 """Matches names of rows that are safe as file names without a digest."""

@@ -20,7 +20,7 @@ LONGEST = 60
 
 
 def unkept(problems: Iterable[Problem]) -> FencepostError | None:
-    """Return the error to raise after the answer is printed, if part of the answer could not be saved."""
+    """Return the error to raise after printing the answer, if part of the answer could not be saved."""
     return next((item.error for item in problems if item.kind is ProblemKind.NOT_KEPT), None)
 
 

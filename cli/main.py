@@ -1,4 +1,4 @@
-"""The command `fencepost`: its subcommands, exit statuses and output streams. If stderr is closed by its reader, the
+"""The command `fencepost`: its subcommands, exit statuses and output streams. If the reader of stderr closes it, the
 command continues.
 """
 
@@ -27,19 +27,19 @@ LISTED = {
     "Check": {"check": ("check:check", "Check every property of protocols by exhaustive search."),
         "catalogue": ("catalogue:catalogue", "Run the catalogue and compare its results with the expected ones."),
         "simulate": ("simulate:simulate", "Check a protocol by random walks."),
-        "prove": ("prove:prove", "Prove properties for every epoch and any number of steps, with z3.")},
+        "prove": ("prove:prove", "Prove properties for all epochs and any number of steps, with z3.")},
     "Begin": {"new": ("new:new", "Write a small example model with its test, as a starting point for your own.")},
     "Understand": {"list": ("listing:list_protocols", "Show protocols, constants, actions and properties."),
         "explore": ("explore:explore", "Explore a protocol or a trace step by step in the browser."),
         "show": ("replay:show", "Show a counterexample."),
         "replay": ("replay:replay", "Replay counterexamples under the plain semantics."),
         "shrink": ("replay:shrink", "Find the shortest trace that shows the same violation."),
-        "compare": ("compare:compare", "Show behaviour that only one of two models has."),
+        "compare": ("compare:compare", "Show the behaviour that only one of two models has."),
         "graph": ("graph:graph", "Write the state graph of a small machine.")},
     "Evidence": {"ablate": ("ablate:ablate", "Remove one guard at a time and report violations."),
         "faults": ("faults:faults", "Find the fewest faults that violate a property."),
-        "vacuity": ("vacuity:vacuity", "List properties never violated, actions never taken, guards never needed.")},
-    "Kafka": {"advise": ("advise:advise", "Explain what a topic's settings mean for its records."),
+        "vacuity": ("vacuity:vacuity", "List properties never violated, actions never taken and guards never needed.")},
+    "Kafka": {"advise": ("advise:advise", "Explain how a topic's settings affect its records."),
         "conform": ("conform:conform", "Execute the model's histories on Kafka's own classes."),
         "fuzz": ("fuzz:fuzz", "Run random histories on Kafka's own classes and report lost records."),
         "reproduce": ("reproduce:reproduce", "Reproduce a finding on a Kafka cluster on this machine."),

@@ -57,7 +57,7 @@ def reword_data(data: Any) -> Any:
 
 
 def _pieces(text: str, command: click.Command | None, group: click.Group | None) -> Iterator[tuple[slice | None, str]]:
-    """Yield the parts of a message, each with its place in the text, or with None if the part was rewritten."""
+    """Yield the parts of a message, each with its position in the text, or with None if the part was rewritten."""
     context = click.get_current_context(silent=True)
     if context is not None:
         command, root = command or context.command, context.find_root().command

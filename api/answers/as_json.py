@@ -1,4 +1,4 @@
-"""Conversion of answers to and from JSON, with one key for each field of their dataclasses, in field order."""
+"""Conversion of answers to and from JSON: each dataclass field becomes a key, in the order of the fields."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -30,7 +30,7 @@ def as_json(value: Any) -> Any:
 
 
 def of_json(kind: Any, data: Any) -> Any:
-    """Convert JSON to a value of the type `kind`. A field of a dataclass may have another name in JSON, its `key`."""
+    """Convert JSON to a value of the type `kind`. A dataclass field may have a different name in JSON, its `key`."""
     inner = get_args(kind)
     if isinstance(kind, type) and is_dataclass(kind):
         hints, keys = get_type_hints(kind), {item.name: item.metadata.get(KEY, item.name) for item in fields(kind)}
@@ -48,7 +48,7 @@ def pick(source: Any, names: str) -> dict[str, Any]:
 
 
 def actions_of(fired: Mapping[str, int]) -> list[Json]:
-    """Return, as JSON, how often each action was taken."""
+    """Return the number of times each action was taken, as JSON."""
     return [{"name": name, "fired": count} for name, count in fired.items()]
 
 
@@ -72,7 +72,7 @@ def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> 
 
 
 class Printed:
-    """An answer whose printed form is the first screen of the corresponding command."""
+    """An answer that `print` shows as the first screen of the corresponding command."""
 
     def __str__(self) -> str:
         text: str = import_module("fencepost").first_screen(self)
@@ -80,7 +80,7 @@ class Printed:
 
 
 class Answer(Printed):
-    """The answer of a call, as a frozen dataclass."""
+    """The answer to a call, as a frozen dataclass."""
 
     def to_dict(self) -> dict[str, Any]:
         return {"format": FORMAT, **as_json(self)}

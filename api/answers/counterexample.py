@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a path: its action with parameters, and the fields that it changes."""
+    """One step of a path: its action, its parameters, and the fields that it changes."""
 
     number: int
     action: str
@@ -139,7 +139,7 @@ class Counterexample:
         return follow(self.trace)
 
     def titled(self, title: str) -> Trace:
-        """Return the trace with another title and without source and reason, for a page that shows those separately."""
+        """Return the trace with a new title but no source or reason, for a page that shows those separately."""
         return replace(self.trace, title=title or self.trace.title, source="", why="")
 
     def render(self, form: str, model: str = "") -> str:
@@ -160,7 +160,7 @@ class Counterexample:
         return render(form, self.replayed, model)
 
     def explorer(self) -> Explorer:
-        """Return a page for notebooks on which the user steps through the path or tries other steps."""
+        """Return a page for notebooks, where the user can step through the path or try other steps."""
         return Explorer(self.render("html"))
 
     def save(self, file: str | File) -> None:
@@ -201,7 +201,7 @@ class Explorer:
 
 
 class Histories(Mapping[str, Counterexample]):
-    """Paths by the name of a property, each computed on first use."""
+    """Paths by property name; each path is computed on first use."""
 
     def __init__(self, found: Mapping[str, PropertyResult], make: Callable[[PropertyResult], Counterexample]) -> None:
         self.found, self.make = found, make
@@ -220,7 +220,7 @@ class Histories(Mapping[str, Counterexample]):
 
 
 WIDTH = 100
-"""Width in columns of output not printed to a terminal, such as a build log or an email."""
+"""Width, in columns, of output that does not go to a terminal, such as a build log or an email."""
 
 
 def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path: Path, **more: Any) -> Trace:
@@ -232,7 +232,7 @@ def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path:
 
 
 def way_of(found: Protocol, constants: Constants, to: DomainError | Path | None, *, normalize: bool) -> str:
-    """Return the text of the path to a state with an invalid value or a difference of engines, or an empty string."""
+    """Return the path to an invalid value or to a state where engines differ, as text, or an empty string."""
     from fencepost.counterexamples.history import way_text
     from fencepost.counterexamples.trace import Trace
 
@@ -257,7 +257,7 @@ def trace_text(trace: Trace, path: Path) -> str:
 
 
 def archived(run: Run, prop: str) -> str:
-    """Return the repository path of a violation's archived trace, or an empty string if it has other constants."""
+    """Return the path of a violation's archived trace, or an empty string if the trace has other constants."""
     from fencepost.counterexamples.trace import ARCHIVE
 
     name = run.traces.get(prop, "")

@@ -4,7 +4,7 @@ Each round raises one reached bound by one and repeats the search. If the search
 rounds end when no reached bound can be raised, or when time runs out. A bound of 0 is not raised, because it
 deliberately excludes a kind of step. Values that the machine rejects are skipped.
 
-A combination of bounds is called a cell. A box is the set of all cells between the first searched cell and the last.
+A combination of bounds is called a cell. A box is the set of all cells between the first and the last searched cell.
 After the rounds, a few more cells of the box are searched, unless the verdicts there follow from other cells. A verdict
 is stable in the box if it is known to be the same in every cell.
 """
@@ -30,12 +30,12 @@ Ask = Callable[[Question, float], Result]
 BESIDE = 32
 """Maximum number of extra cells to search."""
 MANY_CELLS = 4096
-"""Maximum size of a box of cells whose verdicts are all compared."""
+"""Maximum number of cells in a box for all of its verdicts to be compared."""
 
 
 @dataclass(frozen=True)
 class Raise:
-    """A raised bound with the verdicts of its search, and the reason if the search did not finish."""
+    """A raised bound and the verdicts found with it, or the reason why the search did not finish."""
 
     constant: str
     value: int
@@ -61,7 +61,7 @@ class Change:
 @dataclass(frozen=True)
 class StableVerdict:
     """A verdict that is the same in all `cells`, the last of which is `stable_up_to`. `box` says whether every cell
-    between the first and the last has this verdict, except cells that the machine rejects.
+    between the first and the last has this verdict, not counting cells that the machine rejects.
     """
 
     name: str
@@ -76,9 +76,9 @@ class StableVerdict:
 class Growth:
     """The results of raising the bounds of a check.
 
-    `bounds` are the bounds of the largest finished search. This search reached the `open` bounds, and the
-    `switched_off` bounds, which are 0, but not the `settled` bounds. `why_stopped` is empty if no bound remains to be
-    raised. After an unfinished check, `settled` and `properties` are empty.
+    `bounds` are the bounds of the largest finished search. This search reached the `open` bounds and the `switched_off`
+    bounds (which are 0), but not the `settled` bounds. `why_stopped` is empty if no bound remains to be raised. After
+    an unfinished check, `settled` and `properties` are empty.
     """
 
     complete: bool
@@ -128,7 +128,7 @@ class Growing:
         return {item.constant: item.value for item in self.newest.bounds}
 
     def run(self, began: float, seconds: float) -> Growth:
-        """Raise bounds until no bound remains to be raised or time runs out."""
+        """Raise bounds until none is left to raise or time runs out."""
         why = "" if self.newest.complete else f"the check did not finish: {self.newest.why_stopped}"
         while not why and (waiting := self.waiting()):
             for place, name in enumerate(waiting):
@@ -251,7 +251,7 @@ class Growing:
         return found
 
     def changed(self, name: str, value: int, cell: Mapping[str, int], found: Result) -> tuple[str, ...]:
-        """Record and return the properties whose verdict changes with a raised bound, except to undecided."""
+        """Record and return the properties that get a different, decided verdict with a raised bound."""
         made = []
         for item in found.properties:
             verdict = str(item.verdict)
@@ -262,7 +262,7 @@ class Growing:
         return tuple(made)
 
     def boxes(self, why: str) -> dict[str, bool]:
-        """Search a few more cells of the box. Return, for each property, whether every cell has a known verdict."""
+        """Search a few more cells of the box. Return whether the verdict of each property is known in every cell."""
         first, last = self.found[0][0], self.bounds()
         if math.prod(last[name] - first[name] + 1 for name in first) > MANY_CELLS:
             return dict.fromkeys(self.verdicts, False)
@@ -306,13 +306,13 @@ class Growing:
         return True
 
     def growing(self, prop: Property) -> frozenset[str]:
-        """Return the bounds whose larger values only add steps, without affecting anything that a property reads."""
+        """Return the bounds that only add steps when raised, and change nothing that a property reads."""
         if prop.kind.over_behaviours:
             return frozenset()
         return growing_bounds(translate(self.question.protocol.machine, (prop,)))
 
     def is_covered(self, name: str, cell: Mapping[str, int], growing: frozenset[str]) -> bool:
-        """Return whether the searched cells imply the verdict of a property in a cell.
+        """Return whether a property's verdict in a cell follows from the cells already searched.
 
         If a cell does not reach a state, no smaller cell does. If a cell reaches a state, every larger cell does,
         unless the model raises an error in the larger cell. The model raises no error in a cell if the search of a

@@ -1,4 +1,4 @@
-"""The matrix of `fencepost ablate`, for its text, JSON and HTML forms, and signs of vacuous results."""
+"""The matrix of `fencepost ablate`, to be shown as text, JSON or HTML, and signs of vacuous results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MEANING = {
     "needed": "a property is violated without the guard, or with the setting",
     "liveness": "a leads-to property is violated without the guard, or with the setting, but no safety property is",
-    "bound": "the guard only keeps values in their domains, which refuse the same steps without the guard",
+    "bound": "the guard only keeps values in their domains; without it, the domains refuse the same steps",
     "same-states": "without the guard, or with the setting, more steps are possible, but no more states are reached",
     "implied": "other guards of the action refuse every step that the guard refuses",
     "not-exercised": "the guard never refuses a step under these constants",
@@ -157,8 +157,8 @@ def trace_of_cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, prop
 def suspicions(data: Json) -> dict[str, list[str]]:
     """Return the signs of vacuous results in a protocol's matrix, by kind.
 
-    `never_violated` lists the properties that hold without each guard and with each setting, `unreached` the witnesses
-    that are not reached, `dead` the actions that are never taken, and `idle` the guards that no guarantee depends on.
+    `never_violated`: properties that hold without each guard and with each setting. `unreached`: witnesses that are not
+    reached. `dead`: actions that are never taken. `idle`: guards that no guarantee depends on.
     """
     broken = {name for row in data["rows"] for name, cell in row["cells"].items() if cell["verdict"] == "violated"}
     verdicts = {item["name"]: item["verdict"] for item in data["properties"]}

@@ -26,8 +26,8 @@ ANY_STATE = "any state"
 
 @dataclass(frozen=True, repr=False)
 class ProveResult(Printed):
-    """A proof with its question. `reachable` says whether a search reaches the state at which the induction fails, and
-    `lemmas` lists the added conjuncts as text.
+    """A proof, together with the question that it answers. `reachable` says whether a search reaches the state at which
+    the induction fails, and `lemmas` lists the added conjuncts as text.
     """
 
     found: Protocol
@@ -54,7 +54,7 @@ class ProveResult(Printed):
 
     @cached_property
     def text(self) -> str:
-        """The counterexample as a file with a trace or with the step that breaks the induction, or an empty string."""
+        """The counterexample's file (a trace, or the step that breaks the induction), as text, or an empty string."""
         from fencepost.counterexamples.history import states_text
 
         if self.proof.history is not None:
@@ -124,7 +124,7 @@ def values_text(report: ProveResult) -> str:
 
 
 def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
-    """Yield the limits of the verdicts as pairs of a label and a text."""
+    """Yield the limits of the verdicts, each as a label and a text."""
     proof, settings = report.proof, report.settings
     yield "method", proof.method
     yield "unbounded", unbounded_of(settings)

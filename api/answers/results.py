@@ -211,7 +211,7 @@ class CheckResult(Printed, Result):
 
     @property
     def exact(self) -> bool:
-        """Whether the search is certain to have missed no state."""
+        """Whether it is certain that the search missed no state."""
         return not self.omission
 
     @cached_property
@@ -233,7 +233,7 @@ class CheckResult(Printed, Result):
 
     @cached_property
     def traces(self) -> Mapping[str, Counterexample]:
-        """Paths by property: to violations, to reached witnesses, and to worst cases of costs."""
+        """Paths by property: to violations, reached witnesses, and worst-case costs."""
         return Histories({item.name: item for item in self.properties if item.path is not None}, self._trace)
 
     @property

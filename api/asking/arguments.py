@@ -34,7 +34,7 @@ MEANT = (
     *(("property", "only"), ("prop", "only"), ("property", "prop"), ("only", "prop")),
     *(("master", "cluster"), ("version", "kafka")),
 )
-"""Synonyms among the names of arguments: every function accepts both names of a pair."""
+"""Argument names with the same meaning: every function accepts either name of a pair."""
 
 _GIVEN: ContextVar[tuple[str, frozenset[str]]] = ContextVar("_GIVEN", default=("", frozenset()))
 """Name and arguments of the current call."""
@@ -80,7 +80,7 @@ def call(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def refuse_taken(machine: Machine, constants: object) -> None:
-    """Raise UsageError if an argument of the current call has the name of a constant that `constants` lacks."""
+    """Raise UsageError if an argument shares its name with a constant that `constants` does not give."""
     name, given = _GIVEN.get()
     for item in machine.constants.declared():
         if (
@@ -158,7 +158,7 @@ _LISTS: dict[str, tuple[type | UnionType, str]] = {
     "Iterable[str | Path]": (str | PathLike, "a list of paths"),
     "Iterable[Property]": (Property, "a tuple of the results of @always, @step(...) and @sometimes"),
 }
-"""For each annotation of a list, the type of its items and a hint for messages. A string is a list of one item."""
+"""For each annotation of a list, the type of its items and a hint for messages. A string is one item."""
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "str": (lambda value: isinstance(value, str), "text"),
     "bool": (lambda value: isinstance(value, bool), "True or False"),

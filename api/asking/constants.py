@@ -58,24 +58,24 @@ def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
 def add_value(given: dict[str, tuple[str, int]], name: str, by: str, value: int) -> None:
     """Add the value of a constant to `given`; raise UsageError if the constant already has a different value."""
     if name in given and given[name][1] != value:
-        raise UsageError(f"constant {name!r} has two values, by {given[name][0]} and by {by}: leave one of them out.")
+        raise UsageError(f"constant {name!r} has two values, {given[name][0]} and {by}: leave one of them out.")
     given[name] = (by, value)
 
 
 def join_values(constants: Mapping[str, Value] | None, more: Mapping[str, Value] | None) -> dict[str, Value]:
-    """Return the constants given in a mapping and by name; raise UsageError if a constant has two values."""
+    """Return the constants given in a mapping and as arguments; raise UsageError if a constant has two values."""
     one, other = constants or {}, more or {}
     for name in one.keys() & other.keys():
         if one[name] != other[name]:
             raise UsageError(
-                f"constant {name!r} is {one[name]!r} in `constants=` but {other[name]!r} by name: leave one of them "
-                "out."
+                f"constant {name!r} is {one[name]!r} in `constants=` but {other[name]!r} as an argument: leave one of "
+                "them out."
             )
     return {**one, **other}
 
 
 def require_own_record(machine: Machine, constants: Constants, beside: Iterable[str]) -> None:
-    """Raise UsageError if a record of constants belongs to another machine, or if further values are given by name."""
+    """Raise UsageError if a record of constants belongs to another machine, or if arguments give further values."""
     if not isinstance(constants, machine.constants):
         raise UsageError(
             f"`constants=` is a record of class {type(constants).__name__}, which does not belong to protocol "
@@ -130,7 +130,7 @@ def make_constants(machine: Machine, version: str, values: Mapping[str, Any]) ->
 
 @dataclass(frozen=True)
 class Setting:
-    """A point of a grid: index and value on each axis, and constants. `refused` says why the machine rejects it."""
+    """A point of a grid: its constants, and an index and value per axis. `refused` says why the machine rejects it."""
 
     places: tuple[int, ...]
     shown: dict[str, Value]
@@ -140,7 +140,7 @@ class Setting:
 
 
 def axes_of(machine: Machine, grid: Iterable[str]) -> dict[str, list[int]]:
-    """Return the values of each axis, written as `NAME=2,3` or `NAME=2..4`. Raises the errors of `axes_from`."""
+    """Return the values of each axis, written as `NAME=2,3` or `NAME=2..4`. Raises the same errors as `axes_from`."""
     axes: dict[str, Iterable[str]] = {}
     for text in grid:
         name, mark, values = text.partition("=")

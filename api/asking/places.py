@@ -72,7 +72,7 @@ def _traces(trace: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _text_at(trace: TracebackType, said: str) -> tuple[int, str, str]:
-    """Return the failing line's number, its text and carets; in a long statement, the line that is quoted."""
+    """Return the number and text of the failing line (in a long statement, of the quoted line), and carets."""
     code, first = trace.tb_frame.f_code, trace.tb_lineno
     linecache.checkcache(code.co_filename)
     start, last, begin, end = next(islice(code.co_positions(), trace.tb_lasti // 2, None))
@@ -108,7 +108,7 @@ def _raised_by_user(error: Exception) -> bool:
 
 
 def told(error: BaseException) -> BaseException:
-    """Return the error of a model file without the file's path and without internals of Python's calls."""
+    """Return a model file's error without the file's path and without internals of Python's calls."""
     if isinstance(error, ImportError) and error.path and error.path in str(error):
         said = str(error).replace(f" ({error.path})", "")
         return type(error)(said).with_traceback(error.__traceback__)
@@ -118,7 +118,7 @@ def told(error: BaseException) -> BaseException:
 
 
 def _as_called(said: str) -> str:
-    """Return Python's message about a wrong call of a class, without `__init__` and without counting `self`."""
+    """Return Python's message about an incorrect call to a class, without mentioning `__init__` or `self`."""
     if ".__init__()" not in said:
         return said
     one_less = re.compile(r"takes (\d+) positional arguments? but (\d+)")

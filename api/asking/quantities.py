@@ -37,7 +37,7 @@ def parse_duration(text: str, option: str) -> float:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words joined as in a sentence, such as `one, two and three`."""
+    """Join words as in a sentence, such as `one, two and three`."""
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 

@@ -81,7 +81,7 @@ def ask(
 ) -> Question:
     """Return the question; raise UsageError if a name does not exist or arguments exclude each other.
 
-    A question is returned unchanged.
+    If `what` is already a question, it is returned unchanged.
 
     `find_subject` explains `what` and `properties`. Constants are given by name in `constants` or `more`, as numbers,
     booleans or words. `only` limits the properties by name. With `walks`, properties of behaviours are omitted unless
@@ -170,7 +170,7 @@ def find_protocol(name: str) -> Protocol:
 
 
 def lookup_in(model: str | None) -> Callable[[str], Protocol]:
-    """Return a function that finds a trace's protocol by name, in the user's file first."""
+    """Return a function that finds a trace's protocol by name, looking in the user's file first."""
     own = find_protocol(model) if model else None
 
     def find(name: str) -> Protocol:
@@ -204,7 +204,7 @@ def source_of(question: Question, options: Options, *, masked: bool = False) -> 
 
 
 def kernels_of(question: Question, source: Source, watch: Watch) -> Kernels:
-    """Return the compiled machine. A compilation, which takes seconds, is reported to `watch`."""
+    """Return the compiled machine. Compiling takes seconds, so it is reported to `watch`."""
     from fencepost.explorers.native.compile import compile_watched
 
     return compile_watched(question.name, question.constants, source, watch)

@@ -35,7 +35,7 @@ class Watch:
     """A watch that ignores all events. The command line overrides its methods to print to the terminal."""
 
     live = False
-    """Whether a spinner is visible immediately."""
+    """Whether a spinner is shown immediately."""
 
     def note(self, text: str) -> None:
         """Handle a line of information for the user."""
@@ -62,7 +62,7 @@ class Watch:
         self.note(f"compiled {name} in {show_seconds(seconds)}{long}")
 
     def optimized(self, name: str, seconds: float) -> None:
-        """Handle the end of a background optimization, which is reported if it took long."""
+        """Handle the end of a background optimization, which is reported if it took a long time."""
         if seconds > LONG:
             self.compiled(name, seconds)
 

@@ -1,6 +1,6 @@
-"""Ablation: a matrix of the violations of a protocol without each of its guards, and with each switch flipped.
+"""Ablation: a matrix of the violations that occur without each guard of a protocol and with each switch flipped.
 
-Guards and settings that only liveness needs are found by searching without the guard or with the setting.
+To find guards and settings that only liveness needs, a search runs without the guard or with the setting.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, 
 
 def _kept(question: Question, source: Source, options: Options, checkpoint: str | Path | None, *, resume: bool) -> Kept:
     """Return the folder of finished rows; raise UsageError if there are no rows to resume from. The default limit on
-    states is not part of the rows' identity, because the unmodified machine determines it.
+    states does not identify rows, because it follows from the unmodified machine.
     """
     limits = (options.budget, options.max_states, options.normalize, LEAST_STATES, TIMES)
     asked_for = [item.name for item in question.properties]
@@ -356,7 +356,7 @@ def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
 
 
 def eventual_of(data: Json) -> Json:
-    """Return the leads-to properties judged on the unmodified machine, by verdict."""
+    """Return the leads-to properties that were checked on the unmodified machine, by verdict."""
     found: Json = data.get("liveness", {"asked": [], "holding": [], "violated": []})
     return found
 
@@ -364,8 +364,8 @@ def eventual_of(data: Json) -> Json:
 def judge_liveness(question: Question, data: Json, whole: Result, options: Options, watch: Watch) -> None:
     """Give the purpose `liveness` to guards and settings that a leads-to property needs.
 
-    `whole` is the result for the unmodified machine. If a step would leave a domain, the properties are not judged,
-    because such steps are not part of the model's behaviour. After a signal, no further row is judged.
+    `whole` is the result for the unmodified machine. If a step would leave a domain, the properties are not checked,
+    because the model's behaviour excludes the step. After a signal, no further row is checked.
     """
     found, constants = question.protocol, question.constants
     if ended_by_signal(data["why_stopped"]):

@@ -288,7 +288,7 @@ def mcp() -> None:
     from mcp.types import CallToolResult, TextContent
 
     class Served(MCPServer):  # type: ignore[misc]
-        """The MCP server, which validates arguments because the library reports each mistake in several lines."""
+        """The MCP server. It validates arguments, because the library's own messages take several lines each."""
 
         async def call_tool(
             self,

@@ -1,4 +1,4 @@
-"""An audit of a cluster's metadata log against the guarantees. Kafka's classes decode the log, here or on Spark."""
+"""An audit of a cluster's metadata log against the guarantees. Kafka's own classes decode the log, here or on Spark."""
 
 from __future__ import annotations
 
@@ -142,9 +142,9 @@ def audit(
     Copies of brokers' disks, or of partitions' folders on them, are compared too, to find the acknowledged records that
     the leader lacks. `output` is a folder for records, histories and findings as Parquet. With `resume`, the audit in
     that folder continues. A change within `within` seconds of a change of min ISR or of the leader is reported as
-    suspicious. `min_isr` is the value of min.insync.replicas in server.properties. The history of `partition`, such as
-    "orders-3", up to the offset `until` is written to the file `trace`, as a trace of `replication` with brokers' steps
-    that explain the history.
+    suspicious. `min_isr` is the value of min.insync.replicas in server.properties. The history of `partition` (such as
+    "orders-3") up to the offset `until` is written to the file `trace`: a trace of `replication` in which steps of
+    brokers explain the history.
     """
     from fencepost.explorers.spark.session import Cluster
     from fencepost.kafka.audit.findings import SEVERITIES

@@ -1,10 +1,10 @@
 """Comparison of a variant, made by `Machine.replacing`, with its base.
 
 If a variant's change never takes effect, the variant has the verdicts of its base, which say nothing about the change.
-Two complete searches with the same constants are considered equal if they have equal numbers of states in each level,
-equal numbers of steps of each action, and equal hash sums of all states and of all steps of replaced actions, including
-arguments. The layouts of states are equal, because the schema and the constants are. Each action is matched with the
-action that it replaces.
+Two complete searches with the same constants count as equal if three things agree: the number of states in each level,
+the number of steps of each action, and hash sums of all states and of all steps of replaced actions, with arguments.
+The layouts of states are equal, because the schema and the constants are. Each action is matched with the action that
+it replaces.
 """
 
 import ast
@@ -98,8 +98,8 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
         return Compared(Base.DIFFERS, (f"{told}{more}.",))
     because = " ".join(reasons(machine, base, found, other, normalize=options.normalize))
     told = (
-        f"{Same(base.name, found.distinct).sentence} {because} So the verdict is that of {base.name}, and shows "
-        f"nothing about the change. (The base was searched too, in {show_seconds(other.seconds)}.)"
+        f"{Same(base.name, found.distinct).sentence} {because} So the verdict is that of {base.name}, and says nothing "
+        f"about the change. (The base was searched too, in {show_seconds(other.seconds)}.)"
     )
     return Compared(Base.SAME, (told,))
 
@@ -118,7 +118,7 @@ def _changed_in(base: Machine) -> str:
 
 
 def summed(question: Question, options: Options) -> Summed | None:
-    """Return the replaced actions in a variant's digest (all if `normalize` was replaced), or None without a base."""
+    """Return the replaced actions for a variant's digest (all if `normalize` is replaced), or None for no variant."""
     base = base_of(question)
     if base is None or options.compact or options.symmetry:
         return None
@@ -254,7 +254,7 @@ def _ahead(program: Program, before: Program, old: Action, new: Action | None) -
     """Return helpers of `normalize` with a condition that the replaced action tests and the new action does not.
 
     Either the replaced action calls the helper, or a guard that the new action lacks makes the same comparison. If
-    helpers call each other, only the outermost helper that the base calls too is returned.
+    helpers call each other, only the outermost one that the base also calls is returned.
     """
     normalize = program.machine.normalize
     if normalize is None or new is None:

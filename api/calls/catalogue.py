@@ -1,6 +1,6 @@
 """The catalogue's runs, which are executed one after the other, compared with their expected results, and saved.
 
-Pinned figures are written into the files of runs. Verdicts are not pinned, but edited by hand in a run's row.
+Pinned figures are written into the files of runs. Verdicts are not pinned; they are edited by hand in a run's row.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _of_behaviours(prop: Property) -> str:
 
 
 AT_LEAST = 1000
-"""Number of stored states per run that the full profile expands again. Other profiles take a tenth of the time."""
+"""Number of stored states that the full profile expands again in each run. Other profiles take a tenth of the time."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -270,7 +270,7 @@ def choose_runs(profile: Profile, names: Sequence[str]) -> tuple[Run, ...]:
 
 
 _ROW = re.compile(r"^run\.(?:\"[^\"]*\"|'[^']*'|[\w-]+) *= *(?=[\[{]).*?(?=^run\.|^\[|\Z)", re.MULTILINE | re.DOTALL)
-"""Matches a row up to the next row or the end of its group."""
+"""Matches a row, which ends at the next row or at the end of its group."""
 _PIN = re.compile(r"(\bpin *= *\[)[\d_]+, *[\d_]+")
 _LISTED = re.compile(r"\b(fails|worst) *= *(\"\"\"|\")(.*?)\2", re.DOTALL)
 

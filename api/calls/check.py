@@ -94,7 +94,7 @@ def check(
     at a time for `grow` seconds in total. The result's `growth` lists the bounds up to which each verdict is stable.
     `progress` is called with events while the search runs. If `cancel` returns true or the user presses Ctrl-C, the
     result is partial, and `why_stopped` gives the reason. The plain semantics, which defines the result, expands
-    `cross_check` of the stored states again. By default, as many states are expanded as fit into a tenth of the search
+    `cross_check` of the stored states again. By default, it expands as many states as it can in a tenth of the search
     time or 0.2 s. 0 turns this off. Raises MismatchError if the engines differ, and another FencepostError for invalid
     arguments.
     """
@@ -182,7 +182,7 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
 
 
 def note_way(question: Question, error: DomainError | CrossCheckError, *, normalize: bool) -> None:
-    """Add to an error the path to its state."""
+    """Add to an error the path that leads to its state."""
     to = error if isinstance(error, DomainError) else error.path
     way = way_of(question.protocol, question.constants, to, normalize=normalize)
     if way:
@@ -225,7 +225,7 @@ def with_ways(question: Question, options: Options, result: Result) -> Result:
 
 
 def _hanging(question: Question, options: Options, result: Result) -> Iterator[str]:
-    """Yield a sentence for each violated property of behaviours whose verdict depends on one of the run's bounds."""
+    """Yield a sentence for each violated property of behaviours whose verdict depends on a bound of the run."""
     plain = Interpreter(question.protocol.machine, question.constants, normalize=options.normalize)
     for item, prop in ((item, prop) for item in result.properties for prop in question.properties):
         if prop.name == item.name and item.verdict is Verdict.VIOLATED and item.path is not None:

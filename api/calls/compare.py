@@ -43,7 +43,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Side:
-    """One of two compared models, with the figures of its search."""
+    """One of the two models in a comparison, with the figures of its search."""
 
     variant: str
     protocol: str
@@ -90,7 +90,7 @@ class TwoValues:
 
 @dataclass(frozen=True)
 class TwoVerdicts:
-    """A guarantee whose verdicts, costs or lengths differ; empty for a model without the guarantee."""
+    """A guarantee whose verdict, cost or trace length differs; fields are empty for a model without the guarantee."""
 
     name: str
     sentence: str

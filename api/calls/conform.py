@@ -32,7 +32,7 @@ class Comparison(Protocol):
 
     @property
     def verdict(self) -> str:
-        """The verdict, one of conforms, differs and undetermined."""
+        """The verdict: conforms, differs or undetermined."""
 
     def summary(self) -> Iterator[str]:
         """Yield the lines below the verdict, with details indented by two spaces."""
@@ -123,7 +123,7 @@ def conform_guards(
 ) -> ConformResult:
     """Remove each of Kafka's checks from a protocol, or change a rule, and test whether the comparison detects it.
 
-    `refusals` is the number of steps, disabled in the model, to try on Kafka as well. With `ablate=False`, no check is
+    `refusals` is the number of steps to try on Kafka although the model forbids them. With `ablate=False`, no check is
     removed.
     """
     from fencepost.kafka.conform.guards import conform_guards as compare
@@ -174,12 +174,12 @@ def conform_clients(
     """Play histories of leader discovery to clients such as "librdkafka==2.6.1", and judge the clients by the rules of
     KIP-951 and KIP-320.
 
-    The histories come from `traces` and `stories`, or are random `walks` of up to `depth` steps. By default, they are
-    walks that take every transition of a small state graph. For protocol `idempotent-producer`, the histories are
-    random walks, 100 by default, which are played to idempotent producers. For a range such as
-    "librdkafka==2.4.0..2.8.0", the first and the last release are tested. For each rule that only one of the two
-    releases breaks, the first release with the change is found by bisection. `budget` is in seconds for each client.
-    One failure per rule is written to the folder `output`.
+    The histories come from `traces` and `stories`, or are random `walks` of up to `depth` steps. By default, the
+    histories are walks that together take every transition of a small state graph. For protocol `idempotent-producer`,
+    random walks (100 by default) are played to idempotent producers. For a range such as "librdkafka==2.4.0..2.8.0",
+    the first and the last release are tested. For each rule that only one of the two releases breaks, a bisection finds
+    the first release with the change. `budget` is in seconds for each client. One failure per rule is written to the
+    folder `output`.
     """
     from fencepost.kafka.clients.history import DEPTH
     from fencepost.kafka.clients.report import ClientPlan

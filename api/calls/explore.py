@@ -19,7 +19,7 @@ def explore(
     """Serve the explorer for a protocol, an archived trace or a trace file, until Ctrl-C.
 
     `ready` is called with the address when the server is ready; by default, it opens the browser. `port` 0 selects any
-    free port. Raises UsageError for names that do not exist, and for a port in use.
+    free port. Raises UsageError if a name does not exist or the port is in use.
     """
     wanted = address(str(what) if what is not None else None)
     with ExitStack() as held:

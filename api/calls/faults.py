@@ -53,8 +53,8 @@ class Minimal:
 
 @dataclass(frozen=True)
 class Tolerated:
-    """A setting of a grid. `least` is the lowest cost of faults that violate the property, or None if no tried faults
-    violate it. `front` lists all minimal sets of faults that violate the property.
+    """A setting of a grid. `least` is the lowest cost of faults that violate the property, or None if none of the tried
+    faults violate it. `front` lists all minimal sets of faults that violate the property.
     """
 
     setting: Mapping[str, Any]
@@ -211,7 +211,7 @@ class _Request:
                 raise UsageError(f"`costs=` names {name}, which are not counted: {add}, or leave this cost out.")
 
     def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> tuple[Json, tuple[Problem, ...]]:
-        """Return the faults that each point tolerates. An interrupted or unsaved search is the last one."""
+        """Return the faults that each point tolerates; stop after a search that is interrupted or not saved."""
         points: list[Json] = []
         not_run: list[str] = []
         errors: list[FencepostError] = []

@@ -28,7 +28,7 @@ from fencepost.model.language.errors import UsageError, nearest
 FORMAT = 1
 HISTORIES = 1_000
 LEAST = 100
-"""Minimum number of histories for which the measured table of planted bugs is valid."""
+"""Minimum number of histories for the measured table of planted bugs to apply."""
 UNKNOWN = ""
 SHORTENED = 3
 """Number of violations to shorten per finding."""

@@ -1,4 +1,4 @@
-"""States built by hand from named fields. A user takes actions from them, and sees which guards block an action and
+"""States built by hand from named fields. A user can take actions in them, and sees which guards block an action and
 which properties hold.
 
 lock = f.in_hand("lock.py", clients=2) | s = lock.state(holder=0, session={0: {"phase": Phase.HOLDING}}) | lock.take(s,
@@ -80,7 +80,7 @@ class InHand:
         return [Held(self, key) for key in self.plain.initial_states()]
 
     def state(self, start: Held | None = None, /, **values: Any) -> Held:
-        """Return the first initial state, or the state `like`, with some fields changed by name.
+        """Return the first initial state, or the state `like`, with the named fields changed.
 
         A record accepts a dictionary, an array accepts a list or a dictionary by index, and a bag or a channel accepts
         a list of messages. A number may be written as the word that traces use, such as `holder="none"` or

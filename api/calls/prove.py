@@ -267,8 +267,8 @@ def confirm(report: ProveResult, pair: Pair) -> Key:
 def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str]:
     """Return the properties that a step violates under the plain semantics.
 
-    A property that raises an error counts as violated. If `normalize` is set, the state before the step is reachable,
-    so the error is raised.
+    A property that raises an error counts as violated. With `normalize`, the error is raised instead, because the state
+    before the step is reachable.
     """
     machine = report.found.machine
     plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=normalize)
@@ -287,7 +287,7 @@ def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str
 
 
 def look_for_errors(machine: Machine, constants: Constants) -> None:
-    """Take the first steps under the plain semantics; raise DomainError for an error (proofs ignore errors)."""
+    """Take the first steps under the plain semantics; raise DomainError for a model error (proofs ignore them)."""
     plain = Interpreter(machine, constants)
     few = [item for item in (machine.initial, *machine.actions) if values_together(plain, item) <= MOST_VALUES]
     if machine.initial not in few:
@@ -360,7 +360,7 @@ def look_for(report: ProveResult, search: Search, result: Result, state: Key) ->
 
 
 LOOKED_AT = 3_000
-"""Number of states used to refute candidate lemmas before z3 checks the others."""
+"""Number of states used to refute candidate lemmas before z3 checks the rest."""
 
 
 def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:

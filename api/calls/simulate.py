@@ -118,10 +118,10 @@ def simulate(
     cancel: Callable[[], bool] | None = None,
     **more: Any,
 ) -> SimulateResult:
-    """Take random walks through a protocol and judge its properties. Walks never prove that a property holds.
+    """Take random walks through a protocol and check its properties. Walks never prove that a property holds.
 
     A walk has at most `depth` steps. The protocol, the constants, the weights, the seed and the walk's number determine
-    the walk. Other arguments are the same as for `check`. Properties of behaviours are omitted. Naming such a property
+    the walk. Other arguments are the same as for `check`. Properties of behaviours are omitted. Naming one of them
     raises UsageError.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)

@@ -243,7 +243,7 @@ def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainErr
 
 
 def _plan(request: _Request, watch: Watch) -> Sweep:
-    """Return the plan of the walks. All shapes of the grid are compiled and cached first."""
+    """Return the plan of the walks. The machines of all cells are compiled and cached first."""
     from fencepost.explorers.spark.sweep import Sweep
     from fencepost.explorers.spark.work import Origin
 

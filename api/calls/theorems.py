@@ -1,4 +1,4 @@
-"""Proofs of the catalogue. Each proof has a twin, which is the same proof with a broken rule and must fail."""
+"""Proofs of the catalogue. Each proof has a twin: the same proof with a broken rule, which must fail."""
 
 from __future__ import annotations
 

@@ -22,12 +22,12 @@ from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.lineage import base
 
 UNBREAKABLE: dict[str, str] = {}
-"""Guarantees that no variant violates, each with the reason. The check of the pages fails if any are missing."""
+"""Guarantees that no variant violates, each with the reason. If one is missing, the check of the pages fails."""
 
 
 @dataclass(frozen=True)
 class VacuityResult:
-    """Signs of vacuous results, by the keys of `report`. `stale` lists protocols whose matrix is outdated."""
+    """Signs of vacuous results, with the same keys as in `report`. `stale` lists protocols whose matrix is outdated."""
 
     protocols: tuple[dict[str, Any], ...]
     stale: tuple[str, ...]

@@ -185,4 +185,4 @@ def _short(error: Exception) -> BaseException:
 
 def _replayed(made: ReplayResult) -> str:
     count = "1 state" if made.path.length == 1 else f"{made.path.length} states"
-    return f"{made.trace.protocol.name}: {made.finding}: a trace of {count}, as the file says"
+    return f"{made.trace.protocol.name}: {made.finding}: a trace of {count}, as recorded in the file"

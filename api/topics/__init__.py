@@ -1,1 +1,1 @@
-"""Topics: which losses a topic's settings allow, according to measured figures."""
+"""Advice on topics: the losses that a topic's settings allow, according to measured figures."""

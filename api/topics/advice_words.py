@@ -1,4 +1,4 @@
-"""The wording of advice, shared by the console and the pages."""
+"""The wording of advice, used on the console and on the pages."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -113,7 +113,7 @@ def headline(data: Json) -> str:
 
 
 def answer_of(data: Json, item: Json) -> str:
-    """Return a sentence that says whether an operation may be performed with these settings."""
+    """Return a sentence that says whether operators may perform an operation with these settings."""
     settings, title = data["settings"], item["title"]
     release = settings["release"] or release_of(data).removeprefix("Kafka ")
     where = f"{release}, RF {settings['replicas']}, min ISR {settings['min_isr']}"
@@ -199,7 +199,7 @@ def _observed(item: Json) -> list[str]:
 
 
 def proofs_of(item: Json) -> list[str]:
-    """Return sentences on how to respond to an operation that did harm, and on how to reproduce or measure the harm."""
+    """Return sentences on what to do after an operation did harm, and on how to reproduce or measure the harm."""
     lines = [f"If it happened: {item['after']}"] if item["after"] else []
     lines += [f"To reproduce it: {item['show']}."] if item["show"] else []
     return lines + ([f"To measure it: {item['measure']}."] if item["measure"] else [])
@@ -254,7 +254,7 @@ def in_sentences(steps: Iterable[str]) -> list[str]:
 
 
 def released_of(data: Json) -> str:
-    """Return a sentence about the losses of a release without fixes when disks survive crashes."""
+    """Return a sentence about the losses of an unfixed release whose disks survive crashes."""
     found, release = data["released"], release_of(data)
     begin = f"{release} with its findings, if a crash preserves the disk"
     if found is None:

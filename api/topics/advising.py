@@ -1,4 +1,4 @@
-"""Advice on a topic's settings from measured figures. What was not searched is called not measured, never safe."""
+"""Advice on a topic's settings from measured figures. Unsearched settings are called not measured, never safe."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def _crashes(replicas: int, point: Json) -> Json:
 
 
 def _released(settings: Settings) -> Json | None:
-    """Return the losses of a release without fixes when disks survive crashes, or None if no search was made."""
+    """Return the losses of an unfixed release whose disks survive crashes, or None if no search was made."""
     asked = settings.acks == "all" and settings.elr == _usual_elr(settings.version) and not settings.unclean_election
     row = released(settings.version, settings.min_isr) if asked else None
     if row is None:
@@ -234,7 +234,7 @@ def _changes(settings: Settings, point: Json | None) -> list[Json]:
 
 
 def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, Json]]:
-    """Yield each change of one setting that raises the number of crashes that lose a record, after that number."""
+    """Yield how many crashes lose a record after a change of one setting, and the change, if the number rises."""
     others: list[tuple[str, Any]] = [("acks", "all"), ("unclean_election", False)]
     others += [("elr", True)] if may_have_elr(settings.version) else []
     others += [("min_isr", number) for number in range(1, settings.replicas + 1)]
@@ -256,7 +256,7 @@ def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, J
 
 
 def _rank(point: Json) -> int:
-    """Return the fewest crashes that lose a record, one more than all that were tried if none do, or 0 if undecided."""
+    """Return the fewest crashes that lose a record, one more than were tried if none do, or 0 if undecided."""
     if point["undetermined"]:
         return 0
     return int(sum(point["most"].values()) + 1 if point["least"] is None else point["least"])

@@ -19,7 +19,7 @@ WITH_ELR = " with ELR"
 
 
 def findings_of(version: str, min_isr: int, *, elr: bool) -> list[Json]:
-    """Return the findings of a release. Findings that lose records precede the others, which are in catalogue order."""
+    """Return the findings of a release. Findings that lose records come first; ties keep catalogue order."""
     return list(_findings_of(version, min_isr, elr))
 
 

@@ -1,4 +1,4 @@
-"""Claims that say more than a verdict, which tests try to refute, and the wording of fault tables."""
+"""Claims that say more than a verdict (tests try to refute them), and the wording of fault tables."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Stable:
 
 @dataclass(frozen=True)
 class Tolerates:
-    """The claim that up to `faults` faults of the counted kinds, each kind limited by `most`, do not violate the
-    property. If `faults` is missing, the claim is about all faults within `most`. The cheapest faults that violate the
-    property cost `least`.
+    """The claim that up to `faults` faults of the counted kinds (at most `most` of each) do not violate the property.
+    If `faults` is missing, the claim is about all faults within `most`. The cheapest faults that violate the property
+    cost `least`.
     """
 
     faults: int | None
@@ -284,7 +284,7 @@ def one_of(kind: str) -> str:
 
 
 def name_of(shown: Mapping[str, Value]) -> str:
-    """Return a setting in a few words, as on the command line."""
+    """Return a setting in a few words, in the spelling of the command line."""
     return " ".join(f"{name}={str(value).lower()}" for name, value in shown.items()) or "as set"
 
 

@@ -160,7 +160,7 @@ def _broken(entry: Entry) -> list[Case]:
 
 
 def seen_on_kafka(entry: Entry) -> str:
-    """Return a sentence about a finding observed on Kafka itself, or "" for other entries."""
+    """Return a sentence about a finding that was observed on Kafka itself, or "" for other entries."""
     known = evidence().get(entry.id)
     if known is None or not known.releases:
         return ""
@@ -200,8 +200,8 @@ def finding_of(entry: Entry) -> Finding:
 
 
 def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
-    """Return the known facts about a hypothesis observed on Kafka itself. On later releases, its scenario may do harm
-    because of another hypothesis.
+    """Return the known facts about a hypothesis that was observed on Kafka itself. On later releases, its scenario may
+    do harm because of another hypothesis.
     """
     clusters, classes = (
         tuple(name for name in _seen(place, entry) if name.rpartition(".")[0] in known.releases) for place in SEEN

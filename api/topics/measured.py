@@ -1,8 +1,8 @@
 """Measured evidence, with a digest (mark) of its machine, and with the executed or searched constants.
 
-Executions on Kafka's classes and tables of crashes apply only to the measured machine and constants. Such evidence does
-not apply to variants, edited models or other constants. The tables show the number of crashes, by setting, and the
-faults, by release, that lose an acknowledged record.
+Executions on Kafka's classes and tables of crashes apply only to the measured machine and constants. This evidence does
+not cover variants, edited models or other constants. The tables show how many crashes lose an acknowledged record, by
+setting, and which faults do, by release.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ NAME = "measured"
 PARTS = ("covers", "walks")
 """Parts of the conformance figures whose steps are counted."""
 ASKED = ("loss", "elr", "unclean_election")
-"""Constants of rules that the table of crashes varies."""
+"""Constants for the rules that vary in the table of crashes."""
 
 
 def machine_mark(machine: Machine) -> str:
@@ -45,7 +45,7 @@ def driven_rows(version: str, mark: str) -> list[dict[str, Any]]:
 
 
 def beyond(question: Question, mark: str) -> list[str]:
-    """Return the constants of a question not executed with its version, each with the executed values."""
+    """Return the constants of a question that its version was not executed with, each with the executed values."""
     machine = question.protocol.machine
     declared = machine.constants.declared()
     base = {name: int(item.default) for name, item in declared.items()}
@@ -112,13 +112,13 @@ def cell_of(replicas: int, min_isr: int, *, elr: bool, unclean_election: bool) -
 
 
 def released(version: str, min_isr: int) -> dict[str, Any] | None:
-    """Return the losses of a release with two brokers when disks survive crashes, or None if no search was made."""
+    """Return the losses of a release with two brokers whose disks survive crashes, or None if no search was made."""
     rows: list[dict[str, Any]] = load("versions").get("losses", {}).get("rows", [])
     return next((row for row in rows if (row["version"], row["min_isr"]) == (version, min_isr)), None)
 
 
 def lost_with(row: Mapping[str, Any]) -> str:
-    """Return a clause about the fewest faults that lose a record, or about the tried faults if none does."""
+    """Return a clause about the fewest faults that lose a record, or about the tried faults if none do."""
     if row["front"]:
         return "lost with " + "; or ".join(words_of(item["faults"]) for item in row["front"])
     return f"kept with up to {words_of(row['most'])}" if not row["unknown"] else "not decided"

@@ -143,7 +143,7 @@ _LAST: list[tuple[Question, tuple[PropertyResult, ...], dict[str, list[str]]]] =
 
 
 def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[str, list[str]]:
-    """Return the violated properties by the findings whose fix prevents their shortest path, such as `HYP-1 or HYP-3`.
+    """Return the violated properties, grouped by the findings (`HYP-1 or HYP-3`) whose fix prevents the shortest path.
     The key is empty for properties whose violation no single fix prevents.
     """
     machine = question.protocol.machine
@@ -174,7 +174,7 @@ def allows(question: Question, result: Result, names: Iterable[str], *, normaliz
 
 
 def _is_of_change(question: Question, result: Result, name: str, *, normalize: bool) -> bool:
-    """Return whether the base of a variant rules out the shortest path of a property."""
+    """Return whether the base of a variant excludes the shortest path of a property."""
     base = question.protocol.machine.base
     path = next(item.path for item in result.properties if item.name == name)
     prop = next(prop for prop in question.properties if prop.name == name)

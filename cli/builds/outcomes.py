@@ -1,6 +1,6 @@
-"""Outcomes for CI builds: each property passed, failed or is undecided. All formats report the same outcomes.
+"""Outcomes for CI builds: each property passes, fails or is undecided. All formats report the same outcomes.
 
-An expected violation passes. Undetermined properties and unreached witnesses are errors, neither passed nor skipped.
+An expected violation passes. Undetermined properties and unreached witnesses count as errors, not as passed or skipped.
 """
 
 from collections.abc import Callable, Iterator, Mapping

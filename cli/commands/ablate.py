@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @options.constants_options
 @options.properties_option
 @option("--guard", "guards", multiple=True, metavar="NAME", help="Remove only this guard, such as 'follower-fetch 1'.")
-@option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row that sets this constant to this value.")
+@option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row with this value for this constant.")
 @options.workers_option("Number of rows to search in parallel")
 @option("--budget", type=options.TIME, help="Stop the search of each row after this much time, e.g. 30s.")
 @option("--max-states", type=options.Count(1), help="Stop the search of each row after N states.")
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @options.normalize_option
 @option("--checkpoint", metavar="DIR", help="Save every finished row in this folder.")
 @option("--resume", is_flag=True, help="Read finished rows from the checkpoint.")
-@option("--liveness", is_flag=True, help="Mark guards and settings that only leads-to properties need.")
+@option("--liveness", is_flag=True, help="Also find the guards and settings that only leads-to properties need.")
 @option("--html", type=options.Writable(), help="Write the matrix to this HTML file; its cells link to their traces.")
 @option("--trace", metavar="DIR", help="Write the trace of each violation to this folder.")
 @option("--master", metavar="URL", help="Search the rows on this Spark master: local[4], spark://host:port, ...")
@@ -54,8 +54,8 @@ def ablate(**given: Any) -> Exit:
     """Search PROTOCOL without each guard in turn, and with each switch flipped, and report violations.
 
     A guard is needed if a property is violated without it; the shortest trace shows how. For any other guard, the
-    command reports the reason: other guards imply the guard, the guard never blocks a step, it only bounds the search,
-    or no property needs it.
+    command says why it is not: other guards imply it, it never blocks a step, it only bounds the search, or no property
+    needs it.
 
     Exit status: 0 if every row is decided, 1 if the unmodified protocol violates a property, 2 for bad input, 3 if a
     row is undetermined.
@@ -137,14 +137,14 @@ _STYLES = {
 def headline(data: Json) -> str:
     rows, whole = data["rows"], _whole(data)
     if any("violated" in text for text in whole):
-        return f"{whole[0]}, so no row judges this property."
+        return f"{whole[0]}, so the rows say nothing about it."
     needed = sum(row["purpose"] in ("needed", "liveness") for row in rows)
     idle = sum(row["purpose"] == "nothing-broke" for row in rows)
     words = f"{needed} of {counted(len(rows), 'guard or setting', 'guards and settings')} "
     words += f"{'is' if needed == 1 else 'are'} needed"
     words += f": a property is violated without {'it' if needed == 1 else 'each of them'}" if needed else ""
     cut = sum(row["purpose"] == "nothing-broke" and row["departure"] is not None for row in rows)
-    left = f", but {cut} could not be judged, because some steps left a domain" if cut else ""
+    left = f", but {cut} could not be decided, because some steps left a domain" if cut else ""
     unknown = sum(row["purpose"] == "undetermined" for row in rows)
     words += f"; {unknown} {'is' if unknown == 1 else 'are'} undetermined" if unknown else ""
     return f"{words}; no property was violated without {idle} of them{left}." if idle else f"{words}."
@@ -169,7 +169,7 @@ def print_matrix(
     data = made.to_dict()
     sentence = headline(data)
     print_lines(console, sentence, style="bold")
-    for text in (f"{text}, so no row judges this property." for text in _whole(data)):
+    for text in (f"{text}, so the rows say nothing about it." for text in _whole(data)):
         if text != sentence:
             print_lines(console, text, style="bold red" if "violated" in text else "yellow")
     if verbose:

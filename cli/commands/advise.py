@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STYLES = {"lost": "bold red", "leaderless": "red", "out": "red", "behind": "red", "returned": "red", "safe": "green"}
 SEEN, GROUPS, NAMES = 1, 11, 3
-"""Without `-v`, the maximum numbers of observations per operation, topic groups, and topics named per group."""
+"""Maximum numbers without `-v`: observations per operation, groups of topics, and topics named per group."""
 ON_OFF = Choice(["on", "off"])
 
 
@@ -42,24 +42,24 @@ ON_OFF = Choice(["on", "off"])
 @option("--acks", type=Choice(["all", "1", "0"]), default="all", show_default=True, help="The producers' acks setting.")
 @option("--elr", type=ON_OFF, help="Eligible leader replicas.  [default: as in a new cluster of the release]")
 @option("--unclean-election", type=ON_OFF, help="unclean.leader.election.enable.  [default: off]")
-@option("--operation", default="", metavar="NAME", help="Answer only for this operation, such as restart.")
+@option("--operation", default="", metavar="NAME", help="Answer for this operation only, such as restart.")
 @option("--brokers", type=options.Count(1), help="Number of brokers in the cluster.  [default: any number]")
 @option(
     "--bootstrap-server", metavar="HOST:PORT", help="Read replicas, min ISR and unclean elections from this cluster."
 )
-@option("--topic", metavar="NAME", help="The topic whose settings are read.  [default: every topic]")
+@option("--topic", metavar="NAME", help="Read the settings of this topic.  [default: every topic]")
 @option("--topics", metavar="FILE", help="Read topics from this file, one per line: NAME REPLICAS MIN_ISR.")
 @option("--client-config", metavar="FILE", help="File with client settings for the cluster, one NAME=VALUE per line.")
 @option("--trace", type=options.Writable(), help="Write the shortest history that loses a record to this file.")
 @options.verbose_option
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exit:
-    """Explain how a topic's settings affect its records: the fewest crashes that lose a record, findings, and changes
-    to consider.
+    """Explain how a topic's settings affect its records: how few crashes can lose a record, which findings apply, and
+    which changes to consider.
 
     The answer comes from measured tables, without a search. Settings that were not measured are reported as such.
 
-    Exit status: 0 if the table has an answer, 2 for bad input, 3 if nothing was measured or a search did not end.
+    Exit status: 0 if the table has an answer, 2 for bad input, 3 if nothing was measured or a search did not finish.
     """
     operation = given["operation"]
     topics, read = _read(given)

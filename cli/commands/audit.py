@@ -20,13 +20,13 @@ from fencepost.kafka.audit.findings import SEVERITIES
     type=Choice(SEVERITIES),
     default="low",
     show_default=True,
-    help="Report findings with at least this severity.",
+    help="Report findings of at least this severity.",
 )
 @option(
     "--within",
     type=options.TIME,
     default="60s",
-    help="Report changes as suspicious if they follow each other within this time.  [default: 60s]",
+    help="Report changes as suspicious if they happen within this time of each other.  [default: 60s]",
 )
 @option(
     "--min-isr", type=options.Count(1), default=1, show_default=True, help="min.insync.replicas in server.properties."
@@ -37,7 +37,7 @@ from fencepost.kafka.audit.findings import SEVERITIES
 )
 @option("--until", type=IntRange(0), metavar="OFFSET", help="End the history of --partition at this offset.")
 @option("--kafka", metavar="VERSION", help="Decode with the classes of this release (default: the newest supported).")
-@option("--jars", metavar="DIR", help="Decode with the classes of the jars in this folder.")
+@option("--jars", metavar="DIR", help="Decode with the classes from the jars in this folder.")
 @options.spark_options
 @option("--html", type=options.Writable(), help="Write the report to this file as an HTML page with a timeline.")
 @option("--sarif", type=options.Writable(), help="Write the findings to this file, for dashboards.")
@@ -48,12 +48,12 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
 
     PATH is a controller's folder __cluster_metadata-0, a folder that contains such folders at any depth, or a file with
     the output of kafka-dump-log.sh --cluster-metadata-decoder, which can be read without Java. Kafka's own classes
-    decode the records of a folder. Every partition is followed in this process, or on Spark if there are more than a
-    million partitions or --master is given. Copies of brokers' disks, or of a partition's folders on them, are compared
-    too, to find which records were acknowledged, where logs diverge, and which records the leader lacks.
+    decode the records of a folder. This process follows every partition; if there are more than a million, or with
+    --master, Spark does. Copies of brokers' disks, or of a partition's folders on them, are compared too, to find which
+    records were acknowledged, where logs diverge, and which records the leader lacks.
 
     Exit status: 0 if nothing was found, 1 if something was found, 2 for bad input, 3 if nothing was found but some
-    parts could not be read, judged or reproduced in the model, 4 for an internal error.
+    parts could not be read, checked or reproduced in the model, 4 for an internal error.
     """
     from fencepost.api.calls.audit import audit as audited
 

@@ -1,4 +1,4 @@
-"""`fencepost catalogue`: executes the catalogue's runs and compares their results with the expected ones."""
+"""`fencepost catalogue`: executes the catalogue's runs and compares each result with the expected one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROFILES = ", ".join(Profile)
 
 @command()
 @argument("protocols", nargs=-1, metavar="[PROTOCOL]...")
-@option("--profile", default=Profile.QUICK, show_default=True, metavar="NAME", help=f"Runs in the profile: {PROFILES}.")
+@option("--profile", default=Profile.QUICK, show_default=True, metavar="NAME", help=f"The profile to run: {PROFILES}.")
 @option("--pin", is_flag=True, help="Update the pinned counts, depths and trace lengths in the run files.")
 @option("-v", "--verbose", count=True, help="Show a row for each run as soon as it ends.")
 @search_options
@@ -40,8 +40,8 @@ def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, verbose: int,
     A profile includes the runs of the smaller profiles. Each run has its own constants and expected verdicts. --budget
     limits the total time. `fencepost check` without a protocol also runs the catalogue.
 
-    Exit status: 0 if all runs gave the expected results, 1 if a run did not, 2 for bad input, 3 if a run was cut short
-    or not started, 4 for an internal error.
+    Exit status: 0 if all runs gave the expected results, 1 if some run did not, 2 for bad input, 3 if a run was cut
+    short or not started, 4 for an internal error.
     """
     from fencepost.api.calls.catalogue import catalogue as run_catalogue
     from fencepost.api.calls.catalogue import choose_runs, profile_named

@@ -43,7 +43,7 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
     type=options.TIME,
     help="After the search, spend this much time, e.g. 10m, on raising reached bounds one at a time.",
 )
-@option("--symmetry", is_flag=True, help="Of states that differ only in interchangeable values, search only one.")
+@option("--symmetry", is_flag=True, help="Treat states that differ only in interchangeable values as one.")
 @options.spill_option
 @options.cross_check_option
 @option("--deadlock", is_flag=True, help="Show a shortest trace to a state without successors.")
@@ -137,7 +137,7 @@ def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
 
 
 def run_checks(given: Mapping[str, Any]) -> Exit:
-    """Check the named protocols, one after the other. An error ends the command after the earlier answers."""
+    """Check the named protocols, one after the other. After an error, only the earlier answers are printed."""
     expected, questions = given["expect"], questions_of(given)
     cluster, limits, builds = cluster_for(given), options.limits_of(given), Builds.from_options(given)
     ends: list[Exit] = []

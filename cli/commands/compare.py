@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @option("--kafka", multiple=True, metavar="VERSION", help="Compare this release of Kafka (repeatable).")
 @option("--jars", multiple=True, metavar="DIR", help="Compare the jars in this folder (repeatable).")
 @option("--draws", type=options.Count(0), default=0, show_default=True, help="Also run N random histories.")
-@option("--seed", type=options.Count(0), default=1, show_default=True, help="Draw others.")
+@option("--seed", type=options.Count(0), default=1, show_default=True, help="The seed of the random histories.")
 @option("--budget", type=options.TIME, metavar="TIME", help="Stop executing histories after this much time, e.g. 10m.")
 @option("--output", metavar="DIR", help="If a history shows a difference, write it to this folder as a trace.")
 @option("--sarif", type=options.Writable(), help="Write the builds' differences to this file, for code scanning.")
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @option(
     "--on", "paths", multiple=True, metavar="FIELD", help="Compare only this field of the state, such as replica.log."
 )
-@option("--max-pairs", type=options.Count(1), default=MOST_PAIRS, help="Stop after N pairs of state sets.")
+@option("--max-pairs", type=options.Count(1), default=MOST_PAIRS, help="Stop after comparing N pairs of state sets.")
 @options.workers_option()
 @option("--max-states", type=options.Count(1), help="Stop when one side has more than N states.")
 @option("--memory", type=options.SIZE, help="Stop before one side's states need more memory than this, e.g. 4G.")
@@ -61,7 +61,7 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
     differ is shortened. Changed methods that no history executes are listed.
 
     Exit status: 0 if there is no difference, 1 if there is one, 2 for bad input (or without Java, Maven or the
-    release), 3 if undetermined, or if a changed method was not executed although histories execute its class.
+    release), 3 if undetermined, or if no history executes some changed method of a class that histories do execute.
     """
     if given["kafka"] or given["jars"]:
         return _compare_builds(a, given)

@@ -1,4 +1,4 @@
-"""`fencepost conform`: compares Kafka with the model by histories, checks, single changes, or real clients."""
+"""`fencepost conform`: compares Kafka with the model, by histories, checks, single changes or real clients."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
     "clients",
     multiple=True,
     metavar="NAME==VERSION",
-    help="Test a real client, such as librdkafka==2.6.1, or bisect a range, NAME==A..B (repeatable).",
+    help="Test a real client, such as librdkafka==2.6.1, or bisect a range of releases, NAME==A..B (repeatable).",
 )
 @option("--bootstrap-server", metavar="HOST:PORT", help="Test the brokers of this cluster; PROTOCOL must be `brokers`.")
 @options.constants_options
@@ -56,9 +56,9 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 @option("--walks", type=options.Count(1), help="Execute random walks instead of covering the state graph.")
 @option("--depth", type=options.Count(1), help="Maximum number of steps in a walk. [default: 40, or 30 with --client]")
 @option("--seed", type=int, default=1, show_default=True, metavar="N", help="The seed of the random walks.")
-@option("--ablate", is_flag=True, help="Test whether the comparison detects each removed check and each changed rule.")
-@option("--refusals", type=options.Count(1), help="On Kafka, try N steps that the model forbids.")
-@option("--changes", is_flag=True, help="Compare only the partition changes that Kafka's PartitionChangeBuilder makes.")
+@option("--ablate", is_flag=True, help="Remove each check, change each rule, and test if the comparison notices it.")
+@option("--refusals", type=options.Count(1), help="Try N steps on Kafka that the model forbids.")
+@option("--changes", is_flag=True, help="Compare only how Kafka's PartitionChangeBuilder changes partitions.")
 @option("--lines", is_flag=True, help="Record which lines of Kafka's classes are executed (JaCoCo, through Maven).")
 @option("--budget", type=options.TIME, metavar="TIME", help="Stop after this much time, e.g. 10m.")
 @options.workers_option("Number of processes that run Kafka's classes")
@@ -68,8 +68,8 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 def conform(protocol: str, **given: Any) -> Exit:
     """Execute the steps that PROTOCOL allows on Apache Kafka's classes, and compare the whole state after every step.
 
-    With --client, a scripted cluster on 127.0.0.1 plays histories of leader-discovery to real clients, which are judged
-    by the rules of KIP-951 and KIP-320.
+    With --client, a scripted cluster on 127.0.0.1 plays histories of leader-discovery to real clients, and checks them
+    against the rules of KIP-951 and KIP-320.
 
     With `brokers` and --bootstrap-server, Fencepost creates a topic on a cluster and sends its brokers fetches, queries
     for epoch end offsets, and requests with other epochs; then it removes the topic. If the cluster is not on this
@@ -80,7 +80,7 @@ def conform(protocol: str, **given: Any) -> Exit:
 
     Exit status: 0 if Kafka agrees with the model, 1 if they differ, 2 for bad input (or without Java, Maven or the
     release), 3 if the time limit was reached first. With --client: 0 if the client keeps every rule, 1 if it breaks a
-    rule whenever the history is played, 3 if it breaks a rule only sometimes or could not be run.
+    rule every time that the history is played, 3 if only sometimes, or if it could not be run.
     """
     with Display(quiet=given["quiet"]) as display:
         found = _compare(protocol, given, display)

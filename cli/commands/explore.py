@@ -1,4 +1,4 @@
-"""`fencepost explore`: opens a protocol or trace in the browser, step by step."""
+"""`fencepost explore`: opens a protocol or a trace in the browser, to step through it."""
 
 import webbrowser
 
@@ -14,7 +14,7 @@ from fencepost.cli.views.console import Display, print_text
 )
 @option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 def explore(what: str | None, port: int, no_browser: bool) -> Exit:
-    """Open PROTOCOL, an archived trace or a trace file in the browser, to look at states and to take steps.
+    """Open PROTOCOL, an archived trace or a trace file in the browser, to look at its states and take steps.
 
     The page shows why an action is not enabled, and whether each property holds. The page is served only on this
     machine, until you press Ctrl-C, and makes no requests to other hosts. Pyodide is installed from npm on first use.

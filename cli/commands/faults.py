@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 @options.command()
 @argument("protocol", metavar="PROTOCOL_OR_FILE")
 @options.constants_options
-@option("--property", "prop", required=True, metavar="NAME", help="Property that the faults should violate.")
+@option("--property", "prop", required=True, metavar="NAME", help="The property that the faults must violate.")
 @option(
     "--kind", "kinds", multiple=True, metavar="NAME", help="Count faults of this kind. [default: all possible kinds]"
 )
-@option("--cost", "costs", multiple=True, metavar="KIND=N", help="Cost of one fault of this kind.  [default: 1]")
+@option("--cost", "costs", multiple=True, metavar="KIND=N", help="Let one fault of this kind cost N.  [default: 1]")
 @option("--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; repeated grids are combined.")
 @option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search engine: {', '.join(ENGINES)}.")
 @options.workers_option()
-@option("--budget", type=options.TIME, help="Stop each search after this time.")
+@option("--budget", type=options.TIME, help="Stop each search after this much time.")
 @option("--max-states", type=options.Count(1), help="Stop each search after N states.")
 @option("--memory", type=options.SIZE, help="Stop a search before its states need more memory than this, e.g. 8G.")
 @options.compact_option
@@ -53,8 +53,8 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
     Faults, such as crashes and fences, are limited by budgets in the protocol's state. The constants limit how many
     faults of each kind are tried. Faults of uncounted kinds may happen as often as the constants allow.
 
-    Exit status: 0 if faults were found or no allowed number of faults violates the property, 2 for bad input, 3 if a
-    search ended without a decision.
+    Exit status: 0 if such faults were found, or if no allowed number of faults violates the property, 2 for bad input,
+    3 if a search ended without a decision.
     """
     from fencepost.api.calls.faults import faults as counted
 

@@ -27,7 +27,7 @@ FORMATS = ("dot", "graphml")
 @option(
     "--format", "form", default=FORMATS[0], show_default=True, metavar="NAME", help=f"One of: {', '.join(FORMATS)}."
 )
-@option("--max-states", type=Count(1), default=MOST, show_default=True, help="Refuse larger graphs.")
+@option("--max-states", type=Count(1), default=MOST, show_default=True, help="Refuse graphs with more states.")
 @normalize_option
 @option("--output", type=Writable(), help="Write to this file instead of stdout.")
 def graph(prop: str | None, form: str, max_states: int, output: Path | None, **given: Any) -> Exit:

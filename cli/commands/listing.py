@@ -56,7 +56,7 @@ def print_one(console: Console, item: Protocol) -> None:
     _part(console, "Actions", [(_call(action), "", action.sentence) for action in machine.actions])
     _part(console, "Properties", [(prop.name, str(prop.kind), prop.sentence) for prop in item.properties])
     named = [(prop.name, str(prop.kind), prop.sentence) for prop in item.on_request]
-    _part(console, "Properties that are checked only if named (--property)", named)
+    _part(console, "Properties that are checked only if you name them (--property)", named)
 
 
 def _part(console: Console, title: str, rows: list[tuple[str, str, str]]) -> None:

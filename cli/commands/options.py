@@ -141,7 +141,7 @@ def _verdict(text: str, _: click.Parameter | None) -> Verdict:
 TIME = Parsed("time", lambda text, param: parse_duration(text, _named(param)) if text else None)
 SIZE = Parsed("size", lambda text, param: parse_size(text, _named(param)) if text else None)
 SAMPLE, EXPECTED = Parsed("N|all", _sample), Parsed("verdict", _verdict)
-"""Types of options: a duration in seconds, a memory size in bytes, a number of states (or all), and a verdict."""
+"""Types of option values: a duration in seconds, a memory size in bytes, a number of states (or all), and a verdict."""
 
 
 OUTPUTS = "fencepost.outputs"
@@ -217,11 +217,11 @@ output_options = together(
 )
 
 
-def workers_option(what: str = "Threads", most: int = 1024) -> Callable[[Any], Any]:
+def workers_option(what: str = "Number of threads", most: int = 1024) -> Callable[[Any], Any]:
     return click.option(
         "--workers",
         type=Count(1, most),
-        help=f"{what}; by default, all processors.",
+        help=f"{what}; by default, one per processor.",
         callback=lambda _, __, value: value or 0,
     )
 
@@ -240,7 +240,7 @@ search_options = together(
     ),
     click.option("--budget", type=TIME, help="Stop after this much search time, e.g. 10m."),
     click.option("--max-depth", type=Count(1), help="Stop after N levels."),
-    click.option("--max-states", type=Count(1), help="Stop above N states."),
+    click.option("--max-states", type=Count(1), help="Stop when there are more than N states."),
     click.option("--stop-on-violation", is_flag=True, help="Stop after the level of the first violation."),
     normalize_option,
     click.option(
@@ -251,7 +251,7 @@ search_options = together(
     click.option("--resume", is_flag=True, help="Continue from the checkpoint."),
 )
 spill_option = click.option(
-    "--spill", metavar="DIR", help="Keep predecessors and unfinished levels in this folder instead of in memory."
+    "--spill", metavar="DIR", help="Keep predecessors and unfinished levels in this folder, not in memory."
 )
 cross_check_option = click.option(
     "--cross-check",
@@ -304,7 +304,7 @@ class Target:
         return cls(**{name: given.pop(name) for name in ("protocol", "settings", "version", "with_", "without")})
 
     def question(self, properties: Sequence[str] = (), *, walks: bool = False) -> Question:
-        """Return the question. With `walks`, properties of behaviours are omitted (walks are finite) unless named."""
+        """Return the question. With `walks`, unnamed properties of behaviours are omitted, because walks are finite."""
         subject = find_subject(self.protocol)
         values = parse_constants(subject.protocol.machine, self.settings, self.with_, self.without)
         return ask(subject, constants=values, version=self.version or "", only=properties, walks=walks)

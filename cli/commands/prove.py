@@ -60,24 +60,24 @@ if TYPE_CHECKING:
 @option(
     "--havoc-loops",
     is_flag=True,
-    help="If --unbounded makes a loop unbounded, assume that the loop can write any value, instead of rejecting the "
-    "model.",
+    help="If --unbounded makes a loop unbounded, do not reject the model, but assume that the loop can write any "
+    "value.",
 )
 @option("--k", type=options.Count(1, 50), default=1, show_default=True, help="Use induction over N steps.")
 @option("--depth", type=options.Count(0, 200), help="Check every run of N steps, without induction.")
 @option("--every-state", is_flag=True, help="Check all states in the domains, reachable or not, without induction.")
 @option("--timeout", default="60s", show_default=True, metavar="TIME", help="Time limit of each z3 query.")
-@options.workers_option("Processes", 256)
+@options.workers_option("Number of processes", 256)
 @option("--strengthen", is_flag=True, help="Search for lemmas that make the properties inductive.")
 @option(
     "--reach",
     default="30s",
     show_default=True,
     metavar="TIME",
-    help="Time limit for finding a reachable state that breaks the induction; 0s skips this search.",
+    help="Time limit of the search for a reachable state that breaks the induction; 0s skips the search.",
 )
 @options.expect_option()
-@option("--trace", type=options.Writable(), help="Write the step that breaks the induction, or the run, to this file.")
+@option("--trace", type=options.Writable(), help="Write the step or the run that breaks a property to this file.")
 @option("--cache/--no-cache", default=True, help="Reuse a cached proof if its text is identical.  [default: on]")
 @options.verbose_option
 @options.output_options
@@ -202,7 +202,7 @@ def print_report(
     """Print the verdicts and their limits, the step that breaks the induction, and possible next commands.
 
     `command(option)` returns the same command with one more option, and `search` is the command that searches the
-    reachable states instead. `strengthened` says whether lemmas were searched for.
+    reachable states instead. `strengthened` says whether there was a search for lemmas.
     """
     proof, style = report.proof, verdict_style(report.proof.verdict)
     sentence = verdict_sentence(report).replace("`fencepost check`", f"`{search}`")

@@ -29,7 +29,7 @@ MODEL_HELP = "The Python file that defines the trace's protocol, if it is your o
 
 @command()
 @argument("files", nargs=-1, required=True, metavar="FILE...")
-@option("--rewrite", is_flag=True, help="Rewrite the states; keep the header and the actions.")
+@option("--rewrite", is_flag=True, help="Rewrite the states in the file; keep its header and actions.")
 @option("--model", metavar="FILE.py", help=MODEL_HELP)
 def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
     """Replay the trace in FILE and check that it ends as the file claims. Exit status: 0 if all traces replay, 2 if a
@@ -45,7 +45,7 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
             ends.append(status)
             continue
         ends.append(Exit.AS_EXPECTED)
-        shown = f"{made.trace.finding}: a trace of {counted(made.path.length, 'state')}, as the file says"
+        shown = f"{made.trace.finding}: a trace of {counted(made.path.length, 'state')}, as recorded in the file"
         console.print(
             f"{file}: {made.trace.protocol.name}: {shown}" + ("; states rewritten" if rewrite else ""), soft_wrap=True
         )
@@ -68,7 +68,7 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
 )
 @option("--output", type=Writable(programs=True), help="Write the result to this file instead of printing it.")
 @option("--model", metavar="FILE.py", help=MODEL_HELP)
-@option("--kafka", metavar="VERSION", help="The release for a kafka-test (default: the newest supported).")
+@option("--kafka", metavar="VERSION", help="The Kafka release for a kafka-test (default: the newest supported).")
 def show(file: str, form: str, output: Path | None, model: str | None, kafka: str | None) -> Exit:
     """Show the trace in FILE step by step, with the changes of each step.
 
@@ -105,7 +105,7 @@ def _refuse_loss(output: Path, form: str, trace: str, model: str | None) -> None
 
 
 def _rendered(made: ReplayResult, form: str, model: str | None, written: Path | None) -> str:
-    """Return a trace in the given format. A page takes time, because it replays the steps under every setting."""
+    """Return a trace in the given format. An HTML page takes time: it replays the steps under every setting."""
     with (
         Display(quiet=False) as display,
         display.busy("searching for settings that prevent it") if form == "html" else nullcontext(),

@@ -29,9 +29,9 @@ COLOURS = {
 @option("--repaired", is_flag=True, help="Run Kafka with the fix for the finding, and expect no records to be lost.")
 @option("--repair", multiple=True, metavar="NAME", help="If the finding has several fixes, use only this fix.")
 @option(
-    "--expect", type=Choice([*HARMS, "kept"]), help="Expect this verdict instead of the known verdict for the release."
+    "--expect", type=Choice([*HARMS, "kept"]), help="Expect this verdict, not the one that is known for the release."
 )
-@option("--budget", type=TIME, metavar="TIME", help="Stop after this time.  [default: 170s]")
+@option("--budget", type=TIME, metavar="TIME", help="Stop after this much time.  [default: 170s]")
 @option("--port", type=IntRange(1024, 65_000), metavar="N", help="First port of the cluster.  [default: 19200]")
 @option("--output", metavar="DIR", help="Keep the logs, settings and disks of all nodes in this folder, for an audit.")
 @output_options
@@ -40,8 +40,8 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
 
     A controller and some brokers start as processes on 127.0.0.1, with their files in a temporary folder. A proxy
     delays messages if the scenario needs it, and operators' commands are executed by Kafka's own tools. Finally, the
-    readable records are compared with the acknowledged ones, and brokers that cannot restart are named. Without NAME,
-    the findings are listed.
+    command compares the readable records with the acknowledged ones, and names brokers that cannot restart. Without
+    NAME, it lists the findings.
 
     Exit status: 0 if the verdict is as expected (a record is lost, a broker cannot restart, a partition stays without a
     leader, a replica stays out of the ISR, or a deleted record is back; with --control, with --repaired and on releases

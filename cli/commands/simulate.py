@@ -40,7 +40,7 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
             help="Maximum number of steps in a walk.",
         ),
         option("--seed", type=options.Count(0), default=0, show_default=True, help="Seed of the random walks."),
-        option("--weight", "weights", multiple=True, metavar="ACTION=W", help="Choose actions by weight (default 1)."),
+        option("--weight", "weights", multiple=True, metavar="ACTION=W", help="Choose actions by weight (default: 1)."),
     )
 
 
@@ -48,7 +48,7 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
 @argument("protocol", metavar="PROTOCOL_OR_FILE")
 @options.constants_options
 @options.properties_option
-@walk_options("Walks.")
+@walk_options("Number of walks.")
 @option("--budget", type=options.TIME, help="Start no more walks after this much time, e.g. 10m.")
 @options.workers_option()
 @option("--stop-on-violation", is_flag=True, help="Stop soon after the first violation.")
@@ -56,16 +56,16 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
 @options.expect_option(FOUND)
 @option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the trace that is shown.  [default: on]")
 @option("--trace", type=options.Writable(), help="Write the trace of the most serious violation to this file.")
-@option("--coverage", is_flag=True, help="Show how often each action fired.")
+@option("--coverage", is_flag=True, help="Show how often each action was taken.")
 @options.verbose_option
 @options.output_options
 def simulate(**given: Any) -> Exit:
     """Take random walks through PROTOCOL and check its properties along them.
 
     Each step is chosen at random from the enabled steps, uniformly or, with --weight, by action. A walk ends after
-    --depth steps, or when no action is enabled. A walk is determined by the protocol, the constants, the weights, the
-    seed and its number. A property that no walk violated is reported as not-found: walks never show that a property
-    holds.
+    --depth steps, or when no action is enabled. The protocol, the constants, the weights, the seed and the walk's
+    number determine each walk. A property that no walk violated is reported as not-found: walks never show that a
+    property holds.
 
     Exit status: 0 if the result is as expected, 1 for a violation or an unexpected result, 2 for bad input, 3 if
     nothing was found, 4 for an internal error.

@@ -11,7 +11,7 @@ from fencepost.cli.status import Exit
     "--output",
     required=True,
     metavar="DIR",
-    help="Build the site in this folder, which must be new, empty, or an older site.",
+    help="Build the site in this folder, which must be new, be empty, or contain an older site.",
 )
 @option(
     "--docs", default="docs", show_default=True, metavar="DIR", help="Folder with the pages, such as docs in a clone."

@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 @command()
 @argument("names", metavar="[PROTOCOL]...", nargs=-1)
 @option("--row", metavar="GUARD", help="Show the measurements without this guard, or with a setting such as elr=off.")
-@option("--trace", metavar="FILE", help="With --row: write the shortest history with a violation to this file.")
+@option("--trace", metavar="FILE", help="With --row: write the shortest history that violates a property to this file.")
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 @option("--quiet", is_flag=True, help="Print only protocols with something to report.")
 def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json: bool, quiet: bool) -> Exit:
-    """For each PROTOCOL (default: all), list properties that no variant violates and guards that no property needs.
+    """List properties that no variant violates and guards that no property needs, for each PROTOCOL (default: all).
 
     The list contains properties that no run of the catalogue and no row of a measured matrix violates, witnesses that
     no run reaches, actions that are never taken, and guards that no property depends on. The command does not search.
     `fencepost ablate` measures a matrix for other constants, or for your own protocol.
 
-    Exit status: 0 if every guarantee that holds is violated in some variant, 1 if some guarantee is not, 2 for bad
-    input, 3 if a matrix is stale because the protocol has changed.
+    Exit status: 0 if every guarantee that holds is violated in some variant, 1 if not, 2 for bad input, 3 if a matrix
+    is stale because the protocol has changed.
     """
     if row is not None:
         return _show_row(measured_row(names, row), trace, as_json=as_json)

@@ -282,7 +282,7 @@ def describe_step(before: dict[str, Any] | None, step: dict[str, Any]) -> str:
 
 
 def _reason(left: list[int], why: str | None) -> str:
-    """Return, in parentheses, why brokers left. The brokers are not named if all left for the same reason."""
+    """Return, in parentheses, why brokers left. If all left for the same reason, the brokers are not named."""
     if not why:
         return ""
     mine = f"{listed(left)}: "

@@ -1,4 +1,4 @@
-"""First screens: a verdict in one sentence, the facts it is based on, and the trace of the most serious violation."""
+"""First screens: a verdict in one sentence, the facts behind it, and the trace of the most serious violation."""
 
 from __future__ import annotations
 

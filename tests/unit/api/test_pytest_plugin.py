@@ -111,7 +111,7 @@ def test_violations_are_written_into_a_folder_and_collected_from_there(suite: py
         result = suite.runpytest_inprocess(*how, *model, "-v", "-p", "no:cacheprovider")
         result.assert_outcomes(passed=1)
         result.stdout.fnmatch_lines(
-            ["found/test_it.py-test_careless.trace::replay PASSED*", "*a trace of 5 states, as the file says"]
+            ["found/test_it.py-test_careless.trace::replay PASSED*", "*a trace of 5 states, as recorded in the file"]
         )
     suite.runpytest_inprocess("found", "-p", "no:cacheprovider").assert_outcomes()
     lacking = suite.runpytest_inprocess(str(file), "-p", "no:cacheprovider")

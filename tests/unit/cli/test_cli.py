@@ -71,7 +71,7 @@ def test_a_violation_ends_with_status_1_and_its_trace_replays(tmp_path: Path) ->
     assert len(weak["steps"]) == 11
     assert f"`fencepost replay {file}` replays it" in result.stderr
     replayed = fencepost("replay", str(file))
-    assert replayed.stdout == f"{file}: kip101: weak-isr is violated: a trace of 12 states, as the file says\n"
+    assert replayed.stdout == f"{file}: kip101: weak-isr is violated: a trace of 12 states, as recorded in the file\n"
     assert replayed.exit_code == 0
     before = file.read_text()
     assert fencepost("replay", "--rewrite", str(file)).exit_code == 0

@@ -242,7 +242,7 @@ def test_a_leads_to_property_alone_is_judged_with_all_that_must_hold() -> None:
 def test_what_does_not_happen_in_the_end_of_the_whole_machine_is_told() -> None:
     found = fencepost("ablate", WANDERER, "--with", "wavering", "--liveness")
     assert found.exit_code == 1
-    assert "`comes-home` is violated by the unmodified protocol, so no row judges this property." in " ".join(
+    assert "`comes-home` is violated by the unmodified protocol, so the rows say nothing about it." in " ".join(
         found.stdout.split()
     )
     short = fencepost("ablate", WANDERER, "--with", "wavering", "--liveness", "--json", "--quiet")

@@ -49,7 +49,7 @@ constant 'replicas' was given 9, which is out of range: write a value from 1 to 
 $ check kip320 --set replicas=two
 constant 'replicas' was given 'two': write a whole number from 1 to 5.
 $ check kip320 --set replicas=2 --set replicas=3
-constant 'replicas' has two values, by --set replicas=2 and by --set replicas=3: leave one of them out.
+constant 'replicas' has two values, --set replicas=2 and --set replicas=3: leave one of them out.
 $ check replication --version kafka-4.1 --version kafka-3.5
 --version was given 2 times, but it takes one value: write it once. `fencepost --help` lists all options.
 $ check replication --set brokers=2 --property follower-rejoins --compact

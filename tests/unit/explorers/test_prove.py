@@ -165,7 +165,7 @@ def test_a_violation_within_the_depth_is_a_trace_that_replays(tmp_path: Path) ->
     done = fencepost("replay", str(file), "--model", REGISTER)
     assert (done.exit_code, done.stdout.strip()) == (
         0,
-        f"{file}: shift-register: first-is-empty is violated: a trace of 3 states, as the file says",
+        f"{file}: shift-register: first-is-empty is violated: a trace of 3 states, as recorded in the file",
     )
 
 
