@@ -2,9 +2,9 @@
 
 `python -m benchmarks.audit [--records N ...]`.
 
-Each log is written once to `--folder` and kept; `--only-write` then stops. The audit runs in a separate process, whose
-memory (including its children's) is sampled twice a second. Writes invariants/figures/audit.json, with a row for each
-size.
+Each log is written to `--folder` once and kept; with `--only-write`, the program then stops. The audit runs in a
+separate process, whose memory (including its children's) is sampled twice a second. The program writes
+invariants/figures/audit.json, with a row per size.
 """
 
 import argparse
@@ -36,7 +36,7 @@ CONSOLE = Console(width=120, highlight=False)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, action="append", help="numbers of records (default: 1 and 10 million)")
-    parser.add_argument("--hot", type=int, default=0, help=f"number of changes to one single partition, such as {HOT}")
+    parser.add_argument("--hot", type=int, default=0, help=f"number of changes to one of the partitions, such as {HOT}")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "fencepost-audit-benchmark")
     parser.add_argument("--only-write", action="store_true")
     parser.add_argument("--master", default="local[2]")

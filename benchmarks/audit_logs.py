@@ -3,8 +3,8 @@
 `python -m benchmarks.audit_logs [--story NAME ...] [--kafka VERSION ...]`.
 
 Each story is played once on its own cluster. The controller's log is archived in tests/metadata_logs/, compressed to a
-few KiB. Existing archives are skipped, so the command may be interrupted and restarted. With `--kept DIR ...`, nothing
-is played: folders made by `fencepost reproduce --output` are archived in tests/replica_logs/ under their names.
+few KiB. Existing archives are skipped, so the command may be interrupted and restarted. With `--kept DIR ...`, no story
+is played: folders from `fencepost reproduce --output` are archived in tests/replica_logs/ under their names.
 """
 
 import argparse

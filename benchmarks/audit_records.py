@@ -1,11 +1,11 @@
-"""Sensitivity of the audit to damage planted in generated copies of brokers' logs, and the time that it takes.
+"""A test of whether the audit finds damage planted in generated copies of brokers' logs, and how long it takes.
 
 `python -m benchmarks.audit_records [--each N] [--batches N] [--master URL]`.
 
-Every partition has copies on three brokers. Broker 1 led epoch 0 and wrote a tail that no broker copied. Broker 2 has
-led since, in epoch 1, and broker 3 lags. Such a partition is healthy and must cause no finding. Then each kind of
-damage is planted in some partitions, chosen by a seed. The batches come from a real cluster; their offsets and epochs,
-which the checksums do not cover, are changed.
+Every partition has copies on three brokers. Broker 1 led epoch 0 and wrote a tail that no other broker copied. Broker 2
+has led since then, in epoch 1, and broker 3 lags. Partitions in this state are healthy and must cause no finding. Then
+each kind of damage is planted in some partitions, chosen by a seed. The batches come from a real cluster; their offsets
+and epochs, which the checksums do not cover, are changed.
 """
 
 import argparse
@@ -100,7 +100,7 @@ def write(folder: Path, partitions: int, batches: int) -> int:
 
 
 def lose(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
-    """Acknowledge the tail that only broker 1 has."""
+    """Record the tail that only broker 1 has as acknowledged."""
     del chance
     name = disks[1].root / HIGH_WATERMARKS
     mine = f"r {disks[1].log.name[2:]} "
@@ -180,7 +180,7 @@ KINDS: dict[str, tuple[Callable[[dict[int, Disk], random.Random, int], None] | N
     "whole batches cut, running": (shorten, ()),
     "epoch file cut": (forget, ()),
 }
-"""Kinds of damage, each with the expected finding. The last two must not cause a finding."""
+"""Kinds of damage, each with the expected finding. The last two must not cause any."""
 
 
 def planted(folder: Path, each: int, batches: int) -> dict[int, str]:

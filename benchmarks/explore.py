@@ -1,5 +1,5 @@
 """Measurement of the explorer in a browser, over a local server: `python -m benchmarks.explore` (needs Chromium and
-playwright). Writes invariants/figures/explore.json.
+playwright). It writes invariants/figures/explore.json.
 """
 
 import statistics

@@ -1,7 +1,7 @@
 """Search a billion states of `replication` exactly, with all properties, and store the rate of each level.
 
 `python -m benchmarks.largest --spill DIR [--max-states N]`: three brokers, all findings fixed, and a reassignment. The
-search takes about half an hour on two cores, 14 GB of memory and 20 GB of disk space. Writes
+search takes about half an hour on two cores, 14 GB of memory and 20 GB of disk space. The results are in
 invariants/figures/speed.json, which docs/developing/speed.md shows.
 """
 

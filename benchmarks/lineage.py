@@ -1,8 +1,8 @@
 """Speed of the explorers, as ratios in one run: `python -m benchmarks.lineage`.
 
 The model is kip320 with 3 replicas, 2 records, logs of length 2, and 3 leader epochs. All properties are checked, and
-coverage is recorded. Compilation is excluded. Each figure is the median of several runs, which are interleaved so that
-other load on the machine affects all figures alike.
+coverage is recorded. Compilation is excluded. Each figure is the median of several runs. The runs are interleaved, so
+that other load on the machine affects all figures alike.
 """
 
 import argparse

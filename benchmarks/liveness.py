@@ -1,8 +1,8 @@
 """Time and memory for leads-to and at-most properties on large graphs: `python -m benchmarks.liveness [EDGES]`.
 
 The graph is hard for strong fairness: it consists of 4 blocks, each of which consists of 4 smaller blocks, and so on.
-Each round of the search for components removes one state from each block of a level, which splits the block into the
-blocks of the level below. `--machine` builds and judges the graph of a real machine.
+Each round of the search for components removes one state from each block of a level, which splits it into the blocks of
+the level below. `--machine` builds and checks the graph of a real machine.
 """
 
 import resource
@@ -26,7 +26,7 @@ EDGES = 50_000_000
 DEGREE = 5
 BRANCH = 4
 NEAR = 16
-"""The number of states within which a forward step does not leave a block."""
+"""Forward steps stay within groups of this many consecutive states."""
 
 Array = np.ndarray[Any, Any]
 
@@ -91,7 +91,7 @@ def questions(levels: int) -> tuple[tuple[str, Terms], ...]:
 
 
 def answer_to(rows: Rows, asked: Terms, pause: Callable[[], None] = lambda: None) -> FairAnswer:
-    """Return the answer for paths from the first state of a drawn graph to its last; `pause` is as in `Analysis`."""
+    """Return the answer for paths from a drawn graph's first state to its last; for `pause`, see `Analysis`."""
     marks = np.zeros(rows.states, np.uint8)
     marks[0], marks[-1] = WHEN, THEN
     return Analysis(rows, asked, marks, np.array([0]), lambda _: np.zeros(rows.states, np.int32), pause).run()

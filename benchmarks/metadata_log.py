@@ -1,8 +1,8 @@
 """Metadata logs of any size with planted violations, from walks of the model, encoded by Kafka's own classes.
 
-A walk of `replication` gives the controller's changes to a partition and its brokers. Each walk has its own brokers and
-a topic of many partitions, all of which change together, like the partitions of a broker that is fenced. The seed
-determines everything.
+A random walk through `replication` gives the controller's changes to a partition and its brokers. Each walk has its own
+brokers and its own topic of many partitions, which all change together, like the partitions of a broker that is fenced.
+The seed determines everything.
 """
 
 import base64
@@ -36,7 +36,7 @@ BUDGETS = {
 MORE = {"crashes": 2, "clean_stops": 2, "elections": 4, "loss": 0}
 STEPS = 220
 CHANGES = 9
-"""The maximum number of changes to a partition in one walk: a million partitions have ten million records."""
+"""The maximum number of changes to a partition in one walk: with a million partitions, ten million records."""
 BATCH = 8_000
 """The maximum number of records in a batch; the controller's own limit is 10,000."""
 APART = 5_000
@@ -72,7 +72,7 @@ class Written:
 
 
 def templates(count: int, seed: int) -> list[Template]:
-    """Return walks as records, except walks in which little happens."""
+    """Return walks as records, leaving out those in which little happens."""
     version = next(item for item in MACHINE.versions if item.name == "kafka-4.1")
     plain = Interpreter(MACHINE, MACHINE.constants(**{**version.values, **BUDGETS, **MORE}))
     initial = plain.initial_states()[0]
@@ -331,7 +331,7 @@ def _clear_and_delete(to: Writer, quiet: Group, written: Written, plant: int) ->
 
 
 def _turn_off(to: Writer, number: int, written: Written, plant: int) -> None:
-    """Write a topic that has no leader when ELR is turned off, and one of whose eligible brokers returns after a crash.
+    """Write a topic that has no leader when ELR is turned off; then one of its eligible brokers returns after a crash.
 
     HYP-14.
     """
@@ -430,7 +430,7 @@ PLANTED: dict[str, Callable[[Writer, Group, int], str]] = {
     "created-twice": _again,
     "changed-after-deletion": _deleted,
 }
-"""Violations that are planted by a single record. An eleventh kind omits a partition when a broker is fenced."""
+"""Violations that a single record plants. An eleventh kind omits a partition when a broker is fenced."""
 
 
 def names() -> Iterator[str]:

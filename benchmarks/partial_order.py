@@ -1,11 +1,11 @@
 """An upper bound on the benefit of partial order reduction: `python -m benchmarks.partial_order`.
 
-For a small run of each protocol, the plain semantics builds the complete graph, which is then searched with persistent
+The plain semantics builds the complete graph of a small run of each protocol, which is then searched with persistent
 sets. Persistent sets are found on the graph: a set is persistent in a state if every step outside it commutes with each
-of its steps, in every state that the outside steps can reach. An analysis of the model's text cannot know more, so it
-cannot reduce more, except by choosing among sets. `deadlocks` preserves only the states without a successor.
-`properties` also expands all steps if a step of the set changes whether a property holds, or if all steps of the set
-lead to known states. docs/decisions/0008-partial-order.md gives the results.
+of its steps, in every state that the outside steps can reach. No analysis of the model's text can know more, so none
+can reduce more, except by its choice of sets. `deadlocks` preserves only the states without a successor. `properties`
+also expands all steps if a step in the set changes whether a property holds, or if all steps in the set lead to known
+states. docs/decisions/0008-partial-order.md gives the results.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from fencepost.model.language.actions import Kind
 from fencepost.model.language.interpreter import Interpreter
 
 FEWEST, MOST = 300, 6_000
-"""The range of states of measured runs: the largest run of each protocol within it, or else the smallest above it."""
+"""A protocol's largest run with this many states is measured, or else its smallest run with more."""
 
 SMALLER = {"controller-failover": {"shrinks": 0}}
 Label = Hashable

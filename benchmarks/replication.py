@@ -3,9 +3,9 @@
 `python -m benchmarks.replication [--large]`.
 
 The earlier commit (`benchmarks/earlier.py`) is installed into a separate folder. Runs are interleaved, so that other
-load on the machine affects all of them alike. Compilation is excluded. Of several runs, the fastest counts, because it
+load on the machine affects all of them alike. Compilation is excluded. The fastest of several runs counts, because it
 was disturbed the least. `--large` adds a search of 61 million states, of which the earlier commit searches only the
-first states. Writes invariants/figures/speed.json, which docs/developing/speed.md reads.
+first states. The results are in invariants/figures/speed.json, which docs/developing/speed.md shows.
 """
 
 import argparse
@@ -30,7 +30,7 @@ Answer = dict[str, Any]
 CONSOLE = Console(width=120, highlight=False)
 LARGE = "replication kafka-4.1 3 brokers, two records and two fences, repaired, fenced first"
 FIRST = 4_000_000
-"""The number of states of the large run on which the earlier commit is measured."""
+"""The number of states of the large run that the earlier commit searches."""
 SMALL, THREE = "kip320 3/2/2/2", "kafka-4.1, 3 brokers, min ISR 2"
 
 

@@ -1,6 +1,6 @@
 """A process that searches machines on request, with this or an earlier version of the project.
 
-The process is started by its path, reads questions as lines of JSON, and answers each question with a line. Times
+The process is started by its path. It reads questions, one line of JSON each, and answers each with one line. Times
 exclude compilation.
 """
 

@@ -1,8 +1,8 @@
 """The cost of Spark, compared with the native engine in the same run: `python -m benchmarks.spark [PART ...]`.
 
 Parts: `search` (a search of tens of millions of states on local[2]), `levels` (the fixed cost of a level), `executors`
-(one and two executors in separate processes), `sweep` (steps per second of random walks). Compilation and the start of
-a session are excluded; the start is printed. Writes invariants/figures/spark.json, which docs/use/spark.md reads.
+(one and two executors in separate processes), `sweep` (steps per second of random walks). Times exclude compilation and
+the start of a session, which is printed. Writes invariants/figures/spark.json, which docs/use/spark.md reads.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Cost:
-    """One level: the job's seconds, its tasks, its shuffled bytes, and its numbers of moved and new states."""
+    """One level: the job's time in seconds, its tasks, its shuffled bytes, and its numbers of moved and new states."""
 
     level: int
     seconds: float = 0.0
@@ -93,7 +93,7 @@ LARGE = "replication kafka-4.1 3 brokers and two records"
 MIDDLE = "replication kafka-4.1 3 brokers and two records, repaired, fenced first"
 SMALL = "kip320 3/2/2/1"
 SMALL_LEVEL = 5_000
-"""Number of states below which the time of a level counts as the fixed cost of a level."""
+"""If a level has fewer states than this, its time counts as the fixed cost of a level."""
 WALKS = {"brokers": 5, "crashes": 1}
 PARTITIONS = (4, 64)
 MEMORY = ("spark.driver.memory", "4g")
@@ -192,8 +192,8 @@ def _print_levels(there: dict[str, Any]) -> None:
 
 
 def _levels(given: argparse.Namespace) -> dict[str, Any]:
-    """Measure the fixed cost of a level, with few and with many partitions, on a small machine that Spark searches from
-    the start.
+    """Measure the fixed cost of a level, with few and with many partitions, on a small machine whose whole search runs
+    on Spark.
     """
     del given
     searches, found = Searches(SMALL), {}

@@ -1,9 +1,9 @@
 """The cost of replication's switches when they are off: `python -m benchmarks.switches`.
 
-The current engine searches two models alternately, as kafka-4.1 with three brokers: the current model, and the model of
-the last commit in which operators could not move replicas. Both must have the same states. `--moving` instead searches
-with moving replicas, the largest case. `--warm` measures a whole `fencepost check` after its machine has been compiled.
-Writes invariants/figures/switches.json, which docs/kafka/replication.md shows.
+The current engine takes turns searching two models, as kafka-4.1 with three brokers: the current model, and the model
+of the last commit in which operators could not move replicas. Both must have the same states. `--moving` instead
+searches with moving replicas, the largest case. `--warm` measures a whole `fencepost check` whose machine is already
+compiled. Writes invariants/figures/switches.json, which docs/kafka/replication.md shows.
 """
 
 import argparse
@@ -98,7 +98,7 @@ def children() -> float:
 
 
 def warm(rounds: int) -> None:
-    """Measure the time until an operator has an answer: the minimum of several runs, because the machine is shared."""
+    """Measure how long an operator waits for an answer: the minimum of several runs, because the machine is shared."""
     command = ["fencepost", "check", "replication", "--version", "kafka-4.4"]
     seconds, processor = [], []
     for _ in range(rounds + 1):

@@ -1,4 +1,4 @@
-"""Breadth-first search of Kip320 in plain Python with tuples and a set, as one would write it in an afternoon.
+"""Breadth-first search of Kip320 in plain Python with tuples and a set, the kind of program written in an afternoon.
 
 A state is (replicas, records written, decisions, quorum). A replica is (log, high watermark, leader epoch, leader,
 ISR), a log is a tuple of (record, epoch), decisions are (leader, ISR) by epoch, and the quorum is (epoch, leader, ISR).

@@ -2,9 +2,9 @@
 missed.
 
 Hypothesis searches for three known bugs with the catalogue's sizes, and random walks search for them with five brokers
-or replicas. Their findings are shrunk, and compared with the shortest trace of a breadth-first search. Then steps per
-second are measured: for the walker, Hypothesis with schedules, and Hypothesis with plain rules. A guard refuses most
-calls of rules, so calls and steps are both printed; the goal applies to steps. Compilation is excluded.
+or replicas. The traces that they find are shrunk, and compared with the shortest trace from a breadth-first search.
+Then steps per second are measured: for the walker, Hypothesis with schedules, and Hypothesis with plain rules. Guards
+refuse most calls of rules, so both calls and steps are printed; the goal applies to steps. Compilation is excluded.
 """
 
 import argparse

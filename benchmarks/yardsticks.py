@@ -1,7 +1,7 @@
-"""Compilation and execution of a hand-written C search of Kip320, and of its memory accesses alone.
+"""A hand-written search of Kip320 in C, and its memory accesses alone, compiled and run.
 
 If there is no C compiler, or if a state does not fit into 128 bits under these constants, the functions return None,
-and `reason` contains the reason.
+and `reason` says why.
 """
 
 import json

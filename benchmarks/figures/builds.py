@@ -96,7 +96,7 @@ CHANGES: dict[str, str] = {
     "one request in flight": f"turn {_ALTER} submit 1",
     "a late answer": f"turn {_PARTITION} handleAlterPartitionUpdate 2",
 }
-"""Changes to the protocol, each with its subject.
+"""Changes to the protocol, each with the subject that it concerns.
 
 Two changes are omitted because they have no effect: `isBrokerFenced` in isReplicaIsrEligible, because
 KRaftMetadataCache.getAliveBrokerEpoch omits fenced brokers too, and `isInflight` in getOutOfSyncReplicas, because
@@ -104,7 +104,7 @@ maybeShrinkIsr requires a CommittedPartitionState.
 """
 SECONDS = 600
 KINDS = 12
-"""The number of kinds of differences between two releases after which a comparison stops."""
+"""The number of kinds of differences after which a comparison of two releases stops."""
 RELEASED = "releases-compared"
 LINES = {"3.9": 3, "4.0": 3, "4.1": 3, "4.2": 2, "4.3": 2, "4.4": 1}
 PAIRS = list(pairwise(f"{line}.{patch}" for line, patches in LINES.items() for patch in range(patches)))
@@ -187,7 +187,7 @@ def main() -> None:
 
 
 def _rare_first(histories: list[History]) -> list[int]:
-    """Return an order of histories in which every command of the driver occurs early, with rare commands first."""
+    """Order histories so that every command of the driver occurs early, with rare commands first."""
     chances = random.Random(1)  # noqa: S311 (no secret)
     words = [{line.partition(" ")[0] for line in item.lines} for item in histories]
     often = Counter(word for found in words for word in found)
@@ -201,7 +201,7 @@ def _rare_first(histories: list[History]) -> list[int]:
 def _compare_releases() -> None:
     """Compare successive releases by the histories of one release line, and store the kinds of differences.
 
-    A row ends with the last history, with `KINDS` kinds of differences, or after `SECONDS`.
+    A row is finished after the last history, after `KINDS` kinds of differences, or after `SECONDS`.
     """
     known = {(row["a"], row["b"]): row for row in load(RELEASED).get("rows", [])}
     for pair in (pair for pair in PAIRS if pair not in known):

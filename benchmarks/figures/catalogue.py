@@ -2,7 +2,7 @@
 
 `python -m benchmarks.figures.catalogue [--profile full [--only]]`.
 
-Writes invariants/figures/replication.json, which the generated pages read; runs that are not measured keep their
+Writes invariants/figures/replication.json, from which pages are generated; runs that are not measured keep their
 figures. Compilation is excluded; CPU time is measured from the first round of a search to its last. A run with an
 unexpected result ends the measurement.
 """

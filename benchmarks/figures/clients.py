@@ -47,7 +47,7 @@ from tests.helpers.ports import first_of_free_ports
 WALKS = 2000
 SEED = 951
 AGAIN = 500
-"""The number of walks that are always played a second time."""
+"""The number of walks that are always played twice."""
 SECONDS = 700
 """The time limit for the walks of one client."""
 LATEST = 10

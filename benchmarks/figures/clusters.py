@@ -2,9 +2,9 @@
 
 `python -m benchmarks.figures.clusters [--runs N] [--finding NAME ...] [--kafka VERSION ...]`.
 
-Each run has its own cluster and takes about a minute. Writes invariants/figures/clusters.json, with a row for each run;
-docs/kafka/clusters.md shows these rows. Recorded runs are skipped, so the command may be interrupted and restarted;
-undetermined runs are recorded and played again.
+Each run has its own cluster and takes about a minute. The program writes a row for each run to
+invariants/figures/clusters.json; docs/kafka/clusters.md shows these rows. Recorded runs are skipped, so the command may
+be interrupted and restarted; undetermined runs are recorded and played again.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def main() -> None:
         "--mode",
         action="append",
         choices=[*MODES, *REPAIRS],
-        help="play the finding unmodified, as its control, with its fixes, or with one of them",
+        help="reproduce the finding unmodified, as its control, with all its fixes, or with one of them",
     )
     parser.add_argument("--port", type=int, default=PORT)
     given = parser.parse_args()

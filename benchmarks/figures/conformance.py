@@ -1,13 +1,13 @@
-"""Measurement of conformance by runs on Kafka's classes, for the page on conformance.
+"""Measurement of how Kafka's classes conform to the model, for the page on conformance.
 
 `python -m benchmarks.figures.conformance PART [--kafka VERSION ...]`.
 
 covers: walks that take every transition of small state graphs. walks: walks of three brokers, in batches until enough
 steps are compared (half an hour per release). With --keep, the results of batches are saved in DIR, so the command may
 be interrupted and restarted. moves: walks in which operators move replicas, on every release. changes: every change of
-every image. others: walks that take every transition of small state graphs of other protocols. seen: each of
-Kafka's checks removed from the models, each rule changed, and refused steps tried. Writes the rows of these releases in
-invariants/figures/conformance.json.
+every image. others: walks that take every transition of small state graphs of other protocols. seen: removes each of
+Kafka's checks from the models, changes each rule, and tries refused steps. The program writes the rows of these
+releases in invariants/figures/conformance.json.
 """
 
 import argparse
@@ -63,7 +63,7 @@ COVERS = {
     ),
     "records are deleted, a crash, a shrink": "fences=0 loss=0 deletions=1",
 }
-"""Small graphs of two brokers, with the constants that they add to `SMALL`."""
+"""Small graphs with two brokers, each with the constants that it adds to `SMALL`."""
 OTHERS = {
     "quorum": {"elections in two epochs, a record": "", "one epoch, snapshots": "max_epoch=1 snapshots=2"},
     "broker-sessions": {
@@ -73,7 +73,7 @@ OTHERS = {
     "topic-deltas": {"three topics of one name": ""},
     "directory-moves": {"a move, a kill, a failed directory": ""},
 }
-"""The same for other protocols."""
+"""The small graphs of other protocols."""
 REFUSALS = 1_000
 COUNTS = ("histories", "steps", "seconds", "aside", "differences")
 
@@ -82,10 +82,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("part", choices=("covers", "walks", "moves", "changes", "others", "seen"))
     options.add_argument("--kafka", action="append", metavar="VERSION", help="only this release (repeatable)")
-    options.add_argument("--protocol", choices=BINDINGS, help="others, seen: only this protocol")
+    options.add_argument("--protocol", choices=BINDINGS, help="for others and seen: only this protocol")
     options.add_argument("--steps", type=int, default=STEPS, help="compare this many steps on each release")
     options.add_argument(
-        "--workers", type=int, default=1, help="processes that run Kafka's classes; with --idle, the command's"
+        "--workers", type=int, default=1, help="number of processes that run Kafka's classes (ignored with --idle)"
     )
     options.add_argument("--keep", type=Path, metavar="DIR", help="save the result of each batch here")
     options.add_argument(
@@ -269,7 +269,7 @@ def _write(part: str, version: str, rows: list[dict[str, str]]) -> None:
 
 
 def with_driven(part: str, release: str, mark: str, graphs: list[dict[str, int]]) -> dict[str, Any]:
-    """Return the figures, with a release's constants that were executed in a part and that its version does not set."""
+    """Return the figures, adding the constants executed in a part that the release's version does not set."""
     figures = load(MEASURED)
     rows = [row for row in figures.get("driven", ()) if (row["part"], row["release"]) != (part, release)]
     rows.append({"part": part, "release": release, "mark": mark, "constants": graphs})
@@ -277,7 +277,7 @@ def with_driven(part: str, release: str, mark: str, graphs: list[dict[str, int]]
 
 
 def _write_driven(part: str, version: str, graphs: list[dict[str, int]]) -> None:
-    """Record which machine was executed, and with which constants, because the figures apply only to these."""
+    """Record the machine and the constants that were executed, because the figures apply only to these."""
     save(MEASURED, with_driven(part, version, machine_mark(REPLICATION.machine), graphs))
 
 

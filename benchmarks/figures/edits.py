@@ -1,10 +1,10 @@
-"""Measure the maximum time that cached results could save after an edit of a model, and store it as a figure.
+"""Measure how much time cached results could save at most after an edit of a model, and store it as a figure.
 
-`python -m benchmarks.figures.edits`: an edit is a set of functions of the replication model and its properties, which a
-commit of this repository changed or a seed selects. The effect of an action is reusable if neither the action nor a
-function that it calls was edited, nor `normalize`, which follows every step. Its share of the time to expand states is
-measured under the plain semantics along random walks. A search that reads all reusable results from disk at no cost
-would take the remaining time, so no search can save more.
+`python -m benchmarks.figures.edits`: an edit is a set of functions of the replication model and its properties, either
+those that a commit of this repository changed or a random choice. The effect of an action is reusable if neither the
+action nor a function that it calls was edited, nor `normalize`, which follows every step. Its share of the time to
+expand states is measured under the plain semantics along random walks. Even a search that reads all reusable results
+from disk at no cost would take the rest of the time, so no search can save more.
 """
 
 import ast
@@ -33,7 +33,7 @@ SEED = 1
 WALKS = 12
 DEPTH = 40
 EXPANDING = 0.69
-"""The share of expansion in the time of a native search with three brokers (docs/developing/speed.md)."""
+"""The share of a native search's time that goes to expanding states, with three brokers (docs/developing/speed.md)."""
 PLACES = ("model/cluster", "invariants", "src/fencepost")
 
 

@@ -1,6 +1,6 @@
 """Measure the fewest faults with which each finding loses a record: `python -m benchmarks.figures.finding_faults`.
 
-HYP-12 is omitted, because it violates only liveness properties, for any number of faults. Writes
+HYP-12 is omitted, because it violates only liveness properties, with any number of faults. Writes
 invariants/figures/finding-faults.json.
 """
 

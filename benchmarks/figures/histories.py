@@ -1,4 +1,4 @@
-"""Run random histories in two processes, reversed in the second one, and store how many results are equal, as a figure.
+"""Run random histories in two processes, in reverse order in the second, and store how many results agree, as a figure.
 
 `python -m benchmarks.figures.histories 4.4.0:1000 4.1.2:200` takes minutes. `--rows FOLDER` also counts, by release,
 the histories in the Parquet files that `fencepost fuzz --output FOLDER` wrote, and their violations.

@@ -36,7 +36,7 @@ from fencepost.site.stale import (
 )
 
 NEW_VIOLATION = "a property is violated"
-"""The usual reason why a search ended, which is omitted because a violation implies it."""
+"""The usual reason why a search ended; it is omitted, because a violation implies it."""
 
 
 def measure(name: str, folder: str | None, workers: int) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def measure_faults(replicas: str, keep: str | None, workers: int) -> None:
 @click.option("--proofs", metavar="FILE", help="Store the output of `fencepost prove --no-cache --workers 1 --json`.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Rows to search in parallel.")
 def main(names: tuple[str, ...], keep: str | None, faults: tuple[str, ...], proofs: str | None, workers: int) -> None:
-    """Measure the matrices of each PROTOCOL and the named fault tables, or whatever is stale if none is named."""
+    """Measure the matrices of each PROTOCOL and the named fault tables or, if none are named, whatever is stale."""
     if proofs:
         save("proofs", json.loads(Path(proofs).read_text()))
     elif not names and not faults:

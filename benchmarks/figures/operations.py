@@ -21,7 +21,7 @@ from fencepost.site.stale import operations_mark
 
 SECONDS, MOST_STATES = 500.0, 150_000_000
 CAUSE_SECONDS = 30.0
-"""Time limit, in seconds, of a search for sufficient findings, which usually takes a few seconds."""
+"""Time limit, in seconds, of a search for findings that suffice, which usually takes a few seconds."""
 SIZES = (
     *((3, 2, True), (3, 2, False), (2, 2, True), (2, 1, True)),
     *((2, 2, False), (2, 1, False), (3, 1, True), (3, 3, True)),
@@ -43,7 +43,7 @@ def grouped(operation: Operation, replicas: int, min_isr: int, *, elr: bool) -> 
 def measured(values: dict[str, int], operation: Operation, prop: str = LOSS) -> dict[str, Any]:
     """Return the fewest faults that violate the property, each with the findings that cause it.
 
-    If the operation does not occur in such a history, the findings that violate the property by themselves are fixed.
+    If the operation does not occur in the history, the findings that violate the property on their own are fixed.
     """
     first, repaired = broken_in(values, prop), set[str]()
     found = first

@@ -1,4 +1,4 @@
-"""Find bugs that later releases have fixed, by random histories of old releases, and store the results as a figure.
+"""Find bugs that later releases fix, by random histories of old releases, and store the results as a figure.
 
 `python -m benchmarks.figures.recall` takes some minutes.
 """
@@ -35,8 +35,7 @@ DEFECTS = (
 
 
 def first(defect: Defect, histories: int) -> dict[str, Any]:
-    """Return the first history that shows a bug (its seed and shortened form) and does not show it on the fixed
-    release.
+    """Return the first history (its seed and shortened form) that shows a bug, but not on the fixed release.
     """
     old = fuzz_release(defect.release, None)
     with Fuzzer(old) as drawing, Fuzzer(old) as asked, Fuzzer(fuzz_release(defect.repaired, None)) as repaired:

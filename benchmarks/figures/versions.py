@@ -2,10 +2,10 @@
 
 `python -m benchmarks.figures.versions`.
 
-Each finding is searched for with the sizes and budgets of its smallest violating run and the rules of the version. All
-other findings are fixed, so that this finding is the cause of any violation. This takes some minutes. Writes
-invariants/figures/versions.json, which docs/kafka/findings.md shows. `--losses` measures only the losses of each
-release if crashes preserve the disk, which docs/kafka/losing-data.md shows.
+The search for each finding uses the sizes and budgets of its smallest violating run and the rules of the version. All
+other findings are fixed, so that this finding is the cause of any violation. This takes some minutes. The results are
+in invariants/figures/versions.json, which docs/kafka/findings.md shows. `--losses` only measures what each release
+loses if crashes preserve the disk, which docs/kafka/losing-data.md shows.
 """
 
 import argparse
@@ -70,9 +70,9 @@ RUNS = {
     "HYP-15": "replication 2 brokers, HYP-15",
     "HYP-18": "replication 2 brokers, HYP-18, in the end",
 }
-"""Runs to start from if the smallest run shows too much or too little."""
+"""Runs to start from instead, if the smallest run shows too much or too little."""
 BESIDES: dict[str, dict[str, int]] = {"B19": {"min_isr": 2}}
-"""Additional constants: with min ISR 1, only the last replica may ever have had a record."""
+"""Additional constants, because with min ISR 1, a record may only ever have been on the last replica."""
 EPOCHS = 6
 """The minimum number of leader epochs, because some versions start more epochs than others."""
 ELR = "kafka-4.0 with ELR"
@@ -154,7 +154,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--only", action="append", metavar="ENTRY", help="only this entry; save nothing (repeatable)")
     options.add_argument(
-        "--losses", action="store_true", help="measure only the losses of each release if crashes preserve the disk"
+        "--losses", action="store_true", help="only measure what each release loses if crashes preserve the disk"
     )
     given = options.parse_args()
     if given.losses:

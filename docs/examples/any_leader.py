@@ -1,7 +1,7 @@
-"""The replication protocol in which the controller elects any eligible replica, not the first of the replica list.
+"""The replication protocol, but the controller elects any eligible replica, not the first in the replica list.
 
-It covers every order of the list at once, and brokers are interchangeable. It may also elect leaders that no single
-order allows: first one of two eligible replicas, later the other. What holds here holds for every order.
+It covers every order of the list at once, and brokers are interchangeable. It can also elect leaders that no single
+order allows: first one of two eligible replicas, later the other. A property that holds here holds for every order.
 """
 
 import sys
@@ -48,7 +48,7 @@ def eligible(s: State, c: C, isr: int, elr: int, acceptable: int) -> int:
 
 
 def is_choice(s: State, able: int, first: int, broker: int) -> bool:
-    """Return whether `first` may be the first of these replicas in the list; if there is no election, `broker`."""
+    """Return whether `first` may be first in the list of these replicas; without an election, it must be `broker`."""
     return bits.contains(able, first) if able != 0 and not bits.contains(able, newest(s).leader) else first == broker
 
 
@@ -63,7 +63,7 @@ def elected(s: State, c: C, isr: int, elr: int, acceptable: int, first: int) -> 
 
 
 def able_without(s: State, c: C, broker: int) -> int:
-    """Return the replicas that may lead once the broker has left the ISR; if the broker is not a member, the leader."""
+    """Return the replicas that may lead once the broker has left the ISR, or 0 if the broker is not a member."""
     isr = bits.without(newest(s).isr, broker)
     if isr == newest(s).isr:
         return 0
@@ -95,7 +95,7 @@ def controller_fences_broker(s: State, c: C, broker: int, first: int) -> None:
 
 @action(broker=Broker, first=Broker)
 def controller_unfences_broker(s: State, c: C, broker: int, first: int) -> None:
-    """The controller unfences a running broker; a partition without a leader gets any eligible replica."""
+    """The controller unfences a running broker; if the partition has no leader, any eligible replica is elected."""
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)
     require(is_running(s, broker))
@@ -158,7 +158,7 @@ def broker_stops(s: State, c: C, broker: int, first: int) -> None:
 
 @action(broker=Broker, checkpoint=Offset, first=Broker)
 def broker_registers(s: State, c: C, broker: int, checkpoint: int, first: int) -> None:
-    """A broker registers a new incarnation; if the old one led, any eligible replica is elected."""
+    """A broker registers a new incarnation; if the old one was the leader, any eligible replica is elected."""
     r, image = s.replica[broker], newest(s)
     require(has_room(s, c), bound=C.metadata_lag)
     require(not is_running(s, broker))
@@ -202,7 +202,7 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int, first: int) -
 
 
 def normalize(s: State, c: C) -> None:
-    """Forget what cannot be observed, as the model does; slots without an image name no leader, instead of broker 0."""
+    """Forget what cannot be observed, as the model does; slots without an image have no leader, instead of broker 0."""
     for broker in range(c.brokers):
         for index in range(c.metadata_lag):
             held = s.replica[broker]
@@ -277,7 +277,7 @@ EXACT = machine.MACHINE
 MACHINE = replace(
     EXACT.replacing(
         name="replication-any-leader",
-        sentence="data replication in which any eligible replica is elected: every order of the replica list",
+        sentence="data replication, but any eligible replica is elected: covers every order of the replica list",
         controller_fences_broker=controller_fences_broker,
         controller_unfences_broker=controller_unfences_broker,
         controller_begins_shutdown=controller_begins_shutdown,
@@ -302,8 +302,8 @@ PROPERTIES = tuple(
 def verdicts_by_order(constants: dict[str, object], *, version: str = "", only: tuple[str, ...] = ()) -> dict[str, str]:
     """Return each property's verdict with any leader, and the orders that violate it.
 
-    Brokers are numbered in the order of the list, so an order is given by the position of the first leader: the other
-    brokers are alike, because all are in the ISR. Raise UsageError if `initial_isr` leaves one out.
+    Brokers are numbered in the order of the list, so an order is given by the position of the first leader. The other
+    brokers are alike, because all are in the ISR. Raise UsageError if `initial_isr` excludes a broker.
     """
     found = fencepost.check(MACHINE, PROPERTIES, constants=constants, version=version, only=only, symmetry=True)
     if found.constants["initial_isr"] < found.constants["brokers"]:

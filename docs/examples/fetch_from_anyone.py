@@ -1,4 +1,4 @@
-"""KIP-320 without one check: a follower fetches from the replica that it believes to lead, in any leader epoch."""
+"""KIP-320 without one check: a follower fetches from whichever replica it believes to be the leader, in any epoch."""
 
 from fencepost.invariants.lineage import PROPERTIES as PUBLISHED
 from fencepost.model.language import action, always, require, sometimes
@@ -18,7 +18,7 @@ def follower_fetch(s: State, c: C, leader: int, follower: int) -> None:
 
 @always
 def epochs_never_fall_in_a_log(s: State, c: C) -> bool:
-    """In every log, the epoch of a record is at least that of the record before it."""
+    """In every log, each record's epoch is at least that of the record before it."""
     return all(
         s.replica[broker].log[offset - 1].epoch <= s.replica[broker].log[offset].epoch
         for broker in range(c.replicas)

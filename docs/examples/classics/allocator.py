@@ -113,7 +113,7 @@ def is_had(s: State, c: C, client: int, resource: int) -> bool:
 
 clients_return = leads_to(
     "clients-return",
-    "A client that has everything it wanted eventually returns it.",
+    "A client that has everything that it requested eventually returns it.",
     when=wants_nothing,
     then=has_nothing,
     fair=(weak(return_all, each="client"),),
@@ -122,8 +122,8 @@ clients_return = leads_to(
 
 clients_obtain = leads_to(
     "clients-obtain",
-    "A client eventually gets each resource that it wants, if clients return what they have and no client is passed "
-    "over forever.",
+    "If clients return what they have and no client is passed over forever, a client eventually gets each resource "
+    "that it wants.",
     when=is_wanted,
     then=is_had,
     fair=(weak(return_all, each="client"), strong(allocate, each="client")),

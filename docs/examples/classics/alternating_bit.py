@@ -1,8 +1,8 @@
 """The alternating bit protocol: each value arrives once, in order, although the channels lose messages.
 
-This is Lamport's `AlternatingBit`. The channels may grow without limit, so the search bounds their length. TLC counts a
-step that would exceed the bound, but discards the resulting state; in this model, a guard that names its bound refuses
-such a step.
+This is Lamport's `AlternatingBit`. The channels may grow without limit, so the search bounds their length. If a step
+would exceed the bound, TLC counts the step but discards the resulting state; in this model, a guard that names its
+bound blocks it.
 """
 
 from typing import Annotated
@@ -79,7 +79,7 @@ def send(s: State, c: C, value: int) -> None:
 
 @action()
 def send_again(s: State, c: C) -> None:
-    """The sender resends the last value while it is not acknowledged."""
+    """The sender resends the last value until it is acknowledged."""
     require(s.acknowledged != s.sent_bit)
     require(len(s.messages) < c.messages, bound=C.messages)
     s.messages.add(bit=s.sent_bit, value=s.sent)
@@ -87,7 +87,7 @@ def send_again(s: State, c: C) -> None:
 
 @action()
 def receive(s: State, c: C) -> None:
-    """The receiver takes the first message, which contains a new value if its bit differs from the last one."""
+    """The receiver takes the first message; if its bit differs from the last one, it contains a new value."""
     require(len(s.messages) > 0)
     s.received_bit = s.messages[0].bit
     s.received = s.messages[0].value
@@ -133,7 +133,7 @@ def lose_answer(s: State, c: C, position: int) -> None:
 
 @always
 def what_is_acknowledged_was_received(s: State, c: C) -> bool:
-    """If the sender's last value is acknowledged, the receiver has received its bit; violated without `compares`."""
+    """If the sender's last value is acknowledged, the receiver has the value's bit; violated without `compares`."""
     return s.sent_bit == s.received_bit or s.acknowledged != s.sent_bit
 
 
@@ -153,7 +153,7 @@ def is_received(s: State, c: C, value: int) -> bool:
 
 values_arrive = leads_to(
     "values-arrive",
-    "A value that was sent eventually arrives, if it is resent repeatedly and not lost every time.",
+    "A value that was sent eventually arrives, if it is resent repeatedly and is not lost every time.",
     when=waits,
     then=is_received,
     fair=(weak(send_again), weak(acknowledge), strong(receive), strong(hear)),

@@ -1,7 +1,7 @@
 """A barrier: processes wait for each other, and continue together.
 
-This is `Barrier` from the TLA+ examples. The last action, which changes all processes in one step, is a loop in this
-model.
+This is `Barrier` from the TLA+ examples. The last action changes all processes in one step; in this model, it is a
+loop.
 """
 
 from typing import Annotated

@@ -23,7 +23,7 @@ from fencepost.model.language import (
 
 
 class C(Constants):
-    beans = bound(100, low=1, high=1000, meaning="most beans in the can initially")
+    beans = bound(100, low=1, high=1000, meaning="maximum number of beans in the can initially")
 
 
 Beans = Annotated[int, Range(0, C.beans)]

@@ -1,7 +1,7 @@
 """Dining philosophers, as solved by Chandy and Misra: used forks are dirty, and a philosopher hands over dirty forks.
 
-The steps are as in `DiningPhilosophers` from the TLA+ examples: a philosopher first hands over a fork and, in the same
-step, decides whether to eat, based on the forks held before.
+The steps are those of `DiningPhilosophers` from the TLA+ examples: a philosopher hands over a fork and, in the same
+step, decides whether to eat, based on the forks that it held before.
 """
 
 from enum import IntEnum
@@ -70,8 +70,8 @@ def to_the_left(c: C, philosopher: int) -> int:
 
 @action(philosopher=Philosopher)
 def look(s: State, c: C, philosopher: int) -> None:
-    """A philosopher hands over a dirty fork, the left one first. With two clean forks it eats next; if it is sated, it
-    thinks next.
+    """A philosopher hands over a dirty fork, the left one first. If it has two clean forks, it eats next; if it is
+    sated, it thinks next.
     """
     left, right = s.fork[philosopher], s.fork[to_the_right(c, philosopher)]
     may_eat = left.by == philosopher and left.clean and right.by == philosopher and right.clean

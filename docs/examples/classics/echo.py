@@ -120,7 +120,7 @@ def stay(s: State, c: C) -> None:
 
 
 def root(s: State, c: C, node: int) -> int:
-    """Return the first ancestor without a parent, after at most as many steps as there are nodes."""
+    """Return the first ancestor without a parent, following at most as many links as there are nodes."""
     ancestor = node
     for _ in range(c.nodes):
         if s.parent[ancestor] != NONE:

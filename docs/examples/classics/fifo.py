@@ -1,8 +1,8 @@
 """A queue between a sender and a receiver, with a handshake over a wire on each side.
 
-This is Lamport's `InnerFIFO`, from "Specifying Systems". A wire has a value and two bits, and carries the value while
-the bits differ. The queue may grow without limit, so the search bounds its length. TLC counts a step that would exceed
-the bound, but discards the resulting state; in this model, a guard that names its bound refuses such a step.
+This is Lamport's `InnerFIFO`, from "Specifying Systems". A wire has a value and two bits; while the bits differ, it
+carries the value. The queue may grow without limit, so the search bounds its length. If a step would exceed the bound,
+TLC counts the step but discards the resulting state; in this model, a guard that names its bound blocks it.
 """
 
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""A lock, as every mutual exclusion algorithm, such as Peterson's, must appear from outside.
+"""A lock: from outside, every mutual exclusion algorithm, such as Peterson's, must look like this.
 
 This is `Lock` from the TLA+ examples.
 """

@@ -1,7 +1,7 @@
 """Majority vote by Boyer and Moore: one pass over a sequence finds the only value that can have a majority.
 
 This is `Majority` from the TLA+ examples, checked on all sequences of up to five elements drawn from three values.
-`initial` has a parameter for each element; elements after the end are 0, so that no sequence occurs twice.
+`initial` has one parameter per element; elements after the end are 0, so that no sequence occurs twice.
 """
 
 from typing import Annotated
@@ -60,7 +60,7 @@ def initial(s: State, c: C, length: int, candidate: int, v0: int, v1: int, v2: i
 
 @action()
 def look(s: State, c: C) -> None:
-    """The next value counts for the candidate or against it; if the count is 0, the value becomes the candidate."""
+    """The next value counts for or against the candidate; if the count is 0, the value becomes the candidate."""
     require(s.at < s.length)
     value = s.sequence[s.at]
     s.at += 1
@@ -86,7 +86,7 @@ def no_other_value_has_a_majority(s: State, c: C) -> bool:
 
 @always
 def the_count_is_a_lead(s: State, c: C) -> bool:
-    """All values so far, except `count` copies of the candidate, form pairs of different values; this is inductive."""
+    """Except for `count` copies of the candidate, all values so far form pairs of different values (inductive)."""
     rest = s.at - s.count
     return (
         s.count <= seen(s, s.candidate)

@@ -2,7 +2,7 @@
 
 This is Lamport's `Paxos` without leaders and learners; the TLA+ examples give its number of states for one acceptor and
 one value. Sent messages are kept. There is at most one message of each kind per ballot, or per acceptor and ballot, so
-a set of messages is an array with an element for each possible message.
+an array with an element for each possible message serves as the set of messages.
 """
 
 from typing import Annotated
@@ -104,7 +104,7 @@ def latest_vote(message: Message) -> int:
 
 @action(ballot=Ballot, value=Value)
 def phase_2a(s: State, c: C, ballot: int, value: int) -> None:
-    """A ballot with promises from a quorum proposes their latest vote's value, or any value if there is no vote."""
+    """A ballot with a quorum of promises proposes their latest vote's value or, without a vote, any value."""
     message = s.sent[ballot]
     latest = latest_vote(message)
     require(message.asked == NONE)
@@ -163,7 +163,7 @@ def votes_are_those_that_were_asked_for(s: State, c: C) -> bool:
 
 @sometimes
 def the_last_ballot_chooses(s: State, c: C) -> bool:
-    """A value is chosen in the last ballot after another ballot has started."""
+    """A value is chosen in the last ballot, after another ballot was started."""
     return is_chosen(s, c, c.ballots - 1) and s.sent[0].opened
 
 

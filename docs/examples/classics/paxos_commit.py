@@ -1,9 +1,9 @@
 """Paxos Commit, by Gray and Lamport: two-phase commit that survives a failure of its coordinator.
 
-Acceptors choose each resource manager's decision, in one instance of Paxos for each manager. In ballot 0 a manager
-proposes its own value. If another process suspects that the manager has failed, it leads a later ballot, and proposes
-`ABORTED` unless another value may have been chosen. This is `PaxosCommit` from the TLA+ examples, with three acceptors;
-a quorum is identified by the acceptor that it leaves out.
+The acceptors run one instance of Paxos per resource manager, which chooses the manager's decision. In ballot 0 a
+manager proposes its own value. If another process suspects that the manager has failed, it leads a later ballot, and
+proposes `ABORTED` unless another value may have been chosen. This is `PaxosCommit` from the TLA+ examples, with three
+acceptors; a quorum is identified by the acceptor that it leaves out.
 """
 
 from enum import IntEnum
@@ -158,7 +158,7 @@ def value_to_ask_for(message: Sent, leaves_out: int, c: C) -> Value:
 
 @action(ballot=Ballot, manager=Manager, leaves_out=Acceptor)
 def phase_2a(s: State, c: C, ballot: int, manager: int, leaves_out: int) -> None:
-    """A later ballot with a quorum of promises proposes their latest vote's value, or to abort if there is no vote."""
+    """A later ballot with a quorum of promises proposes their latest vote's value or, without a vote, to abort."""
     message = s.instance[manager].sent[ballot]
     require(ballot > 0)
     require(message.asked == Value.NOTHING)
@@ -180,7 +180,7 @@ def phase_2b(s: State, c: C, acceptor: int, ballot: int, manager: int) -> None:
 
 
 def is_chosen(s: State, manager: int, value: int) -> bool:
-    """Return whether a quorum has voted for a value in one ballot about a manager."""
+    """Return whether a quorum has voted for a value in the same ballot about a manager."""
     return any(message.asked == value and 2 * sum(message.voted) > ACCEPTORS for message in s.instance[manager].sent)
 
 

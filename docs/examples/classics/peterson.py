@@ -1,7 +1,7 @@
 """Peterson's algorithm: two processes exclude each other with one flag each and a shared turn.
 
-The steps are as in `Peterson` from the TLA+ examples, one for each label. A program counter is a field with an enum,
-and a step from label to label is an action.
+The steps are those of `Peterson` from the TLA+ examples, one per label. The program counter is a field with an enum as
+its type, and each step from label to label is an action.
 """
 
 from enum import IntEnum
@@ -136,7 +136,7 @@ def has_entered(s: State, c: C, process: int) -> bool:
 
 whoever_wants_enters = leads_to(
     "whoever-wants-enters",
-    "Every process that wants to enter eventually enters, provided that processes stop forever only while resting.",
+    "Every process that wants to enter eventually does, provided that processes stop forever only while resting.",
     when=wants_to_enter,
     then=has_entered,
     fair=(weak(raise_flag, give_way, enter, finish, lower_flag, each="process"),),

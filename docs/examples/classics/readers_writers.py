@@ -1,7 +1,7 @@
 """Readers and writers: many may read at a time, but only one may write, alone. Requests are served in order.
 
-This is `ReadersWriters` from the TLA+ examples. Each actor may request both, so the queue contains at most two requests
-from each actor.
+This is `ReadersWriters` from the TLA+ examples. Each actor may request to read and to write, so the queue contains at
+most two requests per actor.
 """
 
 from typing import Annotated

@@ -71,8 +71,8 @@ def start(s: State, c: C, node: int) -> None:
 
 @action(node=Node, number=Node)
 def receive(s: State, c: C, node: int, number: int) -> None:
-    """A node that has lost forwards every number. A candidate forwards a smaller number and thereby loses; if it
-    receives its own number, it becomes the leader.
+    """A node that has lost forwards every number. A candidate forwards a smaller number and loses; if it receives its
+    own number, it becomes the leader.
     """
     require(s.started[node])
     require(bits.contains(s.inbox[node], number))
@@ -100,7 +100,7 @@ def the_first_wins_and_all_know(s: State, c: C) -> bool:
 
 @sometimes
 def the_last_node_wins(s: State, c: C) -> bool:
-    """The node with the largest number wins, because only it begins."""
+    """The node with the largest number wins, because no other node begins."""
     return s.hope[c.nodes - 1] == Hope.WON
 
 

@@ -1,8 +1,8 @@
 """Termination detection on a ring, by Dijkstra, Feijen and van Gasteren (EWD 840).
 
-Node 0 sends a white token around the ring. A node that has activated a node that the token has already passed makes the
-token black, and a round with a black token is inconclusive. Initially, any nodes may be active, of any colour, and the
-token may be anywhere: `initial` has a parameter for each of these choices.
+Node 0 sends a white token around the ring. If a node has activated another one that the token has already passed, it
+makes the token black; a round with a black token is inconclusive. Initially, any nodes may be active, nodes may have
+any colour, and the token may be anywhere: `initial` has a parameter for each of these choices.
 """
 
 from typing import Annotated
@@ -106,7 +106,7 @@ def what_is_detected_is_so(s: State, c: C) -> bool:
 
 @always
 def dijkstras_invariant(s: State, c: C) -> bool:
-    """All nodes that the token has passed are passive, or the token is black, or a node still ahead of it is black."""
+    """All nodes that the token has passed are passive, or the token or a node still ahead of it is black."""
     return (
         all(not bits.contains(s.active, node) for node in range(s.token + 1, c.nodes))
         or any(bits.contains(s.black, node) for node in range(s.token + 1))

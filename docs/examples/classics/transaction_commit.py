@@ -1,4 +1,4 @@
-"""Transaction commit: the allowed decisions of resource managers, without a protocol for agreement.
+"""Transaction commit: the decisions that resource managers may make, without a protocol for agreement.
 
 This is Lamport's `TCommit`. The action "decide" of `TCommit` is a disjunction, which becomes two actions in this model;
 TLC also counts the two halves as separate steps, so all counts are equal.

@@ -1,8 +1,8 @@
 """Two-phase commit: a coordinator decides for all resource managers once every one of them is prepared.
 
 This is Lamport's `TwoPhase`; Stateright also gives its number of states. Sent messages are kept and may be received
-repeatedly, so they are sets and flags, and loss need not be modelled. Receiving a message again is a step that changes
-nothing; it is counted, as in TLC.
+repeatedly, so sets and flags represent them, and loss need not be modelled. Receiving a message again is a step that
+changes nothing; it is counted, as in TLC.
 """
 
 from enum import IntEnum

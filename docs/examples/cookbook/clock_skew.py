@@ -1,4 +1,4 @@
-"""Leases and clock skew: lease holder and server count the ticks since the grant, each on its own clock.
+"""Leases and clock skew: the lease holder and the server each count the ticks since the grant on their own clock.
 
 The server's clock may be at most `skew` ticks ahead of the holder's, so the server waits that much longer than the
 lease before it gives the lease to another client. If the server waits only for `C.lease`, `check` finds the bug.
@@ -20,12 +20,12 @@ class State(Record):
 
 
 def is_used(s: State, c: C) -> bool:
-    """Return whether the holder uses the lease: by its own clock, the lease has not expired."""
+    """Return whether the holder uses the lease: it has not expired on the holder's own clock."""
     return s.holder_clock < c.lease
 
 
 def is_free(s: State, c: C) -> bool:
-    """Return whether the server may give the lease to another client: by its own clock, lease and skew have passed."""
+    """Return whether the server may give the lease to another client: lease and skew have passed on its own clock."""
     return s.server_clock == c.lease + c.skew
 
 

@@ -1,4 +1,4 @@
-"""Fairness: weak if nothing disables the fair action, strong if something may disable it again and again."""
+"""Fairness: weak if nothing can disable the fair action, strong if something may disable it again and again."""
 
 from fencepost.model.language import Constants, Machine, Record, action, leads_to, require, sometimes, strong, weak
 

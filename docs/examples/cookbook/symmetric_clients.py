@@ -1,4 +1,4 @@
-"""Symmetric clients: their identities do not matter, so `normalize` sorts them, which leaves far fewer states."""
+"""Symmetric clients: their identities do not matter, so `normalize` sorts them, and far fewer states remain."""
 
 from typing import Annotated
 

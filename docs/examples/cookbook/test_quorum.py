@@ -1,4 +1,4 @@
-"""Parametrized tests: a model in several sizes, a hand-written state, and an expected failure."""
+"""Parametrized tests: a model of several sizes, a hand-written state, and an expected failure."""
 
 import fencepost.api as f
 import pytest

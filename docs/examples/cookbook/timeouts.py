@@ -9,7 +9,7 @@ from fencepost.model.language import Constants, Machine, Range, Record, action, 
 
 
 class C(Constants):
-    patience = bound(2, low=1, high=4, meaning="ticks before a request is given up")
+    patience = bound(2, low=1, high=4, meaning="ticks after which a request is abandoned")
 
 
 class State(Record):
@@ -49,7 +49,7 @@ def time_out(s: State, c: C) -> None:
 
 @always
 def nobody_gives_up_early(s: State, c: C) -> bool:
-    """A request is given up only at its deadline."""
+    """A request is abandoned only at its deadline."""
     return not s.given_up or s.left == 0
 
 

@@ -1,4 +1,4 @@
-"""The worst case: a cost, counted in steps of certain actions; `check` shows the most expensive path."""
+"""The worst case: a cost counts the steps of certain actions, and `check` shows the most expensive path."""
 
 from typing import Annotated
 
@@ -53,7 +53,7 @@ def is_done(s: State, c: C) -> bool:
 
 few_attempts = at_most(
     "few-attempts",
-    "Success takes at most one more attempt than there are failures.",
+    "Success takes at most one attempt more than the number of failures.",
     costs={fail: 1, succeed: 1},
     unit="attempts",
     bound=C.failures + 1,
