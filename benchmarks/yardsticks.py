@@ -28,7 +28,7 @@ def c_search(replicas: int, log_size: int, max_records: int, max_leader_epoch: i
 
 
 def c_latency_bound(replicas: int, log_size: int, max_records: int, max_leader_epoch: int) -> Measured | None:
-    """Measure only the table accesses of that search: `accesses` in total, of which `inserts` are insertions.
+    """Measure only that search's table accesses: `accesses` in total, `inserts` of them insertions.
 
     Random rows of a table with the search's final size, `table_bytes`, are accessed. For `seconds`, each access waits
     for the previous one; for `overlapped_seconds`, cache misses overlap, as in a search that prefetches. Returns None

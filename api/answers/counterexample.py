@@ -1,4 +1,4 @@
-"""Counterexamples: paths through a protocol with their findings, export formats and archived traces."""
+"""Counterexamples: paths through a protocol, with their findings, export formats and archived traces."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Step:
     args: Mapping[str, str]
     changes: tuple[str, ...]
     text: str
-    """The step as a trace shows it, such as `follower-fetch follower=1 leader=0`."""
+    """The step, written as in a trace, such as `follower-fetch follower=1 leader=0`."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Counterexample:
         return Explorer(self.render("html"))
 
     def save(self, file: str | File) -> None:
-        """Write the path to a file that `replay` reads; raise UsageError if that fails."""
+        """Write the path to a file that `replay` can read; raise UsageError if that fails."""
         from fencepost.counterexamples.replay import write
 
         write(file, self.trace)

@@ -115,7 +115,7 @@ class Growing:
         """The finished search with the largest bounds."""
         self.steps: list[Raise] = []
         self.given_up: dict[str, str] = {}
-        """Bounds whose search did not finish, each with the reason."""
+        """Raised bounds with which the search did not finish, each with the reason."""
         self.refused: dict[str, str] = {}
         """Bounds whose larger values the machine rejects, with the reasons."""
         self.verdicts = {item.name: str(item.verdict) for item in first.properties}
@@ -251,7 +251,7 @@ class Growing:
         return found
 
     def changed(self, name: str, value: int, cell: Mapping[str, int], found: Result) -> tuple[str, ...]:
-        """Record and return the properties that get a different, decided verdict with a raised bound."""
+        """Record and return the properties for which a raised bound gives a different, decided verdict."""
         made = []
         for item in found.properties:
             verdict = str(item.verdict)

@@ -72,7 +72,7 @@ def _left_out(found: Protocol) -> Iterator[ModelWarning]:
         yield ModelWarning(
             f"{kind}-left-out",
             name,
-            f"the file defines {kind} {name!r}, missing from {where}, so {never}: list it there, or remove it.",
+            f"the file defines {kind} {name!r}, which is not in {where}, so {never}: list it there, or remove it.",
         )
 
 
@@ -216,7 +216,7 @@ class CheckResult(Printed, Result):
 
     @cached_property
     def bounds_reached(self) -> tuple[BoundCount, ...]:
-        """Bounds that blocked a step on their own, so `holds` is valid only within these bounds."""
+        """Bounds that blocked a step on their own; `holds` is valid only within these bounds."""
         return tuple(item for item in self.bounds if item.reached)
 
     @cached_property
@@ -238,7 +238,7 @@ class CheckResult(Printed, Result):
 
     @property
     def trace(self) -> Counterexample | None:
-        """The path of the first violation; without violations, the path of the first worst case, or None."""
+        """The path of the first violation or, without violations, of the first worst case; otherwise None."""
         if self.violated:
             return self.traces[self.violated[0].name]
         worst = (item.name for item in self.properties if item.is_worst_case)

@@ -1,4 +1,4 @@
-"""The question of a call: a protocol (by name, as a machine, or in a user's file) with constants and properties. The
+"""The question that a call asks: a protocol (a name, a machine, or a user's file) with constants and properties. The
 protocol is compiled or read from the cache, and the result of each compilation stage is available as text.
 """
 
@@ -161,7 +161,7 @@ def find_protocol(name: str) -> Protocol:
     if known in PROTOCOLS:
         return PROTOCOLS[known]
     if Path(f"{name}.py").is_file():
-        raise UsageError(f"there is no protocol {name!r}, but a file {name}.py in this folder: write {name}.py.")
+        raise UsageError(f"there is no protocol {name!r}, but a file {name}.py is in this folder: write {name}.py.")
     if Path(name).is_file():
         make_sure_file(Path(name))
     if name.startswith(("HYP-", "KIP-", "KAFKA-")):

@@ -118,7 +118,7 @@ def _changed_in(base: Machine) -> str:
 
 
 def summed(question: Question, options: Options) -> Summed | None:
-    """Return the replaced actions for a variant's digest (all if `normalize` is replaced), or None for no variant."""
+    """Return the replaced actions for a variant's digest (all if it replaces `normalize`), or None if not a variant."""
     base = base_of(question)
     if base is None or options.compact or options.symmetry:
         return None
@@ -220,7 +220,7 @@ def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, no
     """Yield the reasons why replaced parts make no difference, if the models' text and the counts show them."""
     program, before = read(machine), read(base)
     if machine.normalize is not base.normalize and normalize:
-        yield f"`normalize`, which {machine.name} replaces, leads to the same states as that of {base.name}."
+        yield f"`normalize`, which {machine.name} replaces, leads to the same states as in {base.name}."
     for old, new in replaced_in(machine, base):
         ahead = _ahead(program, before, old, new) if normalize else []
         times = other.fired[old.label] if new is None else found.fired[new.label]

@@ -152,7 +152,7 @@ AT_LEAST = 1000
 
 @dataclass(frozen=True, repr=False)
 class CatalogueResult(Printed):
-    """Results of catalogue runs as JSON objects, and the runs not started."""
+    """Results of catalogue runs as JSON objects, and the runs that did not start."""
 
     profile: Profile
     runs: tuple[dict[str, Any], ...]
@@ -264,7 +264,7 @@ def choose_runs(profile: Profile, names: Sequence[str]) -> tuple[Run, ...]:
     )
     if not found:
         raise UsageError(
-            f'profile {profile} has no run of {", ".join(names)}: write `profile="{order[-1]}"`, or leave it out.'
+            f'profile {profile} has no runs of {", ".join(names)}: write `profile="{order[-1]}"`, or leave it out.'
         )
     return found
 

@@ -84,10 +84,10 @@ def conform(
 
     `kafka` is a release such as "4.1.2", whose jars Maven downloads, and `jars` is a folder of jars to use instead. By
     default, the executed walks together take every transition of a small state graph, whose constants can be changed.
-    `walks` is the number of random walks of up to `depth` steps to execute instead, and `traces` are files of histories
-    to execute instead. With `lines`, the result lists the executed lines of Kafka's classes. `budget` is in seconds,
-    and `workers` is the number of processes that run Kafka's classes. Each difference is written to the folder
-    `output`, as a trace that can be replayed.
+    To replace them, `walks` executes that many random walks of up to `depth` steps, and `traces` executes histories
+    from files. With `lines`, the result lists the executed lines of Kafka's classes. `budget` is in seconds, and
+    `workers` is the number of processes that run Kafka's classes. Each difference is written to the folder `output`, as
+    a trace that can be replayed.
     """
     from fencepost.kafka.conform import histories
 
@@ -171,8 +171,8 @@ def conform_clients(
     output: str | Path | None = None,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> ConformResult:
-    """Play histories of leader discovery to clients such as "librdkafka==2.6.1", and judge the clients by the rules of
-    KIP-951 and KIP-320.
+    """Play histories of leader discovery to clients such as "librdkafka==2.6.1", and check whether they keep the rules
+    of KIP-951 and KIP-320.
 
     The histories come from `traces` and `stories`, or are random `walks` of up to `depth` steps. By default, the
     histories are walks that together take every transition of a small state graph. For protocol `idempotent-producer`,
@@ -300,9 +300,9 @@ def reproduce(
     """Reproduce a finding on a cluster on this machine, and compare the readable records with the acknowledged ones.
 
     `control` omits the trigger of the finding. `repaired` runs Kafka with all fixes for the finding, and `repair` with
-    some fixes. `port` is the first port of the cluster, and `budget` limits the run in seconds. Logs, settings and
-    disks of all nodes are copied to the folder `output`. The subfolders `before-start-*` contain the disks before each
-    node's last restart.
+    only some of them. `port` is the first port of the cluster, and `budget` limits the run in seconds. Logs, settings
+    and disks of all nodes are copied to the folder `output`. The subfolders `before-start-*` contain the disks before
+    each node's last restart.
     """
     from fencepost.kafka.clusters.kit import kit
     from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, SECONDS, Asked, choose_repairs

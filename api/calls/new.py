@@ -36,7 +36,7 @@ def test_who_holds_the_lock_keeps_it() -> None:
 
 
 def pytest_command(test: Path) -> str:
-    """Return the command that runs a test. In a clone of Fencepost, it must override the project's options."""
+    """Return the command that runs a test. In a clone of Fencepost, the command overrides the project's options."""
     own = next((item for item in test.resolve().parents if (item / "pyproject.toml").is_file()), None)
     ours = own is not None and '\nname = "fencepost"\n' in (own / "pyproject.toml").read_text()
     return f"python -m pytest {'-o addopts= ' if ours else ''}{test}"

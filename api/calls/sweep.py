@@ -62,7 +62,7 @@ class SweepResult(Answer):
     why_stopped: str
     cells: tuple[SweptCell, ...]
     path: str | None = field(default=None, kw_only=True)
-    """Path of the Parquet files of the walks, with one row per walk, or None without `output`."""
+    """Path of the Parquet files with the walks, one row per walk, or None without `output`."""
 
     def __repr__(self) -> str:
         return f"SweepResult({self.protocol}: {self.verdict}, {counted(len(self.cells), 'cell')})"
@@ -237,8 +237,8 @@ def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainErr
         error.add_note(f"The error is in walk {walk} of cell {cell}.")
         return error
     raise UsageError(
-        f"according to the saved walks, the model raises an error in walk {walk} of cell {cell}, but the model does "
-        "not: choose another folder."
+        f"the saved walks say that the model raises an error in walk {walk} of cell {cell}, but it does not: choose "
+        "another folder."
     )
 
 
@@ -262,7 +262,7 @@ def _plan(request: _Request, watch: Watch) -> Sweep:
 def _walked_again(plan: Sweep, walker: Walker, violation: Violation, *, resume: bool) -> Way:
     """Return the path of a walk that violates a property; raise UsageError if the path contradicts the stored rows."""
     refused = UsageError(
-        f"according to the saved walks, walk {violation.walk} of cell {violation.cell} violates "
+        f"the saved walks say that walk {violation.walk} of cell {violation.cell} violates "
         f"{violation.property!r}, but the walk does not: choose another folder."
     )
     judged = next((item for item in walker.properties if item.name == violation.property), None)

@@ -50,8 +50,8 @@ class VacuityResult:
 def vacuity(*names: str) -> VacuityResult:
     """Return the properties that no variant violates and the guards without effect, for each protocol.
 
-    The function reads the catalogue's runs and the measured matrices, without a search. Raises UsageError for a model
-    file, which has no measurements.
+    The function does not search, but reads the catalogue's runs and the measured matrices. Raises UsageError for a
+    model file, which has no measurements.
     """
     for name in names:
         if name.endswith(".py") or "/" in name:
@@ -191,7 +191,7 @@ def _is_about(name: str, found: Protocol) -> bool:
 
 
 def together(data: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the actions that no measurement of a protocol takes, and the guards that none needs."""
+    """Return the actions that are taken in no measurement of a protocol, and the guards that are needed in none."""
     each = [suspicions(item) for item in data["bases"]]
     needed = {
         (row["action"], row["number"])

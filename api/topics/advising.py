@@ -80,7 +80,7 @@ def advise(
 ) -> AdviceResult:
     """Return how a topic's settings affect its records; raise UsageError for invalid settings.
 
-    `kafka` is a release, by default the newest supported release. `elr` is by default the setting of new clusters of
+    `kafka` is a release, and defaults to the newest supported release. `elr` defaults to the setting of new clusters of
     that release. `brokers` is the number of brokers in the cluster. A replica can be moved only if there are more
     brokers than replicas.
     """
@@ -256,7 +256,7 @@ def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, J
 
 
 def _rank(point: Json) -> int:
-    """Return the fewest crashes that lose a record, one more than were tried if none do, or 0 if undecided."""
+    """Return the fewest crashes that lose a record (one more than were tried if none do, or 0 if undecided)."""
     if point["undetermined"]:
         return 0
     return int(sum(point["most"].values()) + 1 if point["least"] is None else point["least"])

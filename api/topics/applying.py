@@ -15,7 +15,7 @@ PROTOCOL = "replication"
 LOSING = ("leader-has-acknowledged", "acknowledged-survives", "leader-has-committed")
 """Properties whose violation means that an acknowledged or committed record is lost."""
 WITH_ELR = " with ELR"
-"""Suffix of columns of measured verdicts for a release in which ELR is off by default."""
+"""Suffix of a column of verdicts with ELR, for a release in which ELR is off by default."""
 
 
 def findings_of(version: str, min_isr: int, *, elr: bool) -> list[Json]:

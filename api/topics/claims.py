@@ -63,7 +63,7 @@ class Tolerates:
 
     @classmethod
     def of(cls, point: Json) -> Tolerates | None:
-        """Return the claim about a setting, or None if it is undecided or the property is violated without faults."""
+        """Return the claim about a setting, or None if there is no decision or no fault is needed for a violation."""
         if point["undetermined"]:
             return None
         if not point["front"]:
@@ -179,7 +179,7 @@ class Executed:
 
     @property
     def sentence(self) -> str:
-        """Return the claim as a sentence, with the differences and the histories not compared."""
+        """Return the claim as a sentence, with the differences and the histories that were not compared."""
         found = f"{self.differences:,} differences" if self.differences else "no difference"
         aside = f"{self.aside:,} histories were abandoned, and are not part of the comparison"
         return (

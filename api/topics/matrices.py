@@ -48,7 +48,7 @@ _TEXTS: dict[tuple[int, ...], tuple[object, list[str]]] = {}
 
 
 def texts_of(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
-    """Return the texts of a machine, cached because several pages need them."""
+    """Return the texts of a machine; they are cached, because several pages need them."""
     key = (id(machine), *map(id, properties))
     if key not in _TEXTS:
         _TEXTS[key] = (machine, properties), texts(machine, properties)
@@ -140,7 +140,7 @@ def history(name: str, found: Found) -> Replay:
 
 
 def history_of_faults(data: Mapping[str, Any], point: Mapping[str, Any], item: Mapping[str, Any]) -> Replay:
-    """Replay the path of a minimal set of faults in a fault table. Raises the errors of `history`."""
+    """Replay the path of a minimal set of faults in a fault table. Raises the same errors as `history`."""
     name, prop = data["protocol"], data["property"]["name"]
     return _replay(name, point["constants"], prop, item["steps"], f"{name}: {prop} is violated")
 

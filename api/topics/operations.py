@@ -30,7 +30,7 @@ LOSS = LOSING[0]
 COMMON = "loss=none max_records=1 max_leader_epoch=8 crashes=0 fences=0 shrinks=0 lags=0"
 """Constants that exclude events unless an operation requires them. Metadata may be delayed in every search."""
 MOST_BROKERS = 4
-"""Maximum number of replicas in a search. Larger searches did not finish: 25 million states after some minutes."""
+"""Maximum number of replicas in a search. Larger searches did not finish within minutes (25 million states)."""
 ELR_ALONE = ("unclean_shutdown", "last_known_leader", "last_known_leader_check")
 """Constants without an effect if ELR is off."""
 OUTCOMES = ("lost", "leaderless", "out", "behind", "returned", "not-measured", "kept", "safe", "impossible")

@@ -111,7 +111,7 @@ def _location(function: Callable[..., Any], message: str = "") -> dict[str, Any]
 
 
 def _fingerprint(item: Outcome) -> str:
-    """Return a fingerprint of the run and the property, which changes if the run's constants change."""
+    """Return a fingerprint of the run and the property; it changes if the run's constants change."""
     text = json.dumps([item.report.name, item.name, item.verdict, dict(item.report.data["constants"])], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 

@@ -167,8 +167,8 @@ class RunTable:
         print_lines(self.console, searched + (" `-v` shows a row for each run." if rows else ""), style="dim")
         print_lines(
             self.console,
-            "`fencepost check PROTOCOL` checks one protocol and shows a trace; `fencepost guarantees` lists what is "
-            "promised.",
+            "`fencepost check PROTOCOL` checks one protocol and shows a trace; `fencepost guarantees` lists the "
+            "guarantees.",
             style="dim",
         )
 

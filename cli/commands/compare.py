@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @option("--max-pairs", type=options.Count(1), default=MOST_PAIRS, help="Stop after comparing N pairs of state sets.")
 @options.workers_option()
 @option("--max-states", type=options.Count(1), help="Stop when one side has more than N states.")
-@option("--memory", type=options.SIZE, help="Stop before one side's states need more memory than this, e.g. 4G.")
+@option("--memory", type=options.SIZE, help="Stop before the states of one side need more memory than this, e.g. 4G.")
 @options.normalize_option
 @options.verbose_option
 @options.output_options

@@ -68,8 +68,8 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 def conform(protocol: str, **given: Any) -> Exit:
     """Execute the steps that PROTOCOL allows on Apache Kafka's classes, and compare the whole state after every step.
 
-    With --client, a scripted cluster on 127.0.0.1 plays histories of leader-discovery to real clients, and checks them
-    against the rules of KIP-951 and KIP-320.
+    With --client, a scripted cluster on 127.0.0.1 plays histories of leader-discovery to real clients, and checks
+    whether they keep the rules of KIP-951 and KIP-320.
 
     With `brokers` and --bootstrap-server, Fencepost creates a topic on a cluster and sends its brokers fetches, queries
     for epoch end offsets, and requests with other epochs; then it removes the topic. If the cluster is not on this

@@ -40,8 +40,8 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
 
     A controller and some brokers start as processes on 127.0.0.1, with their files in a temporary folder. A proxy
     delays messages if the scenario needs it, and operators' commands are executed by Kafka's own tools. Finally, the
-    command compares the readable records with the acknowledged ones, and names brokers that cannot restart. Without
-    NAME, it lists the findings.
+    command compares the records that can be read with those that were acknowledged, and names brokers that cannot
+    restart. Without NAME, it lists the findings.
 
     Exit status: 0 if the verdict is as expected (a record is lost, a broker cannot restart, a partition stays without a
     leader, a replica stays out of the ISR, or a deleted record is back; with --control, with --repaired and on releases

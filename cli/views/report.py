@@ -349,7 +349,7 @@ def _lines(growth: Growth, unshared: Container[str]) -> Iterator[tuple[str, Text
 
 
 def beyond_bounds(shown: Mapping[str, str], unshared: Container[str]) -> str:
-    """Return a clause about the effect of raising unreached bounds. `shown` maps names of bounds to texts."""
+    """Return a clause that says what raising the unreached bounds changes. `shown` maps names of bounds to texts."""
     free = [text for name, text in shown.items() if name in unshared]
     read = [text for name, text in shown.items() if name not in unshared]
     words = [NeverMatters(free).sentence] if free else []

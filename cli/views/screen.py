@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 FEW = 8
-"""Maximum number of constants up to which all are shown. If there are more, only changed constants are shown."""
+"""Up to this number of constants, all are shown. If there are more, only the changed ones are."""
 ROWS = 4
 """Maximum number of violations with a row each. Further violations share a paragraph."""
 NAMES = 20

@@ -2,7 +2,7 @@
 
 This is Lamport's `Paxos` without leaders and learners; the TLA+ examples give its number of states for one acceptor and
 one value. Sent messages are kept. There is at most one message of each kind per ballot, or per acceptor and ballot, so
-an array with an element for each possible message serves as the set of messages.
+an array with one element per possible message can hold all of them.
 """
 
 from typing import Annotated

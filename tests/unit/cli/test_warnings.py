@@ -124,13 +124,13 @@ WARNINGS = {
             "def arrives(s, c, m):\n    require(s.budget.returns > 0)\n    s.budget.returns -= 1\n"),
     ),
     ("action-left-out", "arrives"): (
-        ("the file defines action 'arrives', missing from the actions of MACHINE, so it never happens: list it "
-            "there, or remove it."),
+        ("the file defines action 'arrives', which is not in the actions of MACHINE, so it never happens: "
+            "list it there, or remove it."),
         (LISTED, "initial, (sends, loses, complains, arrives))"),
     ),
     ("property-left-out", "forgotten"): (
-        ("the file defines property 'forgotten', missing from PROPERTIES, so it is not checked: list it there, or "
-            "remove it."),
+        ("the file defines property 'forgotten', which is not in PROPERTIES, so it is not checked: list it "
+            "there, or remove it."),
         ("THIRD, EMPTIES)", "THIRD, forgotten, EMPTIES)"),
     ),
     ("premise-never-happened", "the-third-is-the-last"): (
