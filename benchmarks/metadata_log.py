@@ -1,4 +1,4 @@
-"""Metadata logs of any size with planted violations, from walks of the model, encoded by Kafka's own classes.
+"""Metadata logs of any size with planted violations. Walks of the model produce them, and Kafka's classes encode them.
 
 A random walk through `replication` gives the controller's changes to a partition and its brokers. Each walk has its own
 brokers and its own topic of many partitions, which all change together, like the partitions of a broker that is fenced.
@@ -314,7 +314,7 @@ def _all(to: Writer, groups: list[Group], written: Written, chance: random.Rando
 
 
 def _clear_and_delete(to: Writer, quiet: Group, written: Written, plant: int) -> None:
-    """Write topics whose ELR is cleared by a change of min ISR and which are then deleted (HYP-13)."""
+    """Write topics whose ELR is cleared by a change of min ISR, and which are then deleted (HYP-13)."""
     for number in range(plant):
         topic, name = uuid(900 + number), f"cleared{number}"
         to.time += APART

@@ -1,8 +1,8 @@
-"""Measure how much time cached results could save at most after an edit of a model, and store it as a figure.
+"""Measure the maximum time that cached results could save after an edit of a model, and store it as a figure.
 
 `python -m benchmarks.figures.edits`: an edit is a set of functions of the replication model and its properties, either
-those that a commit of this repository changed or a random choice. The effect of an action is reusable if neither the
-action nor a function that it calls was edited, nor `normalize`, which follows every step. Its share of the time to
+those that a commit of this repository changed or a random choice. The effect of an action is reusable if the edit does
+not touch the action, a function that it calls, or `normalize`, which follows every step. Its share of the time to
 expand states is measured under the plain semantics along random walks. Even a search that reads all reusable results
 from disk at no cost would take the rest of the time, so no search can save more.
 """

@@ -93,7 +93,7 @@ def smallest(entry: str) -> Case | None:
 
 
 def constants(entry: str, case: Case, column: str) -> dict[str, int]:
-    """Return the constants for searching for an entry; operators' settings are the same in every version."""
+    """Return the constants of the search for an entry; operators' settings are the same in every version."""
     values = {name: int(value) for name, value in MACHINE.set_constants(values_of(case.run)).values.items()}
     own = {*re.findall(r"(\w+)=", entries()[entry].switch), *OWN.get(entry, ())}
     repaired = {name: value for name, value in REPAIRS.items() if name not in own}

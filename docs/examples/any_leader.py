@@ -265,9 +265,9 @@ def two_brokers_lead(s: State, c: C) -> bool:
 def refuse_more(c: C) -> str | None:
     """Return why these constants cannot be combined, or None."""
     if c.movable + c.directories > 0:
-        return "any leader is not modelled with reassignments and log directories: write movable=0 and directories=0."
+        return "reassignments and log directories are not modelled here: write movable=0 and directories=0."
     if c.unclean_election or not (c.atomic_expansion and c.isr_from_metadata):
-        return "any leader is elected with unclean_election=off, atomic_expansion=on and isr_from_metadata=on."
+        return "this model needs unclean_election=off, atomic_expansion=on and isr_from_metadata=on."
     if c.elections > 0 and not c.any_preferred:
         return f"elections={c.elections} prefers the first replica of the list: write any_preferred=on."
     return refuse(c)
@@ -307,7 +307,7 @@ def verdicts_by_order(constants: dict[str, object], *, version: str = "", only: 
     """
     found = fencepost.check(MACHINE, PROPERTIES, constants=constants, version=version, only=only, symmetry=True)
     if found.constants["initial_isr"] < found.constants["brokers"]:
-        raise UsageError("orders are compared with all brokers in the ISR: write initial_isr=5.")
+        raise UsageError("orders can be compared only if all brokers are in the ISR: write initial_isr=5.")
     verdicts = {item.name: item.verdict.name.lower() for item in found.properties}
     violated = tuple(name for name, verdict in verdicts.items() if verdict == "violated")
     if violated:
