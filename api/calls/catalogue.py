@@ -147,7 +147,7 @@ def _of_behaviours(prop: Property) -> str:
 
 
 AT_LEAST = 1000
-"""Number of stored states that the full profile expands again in each run. Other profiles take a tenth of the time."""
+"""Number of stored states per run that the full profile expands again. Other profiles do so for a tenth of the time."""
 
 
 @dataclass(frozen=True, repr=False)

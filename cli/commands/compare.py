@@ -61,7 +61,7 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
     differ is shortened. Changed methods that no history executes are listed.
 
     Exit status: 0 if there is no difference, 1 if there is one, 2 for bad input (or without Java, Maven or the
-    release), 3 if undetermined, or if no history executes some changed method of a class that histories do execute.
+    release), 3 if undetermined, or if a changed method was never executed although histories execute its class.
     """
     if given["kafka"] or given["jars"]:
         return _compare_builds(a, given)
