@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 SAFE = ("nothing-broke", "same-states")
 """Purposes of rows that change the behaviour but violate no safety property."""
-LATER = " while leads-to properties were judged"
+LATER = " while leads-to properties were checked"
 LEAST_STATES = 1_000_000
 """Minimum limit on states per row, because a machine without a guard may have many more states."""
 UNKEPT = "a finished row could not be saved"
@@ -390,13 +390,13 @@ def judge_liveness(question: Question, data: Json, whole: Result, options: Optio
         try:
             result = explore(Question(Protocol(machine, kept), values, kept), "native", options, watch)
         except DomainError as error:
-            row["why"] = f"leads-to properties were not judged: {error}"
+            row["why"] = f"leads-to properties were not checked: {error}"
             continue
         row["liveness"] = _with(result, Verdict.VIOLATED)
         if row["liveness"]:
             row["purpose"] = "liveness"
         elif not result.complete:
-            row["why"] = f"leads-to properties were not judged: {result.why_stopped}"
+            row["why"] = f"leads-to properties were not checked: {result.why_stopped}"
         if ended_by_signal(result.why_stopped):
             data["why_stopped"] = extended(result.why_stopped, LATER)
             return

@@ -182,8 +182,8 @@ class _Request:
         if not self.prop.kind.must_hold:
             known_ones = [item.name for item in found.properties if item.kind.must_hold]
             why = (
-                "the fewest faults are found level by level, in a search that ends with the first violation, but "
-                "a property of behaviours is judged on the graph of all states"
+                "the fewest faults are found level by level, in a search that ends with the first violation, but a "
+                "property of behaviours is checked on the graph of all states"
                 if self.prop.kind.over_behaviours
                 else "faults can violate only properties that must hold in every state or step"
             )

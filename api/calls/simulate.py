@@ -135,7 +135,7 @@ def simulate(
     if not left or question.properties != chosen_of(question.protocol, (), walks=True):
         return result
     why = "Walks are finite, so only `fencepost check` decides properties of behaviours."
-    return replace(result, notes=(*result.notes, f"not judged: {', '.join(left)}. {why}"), not_judged=left)
+    return replace(result, notes=(*result.notes, f"not checked: {', '.join(left)}. {why}"), not_judged=left)
 
 
 def _walked(question: Question, plan: Plan, watch: Watch, *, normalize: bool) -> Sample:

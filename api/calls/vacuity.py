@@ -48,7 +48,7 @@ class VacuityResult:
 
 @call
 def vacuity(*names: str) -> VacuityResult:
-    """Return the properties that no variant violates and the guards without effect, for each protocol.
+    """Return, for each protocol, the properties that no variant violates and the guards that have no effect.
 
     The function does not search, but reads the catalogue's runs and the measured matrices. Raises UsageError for a
     model file, which has no measurements.

@@ -217,7 +217,7 @@ def _released(settings: Settings) -> Json | None:
 
 def _changes(settings: Settings, point: Json | None) -> list[Json]:
     """Return changes of a single setting that let records survive more crashes, best first. A change that stops writes
-    while any broker is down is omitted unless records then survive more crashes than with all other changes.
+    while any broker is down is omitted, unless it lets records survive more crashes than every other change.
     """
     found = sorted(
         _candidates(settings, point), key=lambda item: (-item[0], -item[1]["writes_go_on_with_brokers_down"])

@@ -35,7 +35,7 @@ def test_walks_say_which_properties_they_leave_out_and_refuse_them_by_name() -> 
     names = [item.name for item in first.PROPERTIES if not item.kind.over_behaviours]
     assert [item.result.name for item in walked.properties] == names
     [note] = walked.notes
-    assert note.startswith("not judged: who-waits-gets-it, few-ask-meanwhile. Walks are finite")
+    assert note.startswith("not checked: who-waits-gets-it, few-ask-meanwhile. Walks are finite")
     assert note.endswith("only `fencepost check` decides properties of behaviours.")
     assert not simulate(first.MACHINE, first.PROPERTIES, only="one-holds", walks=10).notes
     witness = sometimes(room=rooms.Room)(rooms.is_lit)
