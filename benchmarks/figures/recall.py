@@ -35,8 +35,7 @@ DEFECTS = (
 
 
 def first(defect: Defect, histories: int) -> dict[str, Any]:
-    """Return the first history (its seed and shortened form) that shows a bug, but not on the fixed release.
-    """
+    """Return the first history (its seed and shortened form) that shows a bug, but not on the fixed release."""
     old = fuzz_release(defect.release, None)
     with Fuzzer(old) as drawing, Fuzzer(old) as asked, Fuzzer(fuzz_release(defect.repaired, None)) as repaired:
         for found in drawing.histories(defect.profile, 1, histories):
