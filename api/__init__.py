@@ -90,7 +90,6 @@ __all__ = [
 
 @cache
 def _homes() -> dict[str, str]:
-    """Return the module that each public name is imported from."""
     from fencepost.model.language.trees import module_of
 
     tree = ast.walk(module_of(Path(__file__).read_text("utf-8")))

@@ -192,7 +192,6 @@ def _end(error: BaseException, group: Commands) -> Exit:
 
 
 def _flush() -> None:
-    """Flush the output and ignore errors that occur because the reader has closed the output."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:

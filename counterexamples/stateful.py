@@ -254,7 +254,6 @@ def rule_machine(machine: Machine, constants: Constants, properties: tuple[Prope
 
 
 def _strategy(plain: Interpreter, domain: Domain | InFlight) -> Any:
-    """Return the strategy for a parameter, or None if the parameter has no values."""
     strategies = hypothesis().strategies
     if isinstance(domain, InFlight):
         return strategies.integers(0, MOST_MESSAGES - 1)

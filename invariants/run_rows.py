@@ -215,7 +215,6 @@ class Row:
         return (*out, *never)
 
     def _is_out(self, text: str, values: Mapping[str, int]) -> bool:
-        """Return whether all conditions of one of the alternatives hold."""
         return any(all(self._is_met(word, values) for word in part.split()) for part in text.split(";"))
 
     def _is_met(self, word: str, values: Mapping[str, int]) -> bool:

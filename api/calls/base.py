@@ -277,7 +277,6 @@ def _guards(made: Function) -> dict[str, ast.AST]:
 
 
 def _compared(made: Function, node: ast.AST) -> Iterator[str]:
-    """Yield the comparisons of fields in an expression, with each record replaced by its class."""
     for item in ast.walk(node):
         if isinstance(item, ast.Compare) and any(isinstance(inner, ast.Attribute) for inner in ast.walk(item)):
             shown = deepcopy(item)

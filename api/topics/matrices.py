@@ -89,7 +89,6 @@ _READ: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
 
 
 def _whole(base: dict[str, Any]) -> dict[str, Any]:
-    """Return a matrix with the values that its file omits because they can be derived."""
     return {
         **base,
         "properties": [{"name": name, "verdict": verdict} for name, verdict in base["properties"].items()],

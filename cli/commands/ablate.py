@@ -151,7 +151,6 @@ def headline(data: Json) -> str:
 
 
 def _whole(data: Json) -> list[str]:
-    """Return clauses about properties that the unmodified protocol violates or leaves undetermined."""
     eventual = eventual_of(data)
     found = [
         f"`{item['name']}` is violated by the unmodified protocol: {counted(item['length'], 'state')}"

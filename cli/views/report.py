@@ -116,7 +116,6 @@ def _print_steps(console: Console, trace: Counterexample, what: str) -> None:
 
 
 def _ways(result: CheckResult) -> Iterator[tuple[Counterexample, str]]:
-    """Yield paths with titles: first the most serious violation, then other violations, then worst cases."""
     violated = [item for item in result.properties if item in result.violated]
     for item in sorted(violated, key=lambda item: item is not gravest(result)):
         yield result.traces[item.name], f"{item.name} is violated"

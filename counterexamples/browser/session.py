@@ -94,7 +94,6 @@ class Opened:
         return Path(keys[0], tuple(steps), tuple(keys)), shown
 
     def _measure(self, trace: Trace) -> None:
-        """Record the number of steps from each state of a trace to its violation."""
         setting, prop = self.setting, trace.prop
         if (
             prop is None

@@ -250,7 +250,6 @@ def spent(plain: Interpreter, path: Path) -> dict[str, int]:
 
 
 def _fewest(plain: Interpreter, bound: str, path: Path) -> int:
-    """Return the smallest value of a bound that allows every step of a path."""
     most = int(plain.constants.values[bound])
     for count in range(most):
         less = Interpreter(plain.machine, plain.constants.replace(**{bound: count}))

@@ -103,7 +103,6 @@ class Tiers:
         return self.used[0]
 
     def _worth(self, levels: Sequence[int]) -> Source | None:
-        """Return the module, if any, that is worth optimizing for the rest of the search."""
         source = self.kernels.source
         if source.general is not None:
             return None

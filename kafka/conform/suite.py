@@ -136,7 +136,6 @@ def _tuples(item: Any) -> Any:
 def _made(
     bound: Binding, driver: Driver, constants: Constants, place: int, found: Counter[str], *, wide: bool
 ) -> Iterator[History]:
-    """Yield the histories for one set of constants; `found` counts histories per check and rule."""
     plain = Interpreter(bound.machine, constants)
     graph = state_graph(plain, MOST) if place == 0 else None
     drawn = walks(plain, WIDE_WALKS if wide else WALKS, DEPTH, 1)

@@ -204,7 +204,6 @@ class Ground:
         return not {self._compared(item) for item in one} & {self._compared(item) for item in other}
 
     def _later(self, hidden: Chance, other: Interpreter) -> Iterator[Chance]:
-        """Yield the first visible difference near an invisible difference."""
         assert hidden.model is not None
         assert hidden.variant is not None
         first = self.plain.apply(hidden.at, hidden.step)

@@ -67,7 +67,6 @@ def _began() -> float:
 
 @lru_cache
 def _codes(path: Path, _edited: float) -> frozenset[CodeType]:
-    """Return the code objects of all functions in a file's current text."""
     try:
         with _ONE_AT_A_TIME:
             found = [compile(path.read_bytes(), str(path), "exec", dont_inherit=True)]
