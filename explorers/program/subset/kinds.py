@@ -138,9 +138,12 @@ def say(kind: Type) -> str:
     return f"a record {kind.record.__name__}" if type(kind) is Rec else _SAID[type(kind)]
 
 
+Reads = dict[tuple[int, str], tuple[ModuleType | dict[str, Any], str, Any]]
+
+
 class Checking(Protocol):
     machine: Machine
-    reads: dict[tuple[int, str], tuple[ModuleType | dict[str, Any], str, Any]]
+    reads: Reads
 
     def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
         """Check a function for a call with these types of arguments."""

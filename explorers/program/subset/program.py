@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from fencepost.explorers.program.subset import kinds
 from fencepost.explorers.program.subset.kinds import CONSTS, INT, NOTHING, Arr, BagRef, Function, Queue, Rec, Type, say
 from fencepost.explorers.program.subset.places import Scope, meaning, refusal
 from fencepost.explorers.program.subset.sources import require_numbers
@@ -42,9 +43,9 @@ class Program:
     def __init__(self, machine: Machine, properties: tuple[Property, ...] = (), known: "Program | None" = None) -> None:
         self.machine, self.asked = machine, properties
         self.functions: dict[Callable[..., Any], Function] = {}
-        self.known = known.functions | known.known if known else {}
+        self.known: dict[Callable[..., Any], Function] = known.functions | known.known if known else {}
         """Functions that were checked for this machine before."""
-        self.reads = dict(known.reads) if known else {}
+        self.reads: kinds.Reads = dict(known.reads) if known else {}
         """Names of modules that checked functions read, with their meanings."""
         self._open: list[Callable[..., Any]] = []
         self._refused: dict[str, ModelError] = {}
