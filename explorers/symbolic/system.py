@@ -137,7 +137,6 @@ class System:
             yield Move(item, args)
 
     def _choices(self, domain: Domain | InFlight) -> Sequence[int | None]:
-        """Return the values of a parameter, one per move, or a variable for a range."""
         if isinstance(domain, InFlight):
             bag = zero(self.lifting, self.machine.state).parts[domain.bag]
             return range(len(bag.slots))

@@ -144,7 +144,6 @@ class Ground:
         return Interpreter(self.machine, constants, normalize=False, bounded=True)
 
     def _states(self, variant: Variant) -> Iterator[int]:
-        """Yield states whose successors differ: first the nearest states, then some at all depths."""
         found = self._differing(variant)
         if variant.alone is not None:  # most of these states differ because of another condition
             yield from found[:CONDITIONED]
