@@ -68,6 +68,8 @@ class Machine:
     interchangeable: Any = None
     base: "Machine | None" = field(default=None, compare=False, repr=False)
     """The machine on which `replacing` was called, which does not affect any result."""
+    kept: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """Results about this machine that are used again while it exists."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):

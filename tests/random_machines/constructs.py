@@ -30,9 +30,9 @@ FOLDER = Path(__file__).parent
 SPEAK = {
     "helpers", "meant", "say", "name", "refuse", "refuse_name", "refusal", "_called", "_ghost_in", "global_of",
     "static", "refused", "_number", "guards_of", "guard_calls", "bounds_of", "texts", "generated", "outside", "_found",
-    "_together",
+    "_together", "_again", "is_current",
 }  # fmt: skip
-"""Functions that make messages, or that count a machine's guards for a search."""
+"""Functions that make messages, count a machine's guards for a search, or use what was checked before."""
 TO_REFUSE = {
     "word, instead = hints.EXPRESSIONS.get(type(node), (type(node).__name__.lower(), hints.USUAL))", "case _:",
     "except ModelError as error:", "self._refused.setdefault(str(error), error)", "self._open.clear()",

@@ -86,9 +86,7 @@ class Program:
         return made
 
     def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
-        if python in self.known:
-            self._add(self.known[python])
-        found = self.functions.get(python)
+        found = self.functions.get(python) or self._again(self.known.get(python))
         if found is not None:
             given = tuple(found.params.values())
             if given != arguments:
@@ -127,11 +125,12 @@ class Program:
         self.functions[python] = made
         return made
 
-    def _add(self, made: Function) -> None:
-        if made.python not in self.functions:
-            for helper in made.calls.values():
-                self._add(helper)
-            self.functions[made.python] = made
+    def _again(self, known: Function | None) -> Function | None:
+        if known and known.python not in self.functions:
+            self.functions[known.python] = known
+            for helper in known.calls.values():
+                self._again(helper)
+        return known
 
     def is_current(self) -> bool:
         return all(meaning(where, name) is found for where, name, found in self.reads.values())
@@ -238,21 +237,13 @@ def _called(kind: Type) -> str:
     return "s" if isinstance(kind, Rec) else "number"
 
 
-_KEPT: dict[int, Program] = {}
-"""For the machines that were checked last, by id: the last program."""
-MOST_KEPT = 8
-
-
 def check(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
     """Return the checked program. A function is checked once for each machine, until a name that it reads changes."""
-    known = _KEPT.pop(id(machine), None)
-    known = known if known and known.is_current() else None
-    same = known is not None and list(map(id, known.asked)) == list(map(id, properties))
-    program = known if known is not None and same else Program(machine, properties, known)
-    while len(_KEPT) >= MOST_KEPT:
-        _KEPT.pop(next(iter(_KEPT)), None)
-    _KEPT[id(machine)] = program
-    return program
+    found: Program | None = machine.kept.get("checked")
+    known = found if found and found.is_current() else None
+    if known is None or list(map(id, known.asked)) != list(map(id, properties)):
+        machine.kept["checked"] = known = Program(machine, properties, known)
+    return known
 
 
 def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
