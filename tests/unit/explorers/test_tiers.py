@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from fencepost.explorers.native import tiers
 from fencepost.explorers.native.compile import NAMED, Tier, begin, generate, is_ready, load
+from fencepost.explorers.native.llvm import libraries
 from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL
 from fencepost.explorers.native.tiers import seconds_to_come, states_to_come
 from fencepost.explorers.search import search
@@ -86,6 +87,7 @@ def wait(_: object) -> None:
 def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Start without compiled code, and make every search seem worth optimized code."""
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(libraries, "_loaded", type(libraries._loaded)())
     monkeypatch.setattr(tiers, "WORTH", -1)
     monkeypatch.setattr(tiers, "WORTH_EXACT", float("inf"))
     monkeypatch.setattr(tiers, "ENOUGH", 0)
