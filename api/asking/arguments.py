@@ -130,7 +130,7 @@ def _looked_at(name: str, annotation: str, value: Any) -> Any:
 
 
 def _refused(name: str, value: object, words: str) -> UsageError:
-    return UsageError(f"{name} cannot be {value!r}: write {words}.")
+    return UsageError(f"{name} cannot be {value!r}: expected {words}.")
 
 
 def _is_whole(value: object) -> bool:

@@ -17,7 +17,7 @@ def parse_size(text: str, option: str) -> int:
     size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
     if size <= 0:
         raise UsageError(
-            f"{option} {text!r} is not an amount of memory: write a positive number with K, M, G or T, such as 8G."
+            f"{option} {text!r} is not an amount of memory: expected a positive number with K, M, G or T, such as 8G."
         )
     return size
 
@@ -31,7 +31,7 @@ def parse_duration(text: str, option: str) -> float:
     seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
     if seconds <= 0 or "".join(number + unit for number, unit in parts) != word:
         raise UsageError(
-            f"{option} {text!r} is not a duration: write a positive number with s, m or h, such as 10m or 1h30m."
+            f"{option} {text!r} is not a duration: expected a positive number with s, m or h, such as 10m or 1h30m."
         )
     return seconds
 

@@ -258,7 +258,7 @@ def _tool(name: str, given: dict[str, Any]) -> Callable[..., dict[str, Any]]:
         classes, words = KINDS[kind.partition("[")[0]]
         optional = value is None and wanted[item].default is None
         if not optional and (not isinstance(value, classes) or (isinstance(value, bool) and kind != "bool")):
-            raise UsageError(f"{name}: {item} cannot be {value!r}: write {words}.")
+            raise UsageError(f"{name}: {item} cannot be {value!r}: expected {words}.")
     missing = [item.name for item in wanted.values() if item.default is item.empty and item.name not in given]
     if missing:
         raise UsageError(f"{name} needs {missing[0]}: write {', '.join(missing)}.")
@@ -266,7 +266,7 @@ def _tool(name: str, given: dict[str, Any]) -> Callable[..., dict[str, Any]]:
 
 
 KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
-    "str": (str, "a text"),
+    "str": (str, "text"),
     "int": (int, "a whole number"),
     "float": ((int, float), "a number"),
     "bool": (bool, "true or false"),

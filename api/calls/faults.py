@@ -200,7 +200,7 @@ class _Request:
         counted_ones = {name for one in allowed for name in choose_kinds(found.machine, one, self.kinds)}
         for name, cost in self.costs.items():
             if type(cost) is not int or cost < 0:
-                raise UsageError(f"`costs=` was given {cost!r} for {name}: write a whole number that is not negative.")
+                raise UsageError(f"`costs=` was given {cost!r} for {name}: expected a whole number, 0 or more.")
             if name not in known:
                 raise UsageError(
                     f"`costs=` names {name!r}, which is not a fault of protocol "

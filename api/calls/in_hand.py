@@ -165,8 +165,8 @@ class InHand:
         every = values_of(self.plain.schema, domain)
         if number not in every:
             raise UsageError(
-                f"{value!r} is not in the domain of parameter {name!r} of action {item.label!r}: write "
-                f"{describe(domain, every.start, every.stop - 1)}."
+                f"{value!r} is not in the domain of parameter {name!r} of action {item.label!r}: "
+                f"expected {describe(domain, every.start, every.stop - 1)}."
             )
         return number
 
@@ -198,7 +198,7 @@ def _number(what: str, words: Mapping[str, int], value: Any) -> int:
     if isinstance(value, str):
         if value.lower() not in words:
             others = f", or one of: {', '.join(words)}" if words else ""
-            raise UsageError(f"{what} cannot be {value!r}: write a number{others}.")
+            raise UsageError(f"{what} cannot be {value!r}: expected a number{others}.")
         return words[value.lower()]
     _look_at(what, value, Integral, "a whole number")
     return int(value)
@@ -206,7 +206,7 @@ def _number(what: str, words: Mapping[str, int], value: Any) -> int:
 
 def _look_at(what: str, value: Any, kind: type, wanted: str) -> None:
     if not isinstance(value, kind):
-        raise UsageError(f"{what} cannot be {value!r}: write {wanted}.")
+        raise UsageError(f"{what} cannot be {value!r}: expected {wanted}.")
 
 
 def _fill(record: Any, kind: type[records.Record], values: Mapping[str, Any]) -> None:

@@ -72,7 +72,7 @@ def _costs(costs: tuple[str, ...]) -> dict[str, int]:
     for text in costs:
         name, _, value = text.partition("=")
         if not value.isdigit():
-            raise UsageError(f"--cost {text!r}: write KIND=N with a whole number, such as --cost crashes=2.")
+            raise UsageError(f"--cost {text!r}: expected KIND=N with a whole number, such as --cost crashes=2.")
         found[name.strip().replace("-", "_")] = int(value)
     return found
 

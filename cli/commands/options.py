@@ -107,7 +107,7 @@ class Count(click.IntRange):
             found = NUMBER.fullmatch(value.replace("_", ""))
             number = Decimal(found[1]) * THOUSANDS[found[2].lower()] if found else Decimal("0.5")
             if number != int(number):
-                raise UsageError(f"{_named(param)} {value!r}: write a whole number, such as 20000, 20k or 1e6.")
+                raise UsageError(f"{_named(param)} {value!r}: expected a whole number, such as 20000, 20k or 1e6.")
             value = int(number)
         return super().convert(value, param, ctx)
 
@@ -127,7 +127,7 @@ def _sample(text: str, param: click.Parameter | None) -> Any:
     if text == "all":
         return EVERY
     if NUMBER.fullmatch(text.replace("_", "")) is None:
-        raise UsageError(f"{_named(param)} {text!r}: write a number of states, or all.")
+        raise UsageError(f"{_named(param)} {text!r}: expected a number of states, or all.")
     return Count(0).convert(text, param, None)
 
 
@@ -350,6 +350,6 @@ def cluster_of(
     for text in conf:
         name, mark, value = text.partition("=")
         if not mark or not name.startswith("spark."):
-            raise UsageError(f"--conf {text!r}: write a Spark setting, such as spark.executor.memory=4g.")
+            raise UsageError(f"--conf {text!r}: expected a Spark setting, such as spark.executor.memory=4g.")
         pairs.append((name, value))
     return Cluster(master or "", tuple(pairs), partitions or 0, handover or HANDOVER)

@@ -96,7 +96,7 @@ def _command_for(target: options.Target, given: dict[str, Any], prop: str) -> st
 def weight_of(text: str) -> tuple[str, int]:
     name, mark, value = text.partition("=")
     if not (mark and name and value.isascii() and value.isdigit()):
-        raise UsageError(f"--weight {text!r}: write ACTION=W with a whole number, such as --weight leader-write=3.")
+        raise UsageError(f"--weight {text!r}: expected ACTION=W with a whole number, such as --weight leader-write=3.")
     return name, int(value)
 
 

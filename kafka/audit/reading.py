@@ -249,7 +249,7 @@ class Reading:
 
 def earlier(folder: Path) -> Reading:
     refused = UsageError(
-        f"{folder} contains no readable {MANIFEST} of an audit: leave out `resume=True` and name another directory."
+        f"{folder} contains no readable {MANIFEST} of an audit: leave out `resume=True` and choose another directory."
     )
     try:
         data = sealed.read_sealed(read_file(folder / MANIFEST), folder / MANIFEST, FORMAT)
@@ -271,13 +271,13 @@ def _parts_in(folder: Path) -> list[Path]:
                 return found
     except FileExistsError:
         pass
-    raise UsageError(f"{records} does not contain only records of an audit: name another `output=`.")
+    raise UsageError(f"{records} is not a folder with only records of an audit: choose another `output=`.")
 
 
 def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | None, *, resume: bool) -> Reading:
     begun = resume and not (folder / MANIFEST).exists()  # ended before it wrote a manifest
     if begun and {item.name for item in folder.iterdir()} - {RECORDS, f"{MANIFEST}.new"}:
-        raise UsageError(f"{folder} contains no audit: leave out `resume=True` and name another directory.")
+        raise UsageError(f"{folder} contains no audit: leave out `resume=True` and choose another directory.")
     reading = earlier(folder) if resume and not begun else Reading(folder)
     found, reading.notes = files_in(paths)
     for part in _parts_in(folder):
@@ -321,8 +321,8 @@ def _has_more(item: File, reading: Reading) -> bool:
         return False
     if (item.identity and now != item.identity) or size < item.position:
         raise UsageError(
-            f"{path} is not the file from which {reading.folder} was read: leave out `resume=True` and name another "
-            "directory."
+            f"{path} is not the file from which {reading.folder} was read: leave out `resume=True` and choose "
+            "another directory."
         )
     item.identity = now
     return size > item.position

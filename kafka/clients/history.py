@@ -313,7 +313,7 @@ def by_name(name: str) -> History | None:
     first, number = int(found[2]), int(found[3])
     if number >= MOST_WALKS:
         why = "finding a walk requires drawing all earlier walks"
-        raise UsageError(f"walk {name!r} has too large a number: write one below {MOST_WALKS:,}, because {why}.")
+        raise UsageError(f"walk {name!r} has too large a number: expected one below {MOST_WALKS:,}, because {why}.")
     if found[1] == "cover" and first >= len(COVERED):
         return None
     if found[1] == "producer":

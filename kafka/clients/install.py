@@ -75,8 +75,8 @@ def parse_client(asked: str) -> tuple[str, str]:
     version = version or NEWEST[name]
     if not (VERSION.match(version) or Path(version).is_dir()):
         raise UsageError(
-            f"`clients=` was given {asked!r}, which contains neither a version nor a folder: write a number such as "
-            f"{name}=={NEWEST[name]}, or the folder of your own build."
+            f"`clients=` was given {asked!r}, which contains neither a version nor a folder: expected a version, "
+            f"such as {name}=={NEWEST[name]}, or the folder of your own build."
         )
     return name, version
 
@@ -91,7 +91,7 @@ def ends_of(asked: str) -> tuple[str, ...]:
         parse_client(item)
     if dots and (name not in NEWEST or not (first and last) or _order(first) >= _order(last)):
         raise UsageError(
-            f"`clients=` was given {asked!r}, which is not a range: write an earlier and a later release, such as "
+            f"`clients=` was given {asked!r}, which is not a range: expected an earlier and a later release, such as "
             "librdkafka==2.5.3..2.8.0."
         )
     return ends

@@ -150,8 +150,8 @@ def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mappi
         new = ", ".join(f"{name}={alias_for(function.__globals__, name)}" for name in own)
         raise ModelError(
             f"property {function.__name__} takes {listed(extra)}, but is given {listed(wanted)}: write @{kind.value}"
-            f"({', '.join([*([f'on={on.name}'] if on else []), *([new] if new else [])])}) for its parameters, or use "
-            "the given parameters."
+            f"({', '.join([*([f'on={on.name}'] if on else []), *([new] if new else [])])}), or change the function's "
+            "parameters."
         )
     params = parameters(f"property {function.__name__}", domains)
     return Property(function.__name__.replace("_", "-"), kind, function, over_steps, on, params=params)

@@ -34,7 +34,7 @@ class Constant(Linear, Generic[T]):
         super().__init__({}, 0)
         for name, value in (("default", default), ("low", low), ("high", high), ("room", room)):
             if not isinstance(value, int):
-                raise ModelError(f"a constant ({meaning}) has the {name} {value!r}: write a whole number.")
+                raise ModelError(f"a constant ({meaning}) has the {name} {value!r}: expected a whole number.")
             if abs(value) > MOST:
                 raise ModelError(
                     f"a constant ({meaning}) has the {name} {value}, which is out of the range of numbers: use at "
@@ -68,7 +68,7 @@ class Constant(Linear, Generic[T]):
         except ValueError:
             given = f"constant {self.name!r} was given {_short(text)!r}"
             if not names:
-                raise UsageError(f"{given}: write a whole number from {self.low} to {self.high}.") from None
+                raise UsageError(f"{given}: expected a whole number from {self.low} to {self.high}.") from None
             raise UsageError(f"{given}.{nearest(word, names, 'Write one of:')}") from None
         return self.accept(number)
 

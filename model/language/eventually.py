@@ -142,7 +142,7 @@ def _costs(name: str, costs: Costs) -> tuple[tuple[str, Linear], ...] | Callable
             )
         if isinstance(cost, bool) or not isinstance(cost, int | Linear):
             raise ModelError(
-                f"property {_label(name)}: the cost of {item.label} is {cost!r}: write a whole "
+                f"property {_label(name)}: the cost of {item.label} is {cost!r}: expected a whole "
                 "number or a sum of constants."
             )
         found.append((item.name, linear(cost)))

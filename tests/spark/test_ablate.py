@@ -74,7 +74,7 @@ def test_a_matrix_that_one_process_has_begun_is_finished_on_spark(
     [
         (["--conf", "spark.executor.memory=1g"], "--conf applies to Spark: add --master"),
         (["--master", "local[2]", "--workers", "2"], "--workers cannot be combined with --master"),
-        (["--master", "local[2]", "--conf", "memory=1g"], "write a Spark setting"),
+        (["--master", "local[2]", "--conf", "memory=1g"], "expected a Spark setting"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> None:

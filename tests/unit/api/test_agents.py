@@ -114,7 +114,7 @@ def test_answers_have_what_was_assumed_where_it_was_seen_and_what_to_do(tmp_path
         ("compare", {"a": "kip320", "b": "nothing"}, "nothing"),
         ("advise", {"kafka": "3.8"}, "Fencepost does not support Kafka"),
         ("advise", {"replicas": 0}, "1 or more"),
-        ("advise", {"replicas": "three"}, "replicas cannot be 'three': write a whole number"),
+        ("advise", {"replicas": "three"}, "replicas cannot be 'three': expected a whole number"),
         ("advise", {"brokrs": 3}, "Did you mean 'brokers'?"),
         ("advise", {"operation": "replace disk"}, "Did you mean 'replace-a-disk'?"),
         ("advise", {"operation": "turn-elr-off", "kafka": "3.9"}, "have no ELR"),

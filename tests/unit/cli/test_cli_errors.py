@@ -47,7 +47,7 @@ $ check kip320 --set replicas
 $ check kip320 --set replicas=9
 constant 'replicas' was given 9, which is out of range: write a value from 1 to 5 (replicas of the partition).
 $ check kip320 --set replicas=two
-constant 'replicas' was given 'two': write a whole number from 1 to 5.
+constant 'replicas' was given 'two': expected a whole number from 1 to 5.
 $ check kip320 --set replicas=2 --set replicas=3
 constant 'replicas' has two values, --set replicas=2 and --set replicas=3: leave one of them out.
 $ check replication --version kafka-4.1 --version kafka-3.5
@@ -78,7 +78,7 @@ with --master spark://host:7077 the executors keep their states in a folder that
 $ check kip320 --master local[2]
 --master applies only to Spark, but the engine is native: add --engine spark, or leave --master out.
 $ check kip320 --engine spark --conf memory
---conf 'memory': write a Spark setting, such as spark.executor.memory=4g.
+--conf 'memory': expected a Spark setting, such as spark.executor.memory=4g.
 $ check kip320 --engine nativ
 there is no engine 'nativ'. Did you mean 'native'? {ENGINES}
 $ check kip320 --engine plain --compact
@@ -87,18 +87,18 @@ $ check kip320 --expect hold
 --expect: there is no verdict 'hold'. Did you mean 'holds'? The verdicts are: holds, proved, not-found,
 violated, unreached, undetermined.
 $ check kip320 --memory lots
---memory 'lots' is not an amount of memory: write a positive number with K, M, G or T, such as 8G.
+--memory 'lots' is not an amount of memory: expected a positive number with K, M, G or T, such as 8G.
 $ check kip320 --memory 0G
---memory '0G' is not an amount of memory: write a positive number with K, M, G or T, such as 8G.
+--memory '0G' is not an amount of memory: expected a positive number with K, M, G or T, such as 8G.
 $ check kip320 --budget soon
---budget 'soon' is not a duration: write a positive number with s, m or h, such as 10m or
+--budget 'soon' is not a duration: expected a positive number with s, m or h, such as 10m or
 1h30m.
 $ check kip320 --max-depth 0
 Invalid value for '--max-depth': 0 is not in the range x>=1. `fencepost check --help` lists all options.
 $ check kip320 --max-states 20x
---max-states '20x': write a whole number, such as 20000, 20k or 1e6.
+--max-states '20x': expected a whole number, such as 20000, 20k or 1e6.
 $ check kip320 --cross-check many
---cross-check 'many': write a number of states, or all.
+--cross-check 'many': expected a number of states, or all.
 $ sweep kip320 --grid replicas=1..999999999 --walks 1
 constant 'replicas' was given 6, which is out of range: write a value from 1 to 5 (replicas of the partition).
 $ fuzz --replay /no/such/x.fuzz
@@ -151,9 +151,9 @@ $ check --no-normalize --pin
 $ check kip320 --junit /no/such/folder/x
 /no/such/folder/x cannot be written: No such file or directory. Choose a place that you may write to.
 $ simulate kip320 --weight leader-write
---weight 'leader-write': write ACTION=W with a whole number...
+--weight 'leader-write': expected ACTION=W with a whole number...
 $ simulate kip320 --weight leader-write=x
---weight 'leader-write=x': write ACTION=W with a whole number...
+--weight 'leader-write=x': expected ACTION=W with a whole number...
 $ simulate kip320 --weight leader-wrote=1
 protocol 'kip320' has no action 'leader-wrote'. Did you mean 'leader-write'? The actions are: controller-elect-lead...
 $ simulate kip320 --walks 0

@@ -280,8 +280,8 @@ def test_a_cell_that_the_protocol_refuses_is_listed_with_the_reason_and_the_othe
             "is of kind sometimes: faults can violate only properties that must hold in every state or step",
         ),
         ("a-copy-is-left --kind crashs", "has no fault 'crashs'. Did you mean 'crashes'?"),
-        ("a-copy-is-left --cost crashes", "write KIND=N"),
-        ("a-copy-is-left --cost crashes=-1", "write KIND=N"),
+        ("a-copy-is-left --cost crashes", "expected KIND=N"),
+        ("a-copy-is-left --cost crashes=-1", "expected KIND=N"),
         ("a-copy-is-left --cost floods=2 --kind crashes", "floods, which are not counted: add it to `--kind`"),
         ("a-copy-is-left --cost floods=2 --set floods=0", "not counted: allow some, such as `--set"),
         ("a-copy-is-left --cost flods=2", "which is not a fault of protocol 'vault'. Did you mean 'floods'?"),
@@ -292,7 +292,7 @@ def test_what_cannot_be_meant_is_refused(asked: str, says: str) -> None:
     message = refused(*words(f"faults {VAULT} --property {asked}"))
     assert message.startswith("fencepost: ")
     assert says in message
-    with pytest.raises(UsageError, match="was given -5 for crashes: write a whole number"):
+    with pytest.raises(UsageError, match="was given -5 for crashes: expected a whole number"):
         api.faults(VAULT, prop="a-copy-is-left", costs={"crashes": -5})
 
 

@@ -122,8 +122,8 @@ REFUSED: dict[str, Refused] = {
     ),
     "a step property takes other parameters than its action": Refused(
         lambda: step(on=action(number=Small)(with_number))(with_size),
-        "property with_size takes size, but is given number: write @step(on=with_number, size=...) for its "
-        "parameters, or use the given parameters.",
+        "property with_size takes size, but is given number: write @step(on=with_number, size=...), or "
+        "change the function's parameters.",
     ),
     "a constant has a name of the language": Refused(
         lambda: type("C", (Constants,), {"values": bound(1, low=0, high=2, meaning="a name that is taken")}),

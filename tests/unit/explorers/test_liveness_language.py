@@ -83,7 +83,7 @@ REFUSALS: list[tuple[Any, str]] = [
     (lambda: made(when=at, then=at, broker=Node), r"name the same parameters, in the same order"),
     (lambda: made(when=at, then=at, node=3), r"3 is not a domain for parameter 'node'"),
     (lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={a: 0.5}),
-        r"the cost of a is 0.5: write a whole number"),
+        r"the cost of a is 0.5: expected a whole number"),
     (lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={"a": 1}),
         r"`costs` has 'a', which is not an action"),
     (lambda: check(MACHINE, (made(then=moves),)), r"property 'comes' changes the state"),

@@ -671,7 +671,7 @@ def test_nothing_but_an_audit_is_removed_from_the_folder_of_one(tmp_path: Path) 
     (tmp_path / "beside/records").mkdir(parents=True)
     (tmp_path / "beside/histories").mkdir()
     for name in ("mine", "linked", "beside"):
-        with pytest.raises(UsageError, match="name another"):
+        with pytest.raises(UsageError, match="choose another"):
             read([tmp_path / "dump.txt"], tmp_path / name, None, None, resume=True)
     assert mine.read_text() == "dear"
     (tmp_path / "begun/records").mkdir(parents=True)

@@ -350,7 +350,7 @@ def test_a_range_of_releases_is_bisected(monkeypatch: pytest.MonkeyPatch) -> Non
     "asked", ["java==4.1.0..4.0.2", "java==..4.0.2", "java==4.0.2..", "sarama==a..b", "fencepost==1..2"]
 )
 def test_a_range_that_is_none_is_refused(asked: str) -> None:
-    with pytest.raises(UsageError, match=r"an earlier and a later release|write a number such as"):
+    with pytest.raises(UsageError, match=r"an earlier and a later release|expected a version, such as"):
         ends_of(asked)
     assert ends_of("java==3.9.2..4.0.2") == ("java==3.9.2", "java==4.0.2")
 
@@ -374,7 +374,7 @@ def test_a_history_has_the_name_that_finds_it() -> None:
     assert None not in found
     assert set(found[0].moves) < set(found[2].moves), "the same walk, with errors"
     assert by_name("walk 951") is by_name("rolling-upgrade") is None
-    with pytest.raises(UsageError, match="write one below 100,000, because finding a walk"):
+    with pytest.raises(UsageError, match="expected one below 100,000, because finding a walk"):
         by_name("walk 951.100000")
 
 

@@ -162,7 +162,7 @@ def test_a_member_of_an_enum_that_does_not_fit_is_refused_with_its_place(engine:
     ("parts", "says"),
     [
         ({"TOP": "2**62"}, "a constant (top) has the high 4611686018427387904, which is out of the range of numbers"),
-        ({"TOP": "2.5"}, "a constant (top) has the high 2.5: write a whole number"),
+        ({"TOP": "2.5"}, "a constant (top) has the high 2.5: expected a whole number"),
         ({"DOMAIN": "Range(0, 2**62)"},
             "State.y: its domain has a bound from 4611686018427387904 to 4611686018427387904, which"),
         ({"DOMAIN": "Range(-(2**62), 0)"}, "State.y: its domain has a bound from -4611686018427387904 to"),
