@@ -30,8 +30,8 @@ Scope = dict[str, Any]
 class ViolatingBinding(NamedTuple):
     """Values by name, and the innermost decisive condition, with its operands as numbers.
 
-    `is_so` is true if the condition is true but must be false, and false in the opposite case. `is_hidden` means that
-    an inner variable in the condition shadows an outer variable.
+    `is_so` is the actual value of the condition, which is the opposite of the required value. `is_hidden` means that an
+    inner variable in the condition shadows an outer variable.
     """
 
     values: tuple[tuple[str, str], ...]

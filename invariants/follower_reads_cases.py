@@ -1,4 +1,4 @@
-"""Outcomes for a consumer in each of KIP-392's four cases, and claims from single sentences of KIP-392."""
+"""Properties: a consumer's outcome in each of KIP-392's four cases, and claims that KIP-392 makes in one sentence."""
 
 from fencepost.invariants.follower_reads import jumps_over_records, leaders_know_first
 from fencepost.model.consumers.answers import Reply, case_of
@@ -154,5 +154,5 @@ SENTENCES = (
     records_come_later,
     log_end_is_told,
 )
-"""Claims from single sentences of KIP-392."""
+"""Properties for claims that KIP-392 makes in one sentence."""
 ON_REQUEST = (leaders_know_first, *SENTENCES, *CASES)

@@ -80,8 +80,8 @@ def advise(
 ) -> AdviceResult:
     """Return how a topic's settings affect its records; raise UsageError for invalid settings.
 
-    `kafka` is a release, and defaults to the newest supported release. `elr` defaults to the setting of new clusters of
-    that release. `brokers` is the number of brokers in the cluster. A replica can be moved only if there are more
+    `kafka` is a release, and defaults to the newest supported release. `elr` defaults to what new clusters of that
+    release use. `brokers` is the number of brokers in the cluster. A replica can be moved only if there are more
     brokers than replicas.
     """
     version, named = _version(kafka), kafka.strip().lower().removeprefix("kafka-")

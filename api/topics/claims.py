@@ -125,7 +125,7 @@ class Same:
 
 @dataclass(frozen=True)
 class Allows:
-    """The claim that a variant allows paths that its base does not allow, or on which its base violates no property."""
+    """The claim that a variant violates properties on paths that its base excludes, or where they hold in the base."""
 
     base: str
     properties: tuple[str, ...]

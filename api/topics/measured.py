@@ -1,8 +1,7 @@
 """Measured evidence, with a digest (mark) of its machine, and with the executed or searched constants.
 
-Executions on Kafka's classes and tables of crashes apply only to the measured machine and constants. This evidence does
-not cover variants, edited models or other constants. The tables show how many crashes lose an acknowledged record, by
-setting, and which faults do, by release.
+Executions on Kafka's classes and tables of crashes apply only to the measured machine and constants. The tables show
+how many crashes lose an acknowledged record, by setting, and which faults do, by release.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +12,7 @@ from fencepost.api.answers.as_json import Json
 from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.targets import Question
 from fencepost.api.files import digest
-from fencepost.api.topics.claims import Tolerates, words_of
+from fencepost.api.topics.claims import Tolerates, one_of
 from fencepost.explorers.program.fingerprint import ends, texts
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.invariants.figures.store import load
@@ -119,9 +118,10 @@ def released(version: str, min_isr: int) -> dict[str, Any] | None:
 
 def lost_with(row: Mapping[str, Any]) -> str:
     """Return a clause about the fewest faults that lose a record, or about the tried faults if none do."""
-    if row["front"]:
-        return "lost with " + "; or ".join(words_of(item["faults"]) for item in row["front"])
-    return f"kept with up to {words_of(row['most'])}" if not row["unknown"] else "not decided"
+    sets = [item["faults"] for item in row["front"]] or [row["most"]]
+    said = "; or ".join(", ".join(counted(n, one_of(kind), kind) for kind, n in item.items() if n) for item in sets)
+    said = said.replace("_", " ") or "no fault"
+    return f"lost with {said}" if row["front"] else "not decided" if row["unknown"] else f"kept with up to {said}"
 
 
 def outcome(point: Json) -> str:

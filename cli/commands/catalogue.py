@@ -157,7 +157,7 @@ class RunTable:
                 self.row(self.by_name[item["run"]], item)
             self.console.print()
         if bad:
-            pins = "`--pin` updates the counts, depths and trace lengths in the files of the runs."
+            pins = "`--pin` updates the counts, depths and trace lengths in the run files."
             print_lines(self.console, pins)
         if found.why_stopped:
             print_lines(self.console, f"Stopped: {found.why_stopped}.", style="yellow")

@@ -32,9 +32,9 @@ MOST = 3_000_000
 class Book:
     """Numbered states, each with an arrival for each of its steps: the next state and the step's changes.
 
-    Different steps to the same state may have different changes, so the changes are stored with the arrival. Steps are
-    stored only for states on the path and for states one step away from it. When the book is full, no more states are
-    added, and states with unknown successors are marked.
+    Two steps may lead to the same state but make different changes, so changes are stored with arrivals, not with
+    states. Steps are stored only for states on the path and for states one step away from it. When the book is full, no
+    more states are added, and states with unknown successors are marked.
     """
 
     def __init__(self, setting: Setting, most: int = MOST) -> None:

@@ -61,7 +61,7 @@ class Signal(NamedTuple):
 
 @dataclass
 class Event:
-    """A step: its text, its actor, its changes by party (None for ghosts and budgets), and changes by `normalize`."""
+    """A step: its text, its actor, its changes by party (ghosts and budgets: None), and the changes by `normalize`."""
 
     number: int
     step: Step

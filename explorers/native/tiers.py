@@ -30,7 +30,7 @@ worker and a free processor, and 3.2 if one of two workers is suspended.
 WORTH_EXACT = 5.0
 """WORTH for code that is compiled for one run's constants, and takes 0.77 of the time of other optimized code."""
 ENOUGH = 50_000
-"""Minimum number of states for a meaningful rate of a search; before that, most of the time is startup."""
+"""Number of states after which the rate of a search is meaningful; until then, startup takes most of the time."""
 LEAST_FALL = 0.01
 """Minimum decrease in the logarithm of the growth from one level to the next; it makes every estimate finite."""
 SPAN = 3

@@ -118,7 +118,7 @@ ACTIONS: dict[str, Act] = {
 
 NOT_DRIVEN: dict[str, str] = {
     "broker_expires_records": "logs have only one segment, because the driver rolls no segments",
-    "disk_is_swapped": "Kafka gives no guarantee for files that vanish while a broker is running",
+    "disk_is_swapped": "Kafka makes no guarantees if files disappear while a broker is running",
     "leader_tells_epoch_end": "Fetch has contained the last fetched epoch since IBP 2.7, so OffsetForLeaderEpoch is "
     "not sent",
     "leader_requests_expansion": "the check and the request have been one step since KAFKA-15221",

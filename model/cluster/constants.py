@@ -125,7 +125,7 @@ class C(Constants):
 
     # sizes
     brokers = shape(3, low=2, high=5, meaning="brokers, each with a replica of the partition (except `spare` brokers)")
-    max_records = capacity(1, low=0, high=4, room=2, meaning="records that producers write in total")
+    max_records = capacity(1, low=0, high=4, room=2, meaning="total number of records that producers write")
     metadata_lag = capacity(
         3, low=1, high=24, room=3, meaning="number of controller records by which a running broker may lag"
     )

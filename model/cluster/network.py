@@ -196,7 +196,7 @@ def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
 def normalize(s: State, c: C) -> None:
     """Remove differences that cannot be observed.
 
-    A broker that does not lead reads only the leader, the leader epoch, min ISR and whether it has a replica.
+    From an image, a broker that does not lead uses only leader, leader epoch, min ISR, and whether it has a replica.
     Therefore, a broker that does not lead is treated as having applied all images that agree with its own in these
     fields. Requests that the controller must reject are rejected immediately. Rejections without effect, responses that
     no leader awaits and late fetches that no leader will serve are dropped. Images older than those of all running

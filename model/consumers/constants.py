@@ -120,7 +120,7 @@ class C(Constants):
     replicas = capacity(3, low=2, high=4, room=3, meaning="replicas of the partition; replica 0 is its first leader")
     records = capacity(3, low=1, high=5, room=3, meaning="highest offset that a log may reach")
     epochs = capacity(
-        2, low=1, high=4, room=3, meaning="leader epochs in total, one more than elections; the first epoch is 1"
+        2, low=1, high=4, room=3, meaning="total number of leader epochs, one more than elections; the first epoch is 1"
     )
 
     # budgets
@@ -138,7 +138,7 @@ class C(Constants):
     )
     not_available = choice(Option.DESIGN, meaning="a fetch may be answered with OFFSET_NOT_AVAILABLE: design, off, on")
     selector = choice(
-        Selector.DESIGN, meaning="who chooses the replica: design, given-isr or given-all (the consumer), leader"
+        Selector.DESIGN, meaning="who chooses replicas: the leader, the consumer (given-isr, given-all), or the design"
     )
     reaction = choice(
         Reaction.DESIGN,

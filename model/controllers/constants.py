@@ -26,9 +26,9 @@ class C(Constants):
     )
     max_epoch = capacity(2, low=1, high=5, room=4, meaning="last controller epoch; the first is 1")
     decisions = capacity(
-        2, low=0, high=6, room=4, meaning="records that controllers write in total, not counting control records"
+        2, low=0, high=6, room=4, meaning="total number of records that controllers write, not counting control records"
     )
-    max_records = capacity(1, low=0, high=3, room=1, meaning="records that leaders of the partition append in total")
+    max_records = capacity(1, low=0, high=3, room=1, meaning="total number of records that partition leaders append")
     initial_isr = bound(2, low=1, high=3, meaning="size of the initial ISR: the leader and the lowest-numbered others")
     late_requests = capacity(
         1, low=0, high=2, room=1, meaning="AlterPartition requests in flight that a newer request has replaced"

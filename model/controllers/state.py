@@ -13,8 +13,8 @@ The model simplifies Kafka to keep states small:
   and its pending responses, which is equivalent, because its log is unchanged.
 * A broker stores the records that it has applied, but not those that it has fetched beyond them, which are never read.
 * A follower's fetch of the partition and its response are one step, which brings all records. In a new leader epoch, a
-  leader forgets what it knew about its followers. Metadata without changes for a leader does not affect its pending ISR
-  change. The machine `replication` models Kafka's actual behaviour.
+  leader forgets what it knew about its followers. Metadata that changes nothing for a leader leaves its pending ISR
+  change in place. The machine `replication` models Kafka's actual behaviour.
 * Brokers neither stop nor restart, and keep their logs; any broker may be fenced. There is no ELR, no min ISR, and no
   unclean election.
 * A leader requests one ISR change at a time. A request whose sender no longer waits is dropped. Only copies of resent

@@ -31,7 +31,7 @@ class C(Constants):
 
     replicas = shape(3, low=1, high=5, meaning="replicas of the partition")
     log_size = capacity(2, low=1, high=8, meaning="records that a log can hold")
-    max_records = bound(2, low=0, high=100, meaning="records written in total")
+    max_records = bound(2, low=0, high=100, meaning="total number of records written")
     max_leader_epoch = capacity(2, low=0, high=15, meaning="last leader epoch; the first is 0")
 
 

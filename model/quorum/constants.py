@@ -63,10 +63,10 @@ class C(Constants):
     nodes = shape(4, low=2, high=5, meaning="number of nodes: the voters come first, then the observers")
     voters = bound(3, low=1, high=5, meaning="initial voters")
     max_records = capacity(
-        2, low=0, high=6, room=2, meaning="records that controllers write in total, not counting control records"
+        2, low=0, high=6, room=2, meaning="total number of records that controllers write, not counting control records"
     )
     max_epoch = capacity(3, low=1, high=8, room=4, meaning="last epoch; the first is 1, with node 0 as its leader")
-    no_ops = capacity(0, low=0, high=6, room=3, meaning="NoOp records that controllers write in total")
+    no_ops = capacity(0, low=0, high=6, room=3, meaning="total number of NoOp records that controllers write")
     late_fetches = capacity(
         0, low=0, high=3, room=1, meaning="fetch requests in flight whose sender has left the epoch"
     )

@@ -59,7 +59,7 @@ class C(Constants):
     """Constants of a run."""
 
     brokers = shape(3, low=2, high=5, meaning="brokers, each with a replica of the partition")
-    max_records = capacity(2, low=1, high=4, room=3, meaning="records that producers write in total")
+    max_records = capacity(2, low=1, high=4, room=3, meaning="total number of records that producers write")
     max_leader_epoch = bound(4, low=0, high=12, meaning="last leader epoch; the first is 0")
     min_isr = bound(2, low=1, high=5, meaning="min.insync.replicas")
     crashes = bound(2, low=0, high=5, meaning="crashes, each of which may lose the end of a log")

@@ -110,7 +110,7 @@ def test_findings_are_confirmed_refuted_or_not_driven_with_a_reason() -> None:
     assert found["b09-kip-903"].why == "step 7, controller-applies-alter-partition: INELIGIBLE_REPLICA"
     assert found["hyp-8-loss"].verdict is TraceVerdict.CONFIRMED
     assert found["q37-disk-swap"].verdict is TraceVerdict.NOT_DRIVEN
-    why = "disk_swaps is set: Kafka gives no guarantee for files that vanish while a broker is running"
+    why = "disk_swaps is set: Kafka makes no guarantees if files disappear while a broker is running"
     assert found["q37-disk-swap"].why == why
     assert found["b18-kafka-13858"].why == "its property is about whole behaviours"
 

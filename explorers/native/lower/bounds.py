@@ -1,4 +1,4 @@
-"""Detection of reached bounds: an action's guards are evaluated again, and each guard that is a bound counts as true.
+"""Detection of reached bounds: the guards of an action are evaluated again, but guards that are bounds always pass.
 
 `model/language/bounds.py` defines reached bounds. To keep the search fast, a separate function does this, and only if a
 guard for a bound refused a step in a state and the bound is not yet recorded for that state.

@@ -47,7 +47,7 @@ class C(Constants):
     # sizes
     brokers = capacity(3, low=2, high=4, room=3, meaning="brokers, each with a replica of every partition")
     partitions = capacity(1, low=1, high=2, room=2, meaning="partitions that the client writes to or reads from")
-    changes = capacity(3, low=0, high=6, room=5, meaning="changes to the cluster's metadata in total")
+    changes = capacity(3, low=0, high=6, room=5, meaning="total number of changes to the cluster's metadata")
     elections = bound(2, low=0, high=4, meaning="leader elections")
     restarts = bound(0, low=0, high=2, meaning="broker restarts, each of which changes the broker's endpoint")
     recreations = bound(0, low=0, high=1, meaning="times that a topic is deleted and created again")

@@ -16,7 +16,7 @@ class Propagation(IntEnum):
 class C(Constants):
     """Constants of a run."""
 
-    records = bound(2, low=1, high=4, meaning="records that the leader appends in total")
+    records = bound(2, low=1, high=4, meaning="total number of records that the leader appends")
     losses = bound(0, low=0, high=2, meaning="responses to the follower that are lost")
     another_follower = switch(default=True, meaning="records are committed only once another follower has them too")
     behind = switch(

@@ -96,8 +96,8 @@ def test_what_a_release_as_it_is_loses_is_said_where_it_was_searched(monkeypatch
     known = {**load("versions"), "losses": {"rows": rows}}
     monkeypatch.setattr(measured, "load", lambda name: known if name == "versions" else load(name))
     asked = ("--replicas", "2", "--kafka", "4.1", "--min-isr")
-    assert said(*asked, "2")["released"]["outcome"] == "lost with crashes 1, fences 2"
-    assert said(*asked, "1")["released"]["outcome"] == "kept with up to crashes 2"
+    assert said(*asked, "2")["released"]["outcome"] == "lost with 1 crash, 2 fences"
+    assert said(*asked, "1")["released"]["outcome"] == "kept with up to 2 crashes"
     for other in ("--elr off", "--unclean-election on", "--acks 1"):
         assert said(*asked, "2", *other.split())["released"] is None
     done = fencepost("advise", "-v", "--replicas", "3", "--kafka", "4.1", "--min-isr", "2")
