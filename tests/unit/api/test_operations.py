@@ -162,6 +162,7 @@ def test_a_finding_is_named_for_the_releases_and_settings_that_have_it_and_for_n
     assert {name for name, _ in misplaced("kafka-3.9", "kafka-4.4")} == {"HYP-26"}  # the others are also in other rows
 
 
+@pytest.mark.long
 def test_no_two_places_count_findings_differently() -> None:
     head, body = operations_by_release()
     column = {f"kafka-{name}": place for place, names in enumerate(head) for name in names.split(", ")}

@@ -97,7 +97,7 @@ def _value(schema: Any, field: Any, data: Any) -> Any:
             return tuple(sorted(key for key, count in items for _ in range(count)))
 
 
-@pytest.mark.parametrize("seed", few(range(12), 3))
+@pytest.mark.parametrize("seed", few(range(12), 6))
 def test_a_history_of_odd_names_and_values_goes_round(seed: int, tmp_path: Path) -> None:
     goes_round(walked(seed), tmp_path / "größe.trace")
 

@@ -70,7 +70,14 @@ def walked(name: str, prop: str, values: dict[str, int]) -> Trace:
 
 @pytest.mark.parametrize(
     ("name", "prop", "given", "left", "length"),
-    [pytest.param(*item, id=f"{item[0]} {item[1]}", marks=pytest.mark.xdist_group(item[0])) for item in PLANTED],
+    [
+        pytest.param(
+            *item,
+            id=f"{item[0]} {item[1]}",
+            marks=[pytest.mark.xdist_group(item[0]), *([pytest.mark.long] if item[0] == "replication" else [])],
+        )
+        for item in PLANTED
+    ],
 )
 def test_planted_bugs_shrink_to_their_known_size(
     name: str, prop: str, given: dict[str, int], left: dict[str, int], length: int

@@ -51,7 +51,9 @@ def test_a_search_that_cannot_number_its_states_is_kept_as_it_was_before_the_rou
 @pytest.mark.parametrize(
     ("name", "values", "limits"),
     [
-        pytest.param("kip101", VALUES, (1, 500, 9_000, 30_000, 30_001, 59_000), marks=group("kip101", VALUES)),
+        pytest.param(
+            "kip101", VALUES, (1, 500, 9_000, 30_000, 30_001, 59_000), marks=[group("kip101", VALUES), pytest.mark.long]
+        ),
         pytest.param("grid", GRID, (1, 2, 100, 2_000, 3_599), marks=group("grid", GRID)),
     ],
 )

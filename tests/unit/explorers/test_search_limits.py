@@ -30,6 +30,7 @@ from fencepost.model.language import Kind
 from fencepost.model.language.errors import MismatchError, ModelError, UsageError
 
 from tests.helpers.commands import data_of, fencepost
+from tests.helpers.parameters import few
 from tests.helpers.questions import ALONE, MACHINES, ask, case, found, group, is_valid
 from tests.helpers.written import machine_of
 from tests.machines import grid
@@ -117,7 +118,7 @@ def test_a_machine_without_an_initial_state_is_an_error() -> None:
 # -- where a state may have very many successors
 
 
-@pytest.mark.parametrize("compact", [False, True])
+@pytest.mark.parametrize("compact", few([False, True], 2))
 @group("kip320", {"replicas": 2})
 def test_a_search_with_room_for_few_successors_finds_the_same(compact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     machine, properties = MACHINES["kip320"]
@@ -268,7 +269,7 @@ def violating() -> dict[str, Run]:
     return found
 
 
-@pytest.mark.parametrize("name", violating())
+@pytest.mark.parametrize("name", few(violating(), 3))
 def test_what_is_named_is_judged(name: str) -> None:
     run = violating()[name]
     options = [f"--set={key}={value}" for key, value in run.constants.items()]
@@ -278,7 +279,7 @@ def test_what_is_named_is_judged(name: str) -> None:
     assert (judged["verdict"], judged["length"]) == ("violated", run.violated[name])
 
 
-@pytest.mark.parametrize("name", violating())
+@pytest.mark.parametrize("name", few(violating(), 3))
 def test_what_is_named_is_compiled_for_every_use(name: str) -> None:
     run = violating()[name]
     found, file = PROTOCOLS[run.protocol], ARCHIVE / run.trace[name]
