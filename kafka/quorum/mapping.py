@@ -115,7 +115,8 @@ NOT_COMPARED: dict[str, str] = {
     "ghost_committed_end": "follows from high watermarks, which are compared", "ghost_credit": "a counter of the model",
 }  # fmt: skip
 STOPS = "a node stops because it learns of another leader of its epoch"
-ASIDE = (STOPS,)
+MISTAKEN = "MockLog takes a fetched snapshot for the end of an empty log"
+ASIDE = (STOPS, MISTAKEN)
 """Reasons why Kafka rejects a step that the model allows (explained in `LIMITS`)."""
 
 LIMITS: tuple[str, ...] = (
@@ -128,7 +129,9 @@ LIMITS: tuple[str, ...] = (
     ("In the model, a pre-vote is one step. Kafka also counts older answers, and a follower of a leader that has "
         "resigned grants no pre-vote until its fetch timeout expires; the driver therefore lets fetch timeouts "
         "expire."),
-    ("MockLog answers a fetch with at most two batches, so `records_per_answer` is 2."),
+    ("MockLog answers a fetch with at most two batches, so `records_per_answer` is 2. If a node's log is empty after "
+        "its own snapshot, MockLog takes the end of a fetched snapshot for the end of the log, and the node stops; "
+        "these histories are abandoned. KafkaMetadataLog asks the log itself."),
     ("Messages are passed as objects, without serialization in a version of Fetch, so all nodes run the same release."),
 )  # fmt: skip
 

@@ -359,6 +359,7 @@ public final class FencepostQuorum implements Loop.Driven {
     private void load(FencepostNode follower) {
         FencepostFetch fetch = answered(follower);
         FencepostNode leader = node(fetch.to);
+        long end = follower.log.endOffset().offset();
         fetch.request.completion.complete(fetch.taken());
         follower.poll();
         while (follower.fetch == fetch && follower.failed.isEmpty()) {
@@ -372,6 +373,9 @@ public final class FencepostQuorum implements Loop.Driven {
             leader.poll();
             reply(request, inbound.completion.join());
             goOn(follower, "Full log truncation expected but didn't happen");
+        }
+        if (!follower.failed.isEmpty() && follower.log.latestSnapshotId().orElseThrow().offset() > end) {
+            throw new Loop.Refused("MockLog takes a fetched snapshot for the end of an empty log");
         }
     }
 
