@@ -91,17 +91,16 @@ def test_clicking_a_step_of_the_diagram_shows_it_and_dims_what_comes_later(
     browser: Any, pages: dict[str, Path]
 ) -> None:
     opened = Opened(browser, pages["replication-b09-kip-903"])
-    opened.page.locator("svg .row[data-step='3'] text").first.click()
-    assert opened.shown() == ["3 leader-handles-late-fetch m=LateFetch 1"]
-    assert opened.page.url.endswith("#step-3")
+    opened.page.locator("svg .row[data-step='1'] text").first.click()
+    assert opened.shown() == ["1 leader-handles-fetch leader=0 follower=1"]
+    assert opened.page.url.endswith("#step-1")
     assert "{} → {0,1}" in opened.card("broker 0")
-    assert opened.page.locator("svg .row.future").count() == 4
-    assert opened.page.locator("svg .row.current").get_attribute("data-step") == "3"
+    assert opened.page.locator("svg .row.future").count() == 6
+    assert opened.page.locator("svg .row.current").get_attribute("data-step") == "1"
     messages = " ".join(opened.page.locator(".scene:visible .messages").inner_text().split())
-    assert messages.startswith("RECEIVED LateFetch 1 {leader=0,follower=1,")
     assert "SENT AlterPartition 1 {status=sent," in messages
     opened.page.locator("#next").click()
-    assert opened.shown() == ["4 broker-applies-metadata broker=0 index=1"]
+    assert opened.shown() == ["2 broker-crashes broker=1 kept=0"]
     assert "IN FLIGHT AlterPartition 1" in opened.page.locator(".scene:visible .messages").inner_text()
     opened.page.locator("#last").click()
     assert opened.shown() == ["7 controller-applies-alter-partition m=AlterPartition 1"]
@@ -118,8 +117,8 @@ def test_the_delayed_request_is_an_arrow_from_the_leader_to_the_controller(
         box = opened.page.locator(selector).first.bounding_box()
         return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
-    sent, received = middle("svg .row[data-step='3'] circle"), middle("svg .row[data-step='7'] circle")
-    arrow = opened.page.locator("svg .arrow.received[data-start='3'][data-end='7'] path").bounding_box()
+    sent, received = middle("svg .row[data-step='1'] circle"), middle("svg .row[data-step='7'] circle")
+    arrow = opened.page.locator("svg .arrow.received[data-start='1'][data-end='7'] path").bounding_box()
     assert abs(arrow["x"] - received[0]) < 25
     assert abs(arrow["x"] + arrow["width"] - sent[0]) < 25
     assert sent[1] < arrow["y"] + 15 < arrow["y"] + arrow["height"] < received[1] + 15
@@ -129,10 +128,10 @@ def test_the_delayed_request_is_an_arrow_from_the_leader_to_the_controller(
 
 def test_a_link_to_a_step_opens_it_and_changing_the_link_follows(browser: Any, pages: dict[str, Path]) -> None:
     opened = Opened(browser, pages["replication-b09-kip-903"], "#step-5")
-    assert opened.shown() == ["5 broker-registers broker=1 checkpoint=0"]
+    assert opened.shown() == ["5 broker-applies-metadata broker=0 index=1"]
     opened.page.evaluate("location.hash = '#step-2'")
     opened.page.wait_for_function("document.querySelector('#where').textContent.startsWith('step 2')")
-    assert opened.shown() == ["2 controller-fences-broker broker=1"]
+    assert opened.shown() == ["2 broker-crashes broker=1 kept=0"]
 
 
 def test_without_a_script_every_step_is_shown(browser: Any, pages: dict[str, Path]) -> None:
