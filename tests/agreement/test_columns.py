@@ -16,6 +16,7 @@ import pytest
 from fencepost.explorers.native.compile import generate
 from fencepost.explorers.paths import budgets
 from fencepost.explorers.plain import search as plain
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, Result
 from fencepost.invariants.protocols import PROTOCOLS
@@ -274,6 +275,7 @@ def test_a_machine_that_nobody_has_any_more_is_freed(tmp_path: Path) -> None:
     def records() -> list[weakref.ref[type]]:
         machine, properties = load(numbered(37), tmp_path)
         plain(machine, machine.set_constants({}), properties[:1], Options(max_states=20))
+        translate(machine, properties)
         module = sys.modules.pop(machine.state.__module__)
         return [
             weakref.ref(item)

@@ -3,7 +3,6 @@
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from weakref import WeakKeyDictionary
 
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.expressions import kind_of_value, where
@@ -32,14 +31,13 @@ from fencepost.model.language.actions import Property
 from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar, fields
 
-_TRANSLATED: WeakKeyDictionary[SubsetProgram, Program] = WeakKeyDictionary()
-
 
 def translate(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
     checked = check(machine, properties)
-    if checked not in _TRANSLATED:
-        _TRANSLATED[checked] = _translated(checked)
-    return _TRANSLATED[checked]
+    kept: tuple[SubsetProgram, Program] | None = machine.kept.get("translated")
+    if kept is None or kept[0] is not checked:
+        machine.kept["translated"] = kept = checked, _translated(checked)
+    return kept[1]
 
 
 def _translated(checked: SubsetProgram) -> Program:
