@@ -104,6 +104,8 @@ def test_clicking_a_step_of_the_diagram_shows_it_and_dims_what_comes_later(
     assert "IN FLIGHT AlterPartition 1" in opened.page.locator(".scene:visible .messages").inner_text()
     opened.page.locator("#last").click()
     assert opened.shown() == ["7 controller-applies-alter-partition m=AlterPartition 1"]
+    messages = " ".join(opened.page.locator(".scene:visible .messages").inner_text().split())
+    assert messages.startswith("RECEIVED AlterPartition 1 {status=sent,leader=0,")
     opened.page.locator("#first").click()
     assert opened.shown() == ["initial"]
 
