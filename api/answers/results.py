@@ -89,6 +89,7 @@ def _without_witness(found: Protocol) -> Iterator[ModelWarning]:
 def _of_answer(question: Question, result: Result, *, normalize: bool) -> Iterator[ModelWarning]:
     by_name = {item.name: item for item in question.properties}
     ours = PROTOCOLS.get(question.protocol.machine.name) is question.protocol
+    machine, asked = question.protocol.machine, question.protocol.compiled_with(question.properties)
     sent: Sent | None = None
     for item in result.properties:
         prop = by_name[item.name]
@@ -111,10 +112,10 @@ def _of_answer(question: Question, result: Result, *, normalize: bool) -> Iterat
                     "happened.",
                 )
             elif not (ours and all(result.fired.values())):
-                machine, asked = question.protocol.machine, question.protocol.compiled_with(question.properties)
-                program = translate(machine, tuple(it for it in asked if not it.kind.over_behaviours))
-                sent = sent or Sent(program, {it.name for it in machine.actions if result.fired.get(it.label)})
-                if sent.is_idle(program.functions[program.properties[item.name]]):
+                if sent is None:
+                    program = translate(machine, tuple(it for it in asked if not it.kind.over_behaviours))
+                    sent = Sent(program, {it.name for it in machine.actions if result.fired.get(it.label)})
+                if sent.is_idle(sent.program.functions[sent.program.properties[item.name]]):
                     yield ModelWarning(
                         "nothing-to-judge",
                         item.name,

@@ -118,10 +118,13 @@ def released(version: str, min_isr: int) -> dict[str, Any] | None:
 
 def lost_with(row: Mapping[str, Any]) -> str:
     """Return a clause about the fewest faults that lose a record, or about the tried faults if none do."""
-    sets = [item["faults"] for item in row["front"]] or [row["most"]]
-    said = "; or ".join(", ".join(counted(n, one_of(kind), kind) for kind, n in item.items() if n) for item in sets)
-    said = said.replace("_", " ") or "no fault"
-    return f"lost with {said}" if row["front"] else "not decided" if row["unknown"] else f"kept with up to {said}"
+    if row["front"]:
+        return "lost with " + "; or ".join(_in_words(item["faults"]) for item in row["front"])
+    return "not decided" if row["unknown"] else f"kept with up to {_in_words(row['most'])}"
+
+
+def _in_words(faults: Mapping[str, int]) -> str:
+    return ", ".join(counted(n, one_of(kind), kind.replace("_", " ")) for kind, n in faults.items() if n) or "no fault"
 
 
 def outcome(point: Json) -> str:

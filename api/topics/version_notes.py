@@ -11,7 +11,7 @@ from fencepost.api.topics.applying import unrepaired
 from fencepost.api.topics.claims import Allows, Executed, Prevents
 from fencepost.api.topics.evidence import outside_models
 from fencepost.counterexamples.prevention import is_prevented, parameters
-from fencepost.explorers.verdict import PropertyResult, Result, Verdict
+from fencepost.explorers.verdict import Result, Verdict
 from fencepost.invariants.catalogue import entries
 from fencepost.model.language.actions import Action, Property
 from fencepost.model.language.interpreter import Path
@@ -138,10 +138,6 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
         yield from _with_crashes(question)
 
 
-_LAST: list[tuple[Question, tuple[PropertyResult, ...], dict[str, list[str]]]] = []
-"""What `repaired_by` returned last: notes and the first screen need the same."""
-
-
 def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[str, list[str]]:
     """Return the violated properties, grouped by the findings (`HYP-1 or HYP-3`) whose fix prevents the shortest path.
     The key is empty for properties whose violation no single fix prevents.
@@ -149,10 +145,12 @@ def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[
     machine = question.protocol.machine
     if not question.version or not machine.repairs:
         return {}
-    if _LAST and _LAST[0][0] is question and _LAST[0][1] is result.properties:
-        return _LAST[0][2]
+    needed: dict[str, list[str]]
+    about, properties, needed = machine.kept.get("repaired", (None, None, {}))
+    if about is question and properties is result.properties:  # the notes and the first screen need the same
+        return needed
     left = machine.missing(question.constants.values)
-    needed: dict[str, list[str]] = {}
+    needed = {}
     for item in result.properties:
         prop = next(prop for prop in question.properties if prop.name == item.name)
         if item.verdict is Verdict.VIOLATED and item.path is not None and not item.kind.over_behaviours:
@@ -162,7 +160,7 @@ def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[
                 if is_prevented(machine, question.constants, prop, item.path, it.values, normalize=normalize)
             ]
             needed.setdefault(" or ".join(it.finding for it in repairs), []).append(item.name)
-    _LAST[:] = [(question, result.properties, needed)]
+    machine.kept["repaired"] = question, result.properties, needed
     return needed
 
 
