@@ -186,7 +186,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Guarantees": ("guarantees.md", "guarantees/", "coverage.md", "checks.md", "checks/", "runs/"),
     "Model": ("model/own-model.md", "model/language.md", "model/semantics.md", "model/"),
     "Use": ("use/",),
-    "Developing": ("architecture.md", "developing/", "decisions/", "changelog.md"),
+    "Developing": ("contributing.md", "architecture.md", "developing/", "decisions/", "changelog.md"),
 }
 
 

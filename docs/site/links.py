@@ -12,8 +12,8 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.site import places
 from fencepost.site.tables import with_tables
 
-FRONT = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
-READ = (".py", ".java", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
+FRONT = {"AGENTS.md": "contributing.md", "ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
+READ = (".py", ".sh", ".java", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)\s#]*)(#[^)\s]*)?", re.MULTILINE)
 _LIST = re.compile(r"^(?![-*|#>\s]|\d+\. )(.+)\n(?=[-*] |\d+\. )", re.MULTILINE)
 """A line directly before a list. MkDocs requires a blank line before a list, but GitHub does not."""
