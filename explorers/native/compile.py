@@ -28,6 +28,8 @@ from fencepost.explorers.program.ir.nodes import Expression, Node, Require, Swit
 from fencepost.explorers.program.ir.program import Action, Guard, Program, rebuilt
 from fencepost.explorers.program.ir.ranges import with_ranges
 from fencepost.explorers.program.ir.translate import translate
+from fencepost.explorers.program.subset.program import Program as Checked
+from fencepost.explorers.program.subset.program import check
 from fencepost.explorers.running.interrupts import interruptible
 from fencepost.model.language.actions import Property
 from fencepost.model.language.constants import Constants
@@ -263,11 +265,11 @@ Made = TypeVar("Made")
 
 
 class Shapes(Generic[Made]):
-    """A cache of recently used code. Keys include the identity of the machine and its properties, and the shape."""
+    """A cache of recently used code, by the machine, its properties, and the shape, while the names it reads stay."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[object, ...], tuple[Made, Machine, tuple[Property, ...]]] = {}
-        """The machine and the properties, kept alive so that no other object can reuse their ids."""
+        self._kept: dict[tuple[object, ...], tuple[Made, Checked]] = {}
+        """The checked program keeps its machine and properties alive, so that no other object can reuse their ids."""
 
     def get(
         self,
@@ -278,11 +280,11 @@ class Shapes(Generic[Made]):
         make: Callable[[], Made],
     ) -> Made:
         asked = (id(machine), tuple(map(id, properties)), tuple(constants.rooms.items()), flags)
-        if asked not in self._kept:
+        if asked not in self._kept or not self._kept[asked][1].is_current():
             made = make()
             while len(self._kept) >= MOST_SHAPES:
                 del self._kept[next(iter(self._kept))]
-            self._kept[asked] = (made, machine, properties)
+            self._kept[asked] = made, check(machine, properties)
         return self._kept[asked][0]
 
 

@@ -4,10 +4,14 @@ import importlib
 import sys
 from pathlib import Path
 from types import FunctionType
+from typing import Any
 
 import fencepost.api as f
 import pytest
+from fencepost.explorers import plain
 from fencepost.explorers.program.subset.program import check
+from fencepost.explorers.search import search
+from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS
 
 from tests.helpers.blocks import whole
@@ -35,6 +39,10 @@ EDITS = {
     "a parameter has one value more": ("Range(0, C.most)", "Range(0, C.most + 1)"),
     "an enum has one member more": ("LARGE = 1", "LARGE = 1\n    HUGE = 2"),
 }
+
+
+def always_in_same_epoch(l: Any, leader: int, f: Any) -> bool:
+    return l.leader == leader
 
 
 @pytest.fixture
@@ -151,7 +159,12 @@ def test_a_function_is_checked_once_until_a_name_that_it_reads_means_something_e
     assert all(more.functions[python] is made for python, made in before.functions.items())
     assert len(before.functions) < len(more.functions)
     (python,) = (item for item in before.functions if item.__name__ == "in_same_epoch")
-    changed = FunctionType(python.__code__, python.__globals__, "in_same_epoch")
+    constants = machine.set_constants({"replicas": 2})
+    options = Options(max_depth=9)
+    first = search(machine, constants, options=options)
+    changed = FunctionType(always_in_same_epoch.__code__, python.__globals__, "always_in_same_epoch")
     monkeypatch.setitem(python.__globals__, "in_same_epoch", changed)
     after = check(machine).functions
     assert (changed in after, python in after) == (True, False)
+    found = search(machine, constants, options=options)
+    assert found.generated == plain.search(machine, constants, options=options).generated != first.generated
