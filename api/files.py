@@ -136,10 +136,10 @@ class Kept:
                 sealed.require_format(row, file, FORMAT)
         if rows and not any(rows.values()):
             raise sealed.damaged(next(iter(rows)))
-        why = " for this question, but for another question" if any(marks) else ""
+        none = "the checkpoint in {} belongs to another question" if any(marks) else "there is no checkpoint in {}"
         raise UsageError(
-            f"there is no checkpoint in {folder}{why}: run once with `checkpoint={str(folder)!r}`, or leave "
-            "`resume=True` out to start from the beginning."
+            f"{none.format(folder)}: run once with `checkpoint={str(folder)!r}`, or leave `resume=True` out to start "
+            "from the beginning."
         )
 
     def recall(self, name: str, own: str = "") -> Any:

@@ -232,7 +232,7 @@ def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path:
 
 
 def way_of(found: Protocol, constants: Constants, to: DomainError | Path | None, *, normalize: bool) -> str:
-    """Return the path to an invalid value or to a state where engines differ, as text, or an empty string."""
+    """Return the path to an invalid value, or to a state where engines differ, as text. It is empty without one."""
     from fencepost.counterexamples.history import way_text
     from fencepost.counterexamples.trace import Trace
 

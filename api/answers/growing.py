@@ -30,7 +30,7 @@ Ask = Callable[[Question, float], Result]
 BESIDE = 32
 """Maximum number of extra cells to search."""
 MANY_CELLS = 4096
-"""Maximum number of cells in a box for all of its verdicts to be compared."""
+"""Only the verdicts of boxes with at most this many cells are compared."""
 
 
 @dataclass(frozen=True)

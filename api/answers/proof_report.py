@@ -54,7 +54,7 @@ class ProveResult(Printed):
 
     @cached_property
     def text(self) -> str:
-        """The counterexample's file (a trace, or the step that breaks the induction), as text, or an empty string."""
+        """The text of the counterexample's file (a trace, or the step that breaks the induction); empty without one."""
         from fencepost.counterexamples.history import states_text
 
         if self.proof.history is not None:

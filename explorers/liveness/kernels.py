@@ -22,7 +22,7 @@ FAR = 1 << 62
 MOST_COST = 0x7FFFFFFFFFFFFFFF
 """The largest 64-bit number, which also stands for all larger costs."""
 OFFSETS, TARGETS, CLASSES, ALLOWED, MARKS, COSTS, BY_EDGE, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
-"""Indices of the addresses of a graph's arrays, followed by the index of the number of edges with a cost."""
+"""Positions of arguments: the addresses of a graph's arrays, and last, the number of edges that have a cost."""
 MASKS, ENABLED, STRONG, HAPPENS, SOMEWHERE, EVERYWHERE, VERDICTS, FIRST, WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 """Indices of the addresses of arrays for fairness constraints, of the first component's number (FIRST), and of the
 number of words (WORDS).

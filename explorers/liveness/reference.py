@@ -145,7 +145,7 @@ class Reference:
                 yield part
 
     def lassos(self) -> Iterator[Way]:
-        """Yield a path to each state where every action may stay disabled, and to each fair component with a loop."""
+        """Yield paths to states where a fair run may end, and a lasso to each fair strongly connected component."""
         stems = self.stems
         yield from (stems[key] for key in self.region.edges if not self.region.enabled[key])
         for part in self.fair_parts():

@@ -30,7 +30,7 @@ FAR = 16
 FARTHEST = 48
 """How many successors ahead hashes are prefetched."""
 RING = 16
-"""Number of slots that are looked up ahead and kept at the front of a queue."""
+"""Number of slots that are looked up in advance and held at the front of a queue."""
 KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT = 0, 1, 2, 3, 4, 5, 6
 ANCESTORS, ROOM, DONE, LEFT, EXPANDED = 7, 8, 9, 10, 11
 """Indices of data about an owner that `insert` reads: the number of states, the first stored row, the number of states

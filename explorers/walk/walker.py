@@ -61,7 +61,7 @@ class Walks:
     finals: np.ndarray[Any, Any]
     sketch: np.ndarray[Any, Any]
     kept: np.ndarray[Any, Any]
-    """If requested, the hashes (uint64) of each walk's states that are multiples of KEPT, padded with zeros."""
+    """If requested, for each walk, the hashes (uint64) of its states, if divisible by KEPT; padded with zeros."""
     code: int = 0
     """Code of the failed check that ended the last walk, or 0. See `Walker.error`."""
 

@@ -101,7 +101,7 @@ class Follower:
         if self._core is None:
             known = self._deleted or not self._around.is_unknown_between(-1, offset)
             if known:
-                said = f"a partition changed that {'had been deleted' if self._deleted else 'was never created'}"
+                said = f"before this change, the partition {'was deleted' if self._deleted else 'did not exist'}"
                 self._say("unknown-partition", offset, time, (), said)
             yield self._row(offset, time, *(("deleted",) if known else ("unjudged", _in_itself(text))))
             return

@@ -144,7 +144,7 @@ def written_if_supported(kafka: Classes) -> Observation:
 
 @if_built
 def not_by_others(kafka: Classes) -> Observation:
-    """Check that only the quorum's client sets HighWatermark, not the builders of consumers' and replicas' fetches."""
+    """Check that only the Raft client sets HighWatermark, not the builders of other fetch requests."""
     read = {what: kafka.built(what, FIRST).value("highWatermark") for what in ("consumer-fetch", "replica-fetch")}
     only = _setters(kafka) == ["KafkaRaftClient.buildFetchRequest"]
     what = "FetchRequest.Builder never sets the field for consumers and replicas; only KafkaRaftClient does"

@@ -14,9 +14,9 @@ class Fairness:
     """A constraint that a group of actions is not postponed forever.
 
     If a weakly fair group stays enabled from some moment on, one of its actions happens. If a strongly fair group is
-    enabled infinitely often, one of its actions happens. As in TLA+, only steps that change the state count, both as
-    enabled and as taken. `each` lists parameters, or fields of messages (`m.follower`). The constraint applies
-    separately to each combination of their values.
+    enabled infinitely often, one of its actions happens. As in TLA+, a step that leaves the state unchanged counts
+    neither as enabled nor as taken. `each` lists parameters, or fields of messages (`m.follower`). The constraint
+    applies separately to each combination of their values.
     """
 
     strong: bool

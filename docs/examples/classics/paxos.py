@@ -132,7 +132,7 @@ def phase_2b(s: State, c: C, acceptor: int, ballot: int) -> None:
 
 
 def is_chosen(s: State, c: C, ballot: int) -> bool:
-    """Return whether a quorum has voted in this ballot, and so for its value."""
+    """Return whether a quorum has voted in this ballot. All of its votes are for the same value."""
     return 2 * sum(s.sent[ballot].voted) > c.acceptors
 
 
@@ -149,7 +149,7 @@ def one_value_is_chosen(s: State, c: C) -> bool:
 
 @always
 def votes_are_those_that_were_asked_for(s: State, c: C) -> bool:
-    """An acceptor's latest vote is for its ballot's value, in a ballot no later than its latest promise."""
+    """An acceptor's latest vote is for the value of the vote's ballot, which is at most the acceptor's promise."""
     return all(
         s.voted_in[acceptor] == NONE
         or (

@@ -111,7 +111,7 @@ class Rounds:
         return isinstance(node.index, Local) and node.index.slot is self.loop.slot
 
     def names(self, place: Expression, seen: frozenset[Slot] = frozenset()) -> set[str]:
-        """Return the name of each field that a place may be, or that it may be an element of."""
+        """Return the names of all fields that a place may refer to, as a whole or by an element."""
         match place:
             case nodes.Field():
                 return {place.name}

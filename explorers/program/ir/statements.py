@@ -275,7 +275,7 @@ class Statements:
         return [*before, self.store(node, place, value)]
 
     def kept(self, value: Expression, before: list[Statement]) -> Expression:
-        """Return an expression that may be used twice: a new slot, unless evaluating it twice is harmless."""
+        """Return an expression that may be used twice: `value` if it is harmless to evaluate twice, or a new slot."""
         inner = value
         while isinstance(inner, nodes.Field) and inner.type != INT:
             inner = inner.owner

@@ -43,7 +43,7 @@ STATEMENTS: dict[type[ast.stmt], str] = {
     ast.Match: "write `if ... elif ... else`",
     ast.Try: "test the condition first, with `if`: a value outside its domain ends the search",
     ast.Raise: "write an @always property for a condition that must hold, or a guard, require(condition)",
-    ast.With: "omit the call: a model reads and writes only its state",
+    ast.With: "omit the `with` statement: a model reads and writes only its state",
     ast.Global: "store changing values in the state",
     ast.Nonlocal: "store changing values in the state",
     ast.FunctionDef: "write the helper at the top of the file, and pass the values that it reads",

@@ -135,7 +135,7 @@ def test_a_folder_without_rows_of_this_question_is_no_checkpoint(tmp_path: Path)
     )
     fencepost(*asked)
     refusal = refused(*asked, "--resume", "--set", "tickets=2")
-    assert f"there is no checkpoint in {tmp_path} for this question, but for another question" in refusal
+    assert f"the checkpoint in {tmp_path} belongs to another question" in refusal
     more = fencepost(*asked[:2], "--guard", "enter 4", *asked[4:], "--resume")
     assert more.exit_code == 0
     assert "0 of 1 row from the checkpoint" in more.stderr

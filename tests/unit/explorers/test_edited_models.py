@@ -121,7 +121,7 @@ def test_rows_of_a_model_that_begins_elsewhere_are_refused(model: Path, edit: tu
     assert f.ablate(model, checkpoint=folder, resume=True).data["rows"] == first.data["rows"]
     model.write_text(BEGINS.replace(*edit))
     assert [row.purpose for row in f.ablate(model).rows] != [row.purpose for row in first.rows]
-    with pytest.raises(f.FencepostError, match="for this question, but for another question"):
+    with pytest.raises(f.FencepostError, match="belongs to another question"):
         f.ablate(model, checkpoint=folder, resume=True)
 
 
