@@ -154,9 +154,11 @@ def note_on_clone(folder: Path) -> str:
         here = root / "model"
         if not (here / "language" / "machine.py").is_file() or not (root / "cli" / "root").is_dir():
             continue
+        if here.resolve() == runs:
+            return ""
         with suppress(OSError):
             names = {str(file.relative_to(top)) for top in (here, runs) for file in top.rglob("*.py")}
-            _, differ, missing = cmpfiles(here, runs, names if here.resolve() != runs else (), shallow=False)
+            _, differ, missing = cmpfiles(here, runs, names, shallow=False)
             if differ or missing:
                 return (
                     f"the models in {here} are not used: {min(differ + missing)} differs from the "
