@@ -5,7 +5,7 @@ fewer records about the cluster than about partitions, so they are collected onc
 import json
 import re
 from bisect import bisect_right
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -65,7 +65,9 @@ class Away(NamedTuple):
 
 @dataclass
 class Presence:
-    """A broker's absences, registrations and states. Initially, the broker is unregistered."""
+    """A broker's absences, registrations and states. Initially, the broker is unregistered. After a gap in the log, its
+    state is unknown, and counts as neither fenced nor stopping, until the next record about it.
+    """
 
     away: list[Away] = field(default_factory=lambda: [Away(-1, -1, FOREVER, FOREVER)])
     registered: list[tuple[int, int]] = field(default_factory=list)
@@ -85,6 +87,10 @@ class Presence:
         elif not self.fenced and not self.stopping and is_away:
             assert last is not None
             self.away[-1] = last._replace(end=offset, until=time)
+
+    def lose(self, offset: int, time: int) -> None:
+        self.fenced = self.stopping = False
+        self.change(offset, time)
 
     def done(self) -> None:
         self._ends = [item.end for item in self.away]
@@ -157,6 +163,8 @@ class ClusterContext:
     common: list[tuple[int, int, str, Any]] = field(default_factory=list)
     supported: dict[int, int] = field(default_factory=dict)
     """The highest metadata.version level that each controller's release supports."""
+    unregistered: bool = True
+    """Whether a broker without a record is unregistered, because the log has had no gap."""
 
     def version_at(self, offset: int) -> str:
         return version_of(self._level(METADATA_FEATURE, offset))
@@ -230,7 +238,14 @@ def gather_context(
     made = ClusterContext(gaps=gaps, end=end, until=until, min_isr=min_isr)
     ordered = sorted(events, key=lambda event: (event.offset, event.snapshot))
     made.aborted = _aborted(ordered)
+    left, time = deque(gaps), 0
     for event in ordered:
+        while left and left[0][1] <= event.offset:
+            for presence in made.brokers.values():
+                presence.lose(left[0][0], time)
+            left.popleft()
+            made.unregistered = False
+        time = event.time
         at = bisect_right(made.aborted, event.offset, key=itemgetter(0)) - 1
         if at >= 0 and event.offset <= made.aborted[at][1]:
             continue
@@ -273,7 +288,8 @@ def _take(made: ClusterContext, event: LogRecord, fields: dict[str, Any]) -> Non
     match event.type:
         case kind if kind in OF_BROKERS:
             broker = fields["id"] if "id" in fields else fields["brokerId"]
-            _stand(made.brokers.setdefault(broker, Presence()), event, fields)
+            unknown = Presence() if made.unregistered else Presence([], fenced=False)
+            _stand(made.brokers.setdefault(broker, unknown), event, fields)
         case "REGISTER_CONTROLLER_RECORD":
             for feature in fields.get("features") or ():
                 level = feature.get("maxSupportedVersion")

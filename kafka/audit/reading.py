@@ -225,6 +225,8 @@ class Reading:
     parts: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     added: int = 0
+    before: bytes | None = None
+    """The manifest that was there before files were read."""
 
     @property
     def every_note(self) -> list[Note]:
@@ -246,6 +248,13 @@ class Reading:
         data = {"format": FORMAT, "parts": self.parts, "files": list(map(asdict, self.files))}
         write_file(self.folder / MANIFEST, sealed.seal(data))
 
+    def undo(self) -> None:
+        """Restore the manifest that was there before files were read, because the new records were refused."""
+        if self.before is None:
+            (self.folder / MANIFEST).unlink()
+        else:
+            write_file(self.folder / MANIFEST, self.before)
+
 
 def earlier(folder: Path) -> Reading:
     refused = UsageError(
@@ -258,7 +267,7 @@ def earlier(folder: Path) -> Reading:
     files, parts = [File.of(item) for item in data["files"]], data["parts"]
     if not all(PART.fullmatch(name) and (folder / RECORDS / name).is_file() for name in parts):
         raise refused
-    return Reading(folder, files, parts)
+    return Reading(folder, files, parts, before=read_file(folder / MANIFEST))
 
 
 def _parts_in(folder: Path) -> list[Path]:

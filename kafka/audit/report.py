@@ -47,7 +47,13 @@ def report(log: MetadataLog, judged: Judged, severity: Severity) -> dict[str, An
     notes = [asdict(note) for note in (*reading.every_note, *of_copies)]
     offsets = [run for item in reading.files if item.kind != "snapshot" for run in item.runs]
     missing, common = reading.coverage.gaps, reading.coverage.overlaps
-    warnings = warnings_of(counts, notes, missing, differ, sum(last - first + 1 for first, last in common))
+    covered = max((item.end for item in reading.files if item.kind == "snapshot"), default=-1)
+    shared = sum(last - first + 1 for first, last in common)
+    try:
+        warnings = warnings_of(counts, notes, missing, differ, shared, covered)
+    except UsageError:
+        reading.undo()
+        raise
     return {
         "format": FORMAT,
         "verdict": _verdict(every, warnings),
@@ -220,8 +226,11 @@ def warnings_of(
     missing: list[tuple[int, int]],
     differ: dict[str, int],
     common: int,
+    covered: int,
 ) -> list[str]:
-    """Return warnings about unchecked parts of the log; raise UsageError if logs are from different clusters."""
+    """Return warnings about unchecked parts of the log; raise UsageError if logs are from different clusters. The start
+    of a log may be missing if a snapshot has `covered` it.
+    """
     found = []
     if differ["count"] * SEEMS > common:
         raise UsageError(
@@ -229,7 +238,7 @@ def warnings_of(
             "offsets that they share. Audit each log separately."
         )
     unread = [note for note in notes if note["unread"]]
-    inner = [gap for gap in missing if gap[0] > 0 or counts["unjudged"]]
+    inner = [gap for gap in missing if gap[0] > 0 or counts["unjudged"] or gap[1] > covered]
     if unread or inner or counts["unjudged"]:
         spans = [
             f"offset {first:,} is" if first == last else f"offsets {first:,} to {last:,} are" for first, last in inner

@@ -19,7 +19,7 @@ from fencepost.kafka.audit.controller_history import ControllerHistory, controll
 from fencepost.kafka.audit.findings import SEVERITIES, SORTS
 from fencepost.kafka.audit.following import Row, follow
 from fencepost.kafka.audit.logs import Coverage, File, Note
-from fencepost.kafka.audit.reading import Reading, lines, read, take_notes
+from fencepost.kafka.audit.reading import Reading, earlier, lines, read, take_notes
 from fencepost.kafka.audit.reconstruction import reconstruct
 from fencepost.kafka.formatting import when
 from fencepost.model.language.errors import UsageError
@@ -170,6 +170,19 @@ def test_hyp_10_is_seen_before_and_after_the_election() -> None:
     elected = log.change(isr=[3], leader=3, eligibleLeaderReplicas=[1])
     bad = {item.sort: item.offset for item in findings(log.rows()) if item.severity in ("critical", "high")}
     assert bad == {"elr-without-replica": removed, "removed-replica-elected": elected}
+
+
+def test_a_broker_is_not_accused_of_what_it_was_before_a_gap() -> None:
+    log = Log()
+    log.fence(3)
+    first = len(log.events) + 1
+    log._offset = itertools.count(first + 10)
+    fields = {"replicas": (1, 2, 3), "isr": (1, 2, 3), "leader": 1, "leaderEpoch": 0, "partitionEpoch": 0}
+    log.change(creates=True, snapshot=True, **fields)
+    log.time += 100_000
+    assert "inactive-member" in log.found()
+    assert "inactive-member" not in log.found((first, first + 9))
+    assert "inactive-member" not in log.found((0, first + 9))
 
 
 def test_hyp_11_needs_a_min_isr_that_was_just_raised() -> None:
@@ -676,4 +689,9 @@ def test_nothing_but_an_audit_is_removed_from_the_folder_of_one(tmp_path: Path) 
     assert mine.read_text() == "dear"
     (tmp_path / "begun/records").mkdir(parents=True)
     (tmp_path / "begun/records/part-00000.parquet").touch()
-    assert read([tmp_path / "dump.txt"], tmp_path / "begun", None, None, resume=True).added == 1
+    taken = read([tmp_path / "dump.txt"], tmp_path / "begun", None, None, resume=True)
+    assert taken.added == 1
+    (tmp_path / "other.txt").write_text(BATCH + record(0, '{"type":"B","version":0,"data":{}}'))
+    refused = read([tmp_path / "other.txt"], tmp_path / "begun", None, None, resume=True)
+    refused.undo()
+    assert (len(refused.files), earlier(tmp_path / "begun").files) == (2, taken.files)

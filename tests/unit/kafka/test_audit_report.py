@@ -173,14 +173,17 @@ def test_the_headline_is_in_an_operators_words() -> None:
 def test_damage_is_warned_of_and_logs_of_two_clusters_are_refused() -> None:
     none, damage = {"count": 0, "offset": -1}, [{"unread": True, "text": "cut off", "what": "x", "count": 1}]
     counts = {"unjudged": 3, "unjudged_partitions": 1}
-    assert warnings_of(counts, damage, [(111, 111)], none, 0) == [
+    assert warnings_of(counts, damage, [(111, 111)], none, 0, -1) == [
         "incomplete: offset 111 is damaged or missing; 3 later changes of 1 partition were not judged"
     ]
-    assert warnings_of({"unjudged": 0}, damage, [], none, 0) == ["incomplete: cut off"]
-    assert warnings_of({"unjudged": 0}, [], [(5, 5)], none, 0) == ["incomplete: offset 5 is damaged or missing"]
-    assert warnings_of({"unjudged": 0}, [], [(0, 99)], {"count": 2, "offset": 80}, 87) == []
+    assert warnings_of({"unjudged": 0}, damage, [], none, 0, -1) == ["incomplete: cut off"]
+    assert warnings_of({"unjudged": 0}, [], [(5, 5)], none, 0, 9) == ["incomplete: offset 5 is damaged or missing"]
+    assert warnings_of({"unjudged": 0}, [], [(0, 99)], {"count": 2, "offset": 80}, 87, 100) == []
+    assert warnings_of({"unjudged": 0}, [], [(0, 99)], none, 0, -1) == [
+        "incomplete: offsets 0 to 99 are damaged or missing"
+    ]
     with pytest.raises(UsageError, match="seem to come from different clusters: they differ in 55 of the 87 offsets"):
-        warnings_of({"unjudged": 0}, [], [], {"count": 55, "offset": 7}, 87)
+        warnings_of({"unjudged": 0}, [], [], {"count": 55, "offset": 7}, 87, -1)
 
 
 def test_every_report_says_what_was_looked_at_and_a_quiet_one_what_it_cannot_see(
