@@ -214,6 +214,7 @@ def search(
 ) -> verdict.Result:
     """Explore every reachable state and check properties. `explorers.search` explains `summed`."""
     verdict.refuse_symmetric_behaviours(properties, options or verdict.Options())
+    verdict.refuse_negative_limits(properties, constants)
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
     if of_states != properties:
         check(machine, properties)

@@ -9,7 +9,15 @@ from dataclasses import replace
 from fencepost.explorers.native.compile import Kernels, Source, Watching, begin, compile_watched, generate
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.store import Progress
-from fencepost.explorers.verdict import Options, Result, Summed, Verdict, refuse_symmetric_behaviours, require_no_error
+from fencepost.explorers.verdict import (
+    Options,
+    Result,
+    Summed,
+    Verdict,
+    refuse_negative_limits,
+    refuse_symmetric_behaviours,
+    require_no_error,
+)
 from fencepost.invariants.catalogue import Run, values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.actions import Property
@@ -44,6 +52,7 @@ def search(
             "states, but `compact=True` stores no states: omit that option, or name other properties in `only=`."
         )
     refuse_symmetric_behaviours(properties, options)
+    refuse_negative_limits(properties, constants)
     if options.resume and options.checkpoint:
         from fencepost.explorers.native.checkpoint import require_question
 

@@ -352,6 +352,16 @@ def refuse_symmetric_behaviours(properties: tuple[Property, ...], options: "Opti
         refuse_behaviours(properties, "with `symmetry=True`, merged states hide whether fairness holds for each value")
 
 
+def refuse_negative_limits(properties: tuple[Property, ...], constants: Constants) -> None:
+    for item in properties:
+        limit = item.behaviour.bound if item.kind is Kind.AT_MOST else None
+        if limit is not None and limit.value(constants.values) < 0:
+            raise UsageError(
+                f"property {item.name!r} limits a cost to {limit.value(constants.values)} with these constants, but no "
+                "cost is below 0: choose constants with which the limit is at least 0."
+            )
+
+
 def refuse_replacing(folder: object) -> NoReturn:
     raise UsageError(
         f"{folder} contains the checkpoint of a search: write `resume=True` to continue it, or name an empty folder."

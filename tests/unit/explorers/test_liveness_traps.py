@@ -11,7 +11,7 @@ from fencepost.explorers.plain import search as plain
 from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, PropertyResult, Reach, Result, Verdict
 from fencepost.model.language import Fairness, Property, at_most, eventually, leads_to, strong, weak
-from fencepost.model.language.errors import DomainError
+from fencepost.model.language.errors import DomainError, UsageError
 
 from tests.machines import maze
 from tests.machines.maze import MACHINE, a, b, d
@@ -281,3 +281,8 @@ def test_a_negative_cost_is_an_error_where_it_is_paid(engine: Engine) -> None:
     for graph in ("a 0>1, b 1>4", "a 0>1, b 1>2, b 2>4", "b 0>1"):
         with pytest.raises(DomainError, match=r"property 'costs': b to=\d costs -4, but a cost must be 0 or more"):
             ask(engine, graph, costs(weak(a), weak(b), a=1, b=BELOW))
+
+
+def test_a_limit_below_0_is_refused_and_not_reported_as_violated_without_a_path(engine: Engine) -> None:
+    with pytest.raises(UsageError, match="limits a cost to -1 with these constants"):
+        ask(engine, "a 0>4", costs(weak(a), bound=-1, a=1))
