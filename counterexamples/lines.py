@@ -74,6 +74,11 @@ class Lines:
         if found is None:
             other = A_HISTORY if self.path.endswith(".history") else A_TRACE
             self.refuse(first.number, f"the file starts with {quoted(first.text)}, so it is not a trace. {other}")
+        if found.group(1).startswith("induction"):
+            self.refuse(
+                first.number,
+                f"the file contains a step that breaks an induction, and no run. Read it as text. {A_TRACE}",
+            )
         if found.group(1) != FORMAT:
             self.refuse(
                 first.number,

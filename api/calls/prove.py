@@ -354,7 +354,8 @@ def look_for(report: ProveResult, search: Search, result: Result, state: Key) ->
     violated = violated_in(result)
     if result.complete:
         where = where or " under these constants"
-        return f"the state is not among the {number}{where}, so the step violates nothing there", violated, ""
+        there = "" if violated else ", so the step violates nothing there"
+        return f"the state is not among the {number}{where}{there}", violated, ""
     more = f"and there are more ({result.why_stopped})"
     return f"the state is not among the first {number}{where}, {more}", violated, stopped
 

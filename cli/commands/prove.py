@@ -106,7 +106,9 @@ def prove(**given: Any) -> Exit:
     reach = 0.0 if given["reach"] in ("0", "0s") else parse_duration(given["reach"], "--reach")
     report = called(given, proved, names, question, only=given["properties"], timeout=timeout, reach=reach)
     checked = [item.name for item in question.protocol.every_property if item.name in given["properties"]]  # no lemmas
-    search = options.command_line("check", *target.words, *_named(checked))
+    values = proof_report.values_text(report).split() if report.verdict is Verdict.VIOLATED else []
+    words = [*target.words, *(word for value in values for word in ("--set", value))]
+    search = options.command_line("check", *words, *_named(checked))
     command = partial(_command_for, target, given)
     show(given, report, print_report, command=command, search=search, strengthened=given["strengthen"])
     if file and report.text:
