@@ -19,7 +19,7 @@ MEANING = {
     "needed": "a property is violated without the guard, or with the setting",
     "liveness": "a leads-to property is violated without the guard, or with the setting, but no safety property is",
     "bound": "the guard only keeps values in their domains; without it, the domains refuse the same steps",
-    "same-states": "without the guard, or with the setting, more steps are possible, but no more states are reached",
+    "same-states": "without the guard, or with the setting, the same states are reached, possibly by other steps",
     "implied": "other guards of the action refuse every step that the guard refuses",
     "not-exercised": "the guard never refuses a step under these constants",
     "never-fires": "the guard's action never happens under these constants, with or without the guard",

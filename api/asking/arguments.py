@@ -27,6 +27,8 @@ LEAST = {
     "replicas": 1, "seed": 0, "timeout": 0, "until": 0, "walks": 1, "within": 0, "workers": 0,
 }  # fmt: skip
 """Minimum of each numeric argument."""
+MOST = {"workers": 1024, "replicas": 32_767, "min_isr": 32_767}
+"""Maximum of some numeric arguments. Kafka's numbers of replicas have 16 bits."""
 FINITE = ("memory", "timeout", "within")
 """Arguments that must be finite: durations and sizes. Budgets may be infinite."""
 
@@ -106,6 +108,8 @@ def _looked_at(name: str, annotation: str, value: Any) -> Any:
         if isinstance(value, Real):  # includes numbers of other libraries, such as NumPy's
             value = int(value) if isinstance(value, Integral) else float(value)
         require_number(name, value, LEAST[name], fractions=fractions)
+        if value > MOST.get(name, inf):
+            raise _refused(name, value, f"at most {MOST[name]:,}")
         if name in FINITE and value == inf:
             raise _refused(name, value, "a finite number")
     elif kind in _LISTS:

@@ -75,7 +75,8 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
     if pinned:
         return Compared(Base.DIFFERS, (pinned,))
     machine = question.protocol.machine
-    if not replaced_in(machine, base) and machine.normalize is base.normalize:
+    same = machine.normalize is base.normalize and machine.initial is base.initial
+    if same and not replaced_in(machine, base):
         return not_compared(
             ": the variant replaces no action, and a helper that is changed in its module is changed in both machines"
         )

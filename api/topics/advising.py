@@ -237,7 +237,7 @@ def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, J
     """Yield how many crashes lose a record after a change of one setting, and the change, if the number rises."""
     others: list[tuple[str, Any]] = [("acks", "all"), ("unclean_election", False)]
     others += [("elr", True)] if may_have_elr(settings.version) else []
-    others += [("min_isr", number) for number in range(1, settings.replicas + 1)]
+    others += [("min_isr", number) for number in range(1, settings.replicas + 1) if cells(settings.replicas)]
     for name, value in others:
         changed = replace(settings, **{name: value})
         if changed == settings:

@@ -1,6 +1,7 @@
 """Settings of topics in a running cluster, read with confluent-kafka. Nothing is written to the cluster."""
 
 import importlib.util
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,7 +45,7 @@ def client_settings(file: Path) -> dict[str, str]:
 def settings_in(file: Path) -> dict[str, TopicSettings]:
     """Return the settings of topics in a file of lines `NAME REPLICAS MIN_ISR`, optionally followed by `unclean`."""
     try:
-        lines = read_named(file).decode("utf-8").splitlines()
+        lines = read_named(file).decode("utf-8-sig").splitlines()
     except (OSError, ValueError) as error:
         raise UsageError(f"{file} cannot be read: {error}. Name a file with one topic per line.") from error
     found = {}
@@ -54,7 +55,7 @@ def settings_in(file: Path) -> dict[str, TopicSettings]:
             continue
         name, *numbers = words
         unclean = numbers[2:] == ["unclean"]
-        if not all(item.isdecimal() for item in numbers[:2]) or len(numbers) - unclean != 2:
+        if not all(re.fullmatch("[1-9][0-9]{0,3}", item) for item in numbers[:2]) or len(numbers) - unclean != 2:
             raise UsageError(f"{file}:{number}: {line.strip()!r}: write NAME REPLICAS MIN_ISR, such as `orders 3 2`.")
         if name in found:
             raise UsageError(f"{file}:{number}: topic {name} is listed twice: remove one of the lines.")

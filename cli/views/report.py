@@ -333,7 +333,7 @@ def _lines(growth: Growth, unshared: Container[str]) -> Iterator[tuple[str, Text
     for item in growth.properties:
         change = item.changes
         if change is not None:
-            same = f"{item.verdict} in {counted(len(item.cells), 'cell')}, up to {in_values(item.stable_up_to)}"
+            same = f"{item.verdict} in {counted(len(item.cells), 'cell')}"
             other = in_values({name: change.cell[name] for name in raised})
             yield item.name, styled(f"{same}; {change.verdict} with {other}", "yellow")
     if growth.settled:

@@ -548,7 +548,10 @@ class Schema:
             low, high = self.bounds(field.domain)
             if not low <= 0 <= high:
                 if low > high:
-                    raise ModelError(f"{label}: the domain {low}..{high} is empty: write the lower bound first.")
+                    raise ModelError(
+                        f"{label}: the domain {low}..{high} is empty: write the lower bound first, or choose other "
+                        "constants."
+                    )
                 raise ModelError(
                     f"{label}: the domain {low}..{high} excludes 0, which cleared records contain: start it at 0."
                 )
