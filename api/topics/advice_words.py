@@ -37,14 +37,15 @@ KINDS = {
 }  # fmt: skip
 """Faults and operator actions in Kafka's words, in singular and plural."""
 SAID = {
-    "lost": "loses", "leaderless": "no leader", "out": "broker out", "behind": "lags", "returned": "shows",
+    "lost": "loses", "leaderless": "no leader", "out": "broker out", "behind": "lags",
+    "misassigned": "other replicas", "returned": "shows",
     "not-measured": "not measured", "kept": "kept", "safe": "safe", "impossible": "no spare broker",
 }  # fmt: skip
 """Outcomes of operations, in one or two words."""
 MAY = {
     "lost": "{care}it can lose records", "leaderless": "{care}a partition can stay without a leader",
     "out": "{care}a broker can stay down", "behind": "{care}a replica can stay out of the ISR",
-    "returned": "{care}deleted records can reappear",
+    "misassigned": "{care}a partition can get other replicas", "returned": "{care}deleted records can reappear",
     "not-measured": "not measured", "kept": "{care}no run on a cluster lost a record",
     "safe": "yes, a complete search lost nothing", "impossible": "no, every broker has a replica already",
 }  # fmt: skip

@@ -33,9 +33,9 @@ MOST_BROKERS = 4
 """Maximum number of replicas in a search. Larger searches did not finish within minutes (25 million states)."""
 ELR_ALONE = ("unclean_shutdown", "last_known_leader", "last_known_leader_check")
 """Constants without an effect if ELR is off."""
-OUTCOMES = ("lost", "leaderless", "out", "behind", "returned", "not-measured", "kept", "safe", "impossible")
+HARMFUL = ("lost", "leaderless", "out", "behind", "misassigned", "returned")
+OUTCOMES = (*HARMFUL, "not-measured", "kept", "safe", "impossible")
 """Outcomes of operations, from worst to best. `kept` was observed on clusters, and `safe` was proved by a search."""
-HARMFUL = OUTCOMES[:5]
 SAFE = {"lost": "loses no records", "returned": "shows no deleted record again"}
 """For each outcome, a description of a model in which no history has this outcome."""
 PLACES = ("clusters", "classes", "model")

@@ -13,6 +13,7 @@ from fencepost.api.files import write_text
 from fencepost.api.topics import advice_words
 from fencepost.api.topics.advising import AdviceResult, about, may_have_elr, notes
 from fencepost.api.topics.advising import advise as advised
+from fencepost.api.topics.operations import HARMFUL
 from fencepost.cli.commands import options
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-STYLES = {"lost": "bold red", "leaderless": "red", "out": "red", "behind": "red", "returned": "red", "safe": "green"}
+STYLES = {**dict.fromkeys(HARMFUL, "red"), "lost": "bold red", "safe": "green"}
 SEEN, GROUPS, NAMES = 1, 11, 3
 """Maximum numbers without `-v`: observations per operation, groups of topics, and topics named per group."""
 ON_OFF = Choice(["on", "off"])

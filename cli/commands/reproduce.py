@@ -10,15 +10,7 @@ from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, print_rows, results, styled
 from fencepost.invariants.claim_files import HARMS
 
-COLOURS = {
-    "kept": "bold green",
-    "lost": "bold red",
-    "out": "bold red",
-    "leaderless": "bold red",
-    "behind": "bold red",
-    "returned": "bold red",
-    "undetermined": "bold yellow",
-}
+COLOURS = {"kept": "bold green", **dict.fromkeys(HARMS, "bold red"), "undetermined": "bold yellow"}
 
 
 @command()
@@ -44,9 +36,9 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
     restart. Without NAME, it lists the findings.
 
     Exit status: 0 if the verdict is as expected (a record is lost, a broker cannot restart, a partition stays without a
-    leader, a replica stays out of the ISR, or a deleted record is back; with --control, with --repaired and on releases
-    known to be safe, none of these), 1 if it is not, 2 for bad input (or without Java or Maven, or if a port is in
-    use), 3 if the scenario did not finish in time.
+    leader, a replica stays out of the ISR, a partition does not get the requested replicas, or a deleted record is
+    back; with --control, with --repaired and on releases known to be safe, none of these), 1 if it is not, 2 for bad
+    input (or without Java or Maven, or if a port is in use), 3 if the scenario did not finish in time.
     """
     from fencepost.api.calls.conform import list_findings
     from fencepost.api.calls.conform import reproduce as play

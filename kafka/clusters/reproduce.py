@@ -12,7 +12,7 @@ from typing import Any, Literal
 from fencepost.kafka.clusters.cluster import Client, Cluster, Shape
 from fencepost.kafka.clusters.kit import Kit
 from fencepost.kafka.clusters.scenario import Harm, Scenario
-from fencepost.kafka.clusters.scenarios import disks, eligible, metadata, topics
+from fencepost.kafka.clusters.scenarios import disks, eligible, metadata, reassignments, topics
 from fencepost.kafka.clusters.stage import Line, NotReached, Stage, Story
 from fencepost.kafka.driver.process import MEMORY_FOLDER
 from fencepost.model.language.errors import UsageError
@@ -20,7 +20,7 @@ from fencepost.model.language.errors import UsageError
 FORMAT = 1
 SCENARIOS: tuple[Scenario, ...] = tuple(
     sorted(
-        (scenario for module in (disks, eligible, metadata, topics) for scenario in module.SCENARIOS),
+        (scenario for module in (disks, eligible, metadata, reassignments, topics) for scenario in module.SCENARIOS),
         key=lambda scenario: int(scenario.name.split("-")[1]),
     )
 )
@@ -54,6 +54,8 @@ class Report:
     leaderless: bool = False
     """Whether the partition had no leader although a complete replica was available."""
     behind: list[int] = field(default_factory=list)
+    misassigned: bool = False
+    """Whether the partition did not get the replicas of the operator's last reassignment."""
     returned: list[str] = field(default_factory=list)
     """Deleted records that can be read again."""
     why: str = ""
@@ -69,7 +71,7 @@ class Report:
             return "undetermined"
         harms: tuple[tuple[Harm, object], ...] = (
             ("lost", self.lost), ("out", self.out), ("leaderless", self.leaderless), ("behind", self.behind),
-            ("returned", self.returned),
+            ("misassigned", self.misassigned), ("returned", self.returned),
         )  # fmt: skip
         return next((harm for harm, found in harms if found), "kept")
 
@@ -117,8 +119,8 @@ def choose_repairs(scenario: Scenario, kit: Kit, some: Sequence[str] = ()) -> tu
 def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line], None]) -> Report:
     if kit.number < scenario.since:
         raise UsageError(
-            f"{scenario.name} cannot run on Kafka {kit.version}: it needs eligible leader replicas, which are on by "
-            f"default from Kafka {'.'.join(map(str, scenario.since))}. Write a later release as `kafka=`."
+            f"{scenario.name} cannot run on Kafka {kit.version}: it needs a rule or a default setting of Kafka "
+            f"{'.'.join(map(str, scenario.since))}. Write a later release as `kafka=`."
         )
     story = Story(hear)
     with ExitStack() as stack:
@@ -147,6 +149,7 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
             scenario.play(stage)
             report.readable = stage.readable()
             report.out, report.leaderless, report.behind = stage.out, stage.leaderless, stage.behind
+            report.misassigned = stage.misassigned
             report.returned = [key for key in stage.deleted if key in report.readable]
         except NotReached as error:
             report.why = f"not reached: {error}"
@@ -175,6 +178,7 @@ def _ending(report: Report) -> str:
     if not report.lost:
         late = " The partition had no leader although a complete replica was available." if report.leaderless else ""
         late += f" The replica of broker {report.behind[0]} was not copied." if report.behind else ""
+        late += " The partition did not get the replicas that the operator requested." if report.misassigned else ""
         return f"{counts}: no acknowledged record is lost.{late}"
     one = len(report.lost) == 1
     return f"{counts}: {len(report.lost):,} acknowledged record{'' if one else 's'} {'is' if one else 'are'} LOST."

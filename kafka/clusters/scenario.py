@@ -7,7 +7,7 @@ from typing import Literal
 from fencepost.kafka.clusters.stage import Stage
 from fencepost.model.language.errors import UsageError, nearest
 
-Harm = Literal["lost", "out", "leaderless", "behind", "returned"]
+Harm = Literal["lost", "out", "leaderless", "behind", "misassigned", "returned"]
 Number = tuple[int, int]
 
 
@@ -24,7 +24,8 @@ class Cause:
 class Scenario:
     """The reproduction of a finding on a cluster. `play` executes the steps; each of the `causes` is sufficient for the
     harm: an acknowledged record is lost, a broker cannot rejoin the cluster, a partition has no leader although a
-    complete replica is available, a replica is not copied, or a deleted record can be read again.
+    complete replica is available, a replica is not copied, a partition does not get the requested replicas, or a
+    deleted record can be read again.
     """
 
     name: str

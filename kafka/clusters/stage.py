@@ -112,6 +112,8 @@ class Stage:
         """Brokers whose replica does not join the ISR, although the broker and the disk work."""
         self.leaderless = False
         """Whether the partition had no leader although a complete replica was available."""
+        self.misassigned = False
+        """Whether the partition did not get the replicas of the operator's last reassignment."""
         self.deleted: list[str] = []
         """The records below the log start."""
         self._seen: Seen | None = None
@@ -184,6 +186,14 @@ class Stage:
         for line in (done.stdout if done.returncode == 0 else done.stdout + done.stderr).splitlines():
             if line.strip():
                 self.story.tell(line[:200], "log")
+
+    def move(self, broker: int) -> None:
+        """Move the topic's replica to the broker's last disk, and wait until it is there."""
+        folder = self.cluster.folder / f"data-{broker}"
+        self.story.tell(f"move the replica of broker {broker} to {folder.name} (AlterReplicaLogDirs)", "operator")
+        self._ask("move", broker=broker, folder=str(folder))
+        if not self._comes((folder / f"{self.client.topic}-0").is_dir, WAIT):
+            raise NotReached(f"the replica of broker {broker} has moved")
 
     def stop(self, broker: int) -> None:
         self._end_by(broker, signal.SIGTERM, f"stop {_named(broker)} (SIGTERM, a controlled shutdown)")

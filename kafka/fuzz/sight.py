@@ -125,7 +125,7 @@ PLANTS = (
     Plant(f"{LOG}.log.LogManager", "checkpointLogRecoveryOffsets"),
     Plant(_UNIFIED, "deleteOldSegments", value="0"),
     *(Plant(REPAIR, f"hyp-{number}") for number in (16, 12, 18, 13, 3, 10, 1)),
-    *(Plant(REPAIR, name) for name in ("reassigned-twice", "hyp-24", "late-epoch-flush")),
+    *(Plant(REPAIR, name) for name in ("hyp-32", "hyp-24", "late-epoch-flush")),
 )
 """Checks, effects and fixes in Kafka 4.4.0 that can be removed individually. Unused code is excluded."""
 OF_VERBS = (
@@ -134,7 +134,7 @@ OF_VERBS = (
     Plant(_UNIFIED, "hasHigherPartitionLeaderEpoch", value="false"),
     Plant(f"{LOG}.log.ProducerStateManager", "isProducerExpired", value="true"),
     Plant(f"{CONTROLLER}.ClusterControlManager", "activate", "register"),
-    *(Plant(REPAIR, name) for name in ("moved-empty", "failed-while-moved", "hyp-28", "hyp-27")),
+    *(Plant(REPAIR, name) for name in ("hyp-34", "failed-while-moved", "hyp-28", "hyp-27")),
 )
 """Bugs in code that runs only with replica moves, delayed bytes, resent writes or controller failover."""
 

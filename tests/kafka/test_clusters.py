@@ -51,6 +51,9 @@ def test_a_finding_loses_an_acknowledged_record_and_its_control_and_repair_do_no
         (["hyp-29", "--kafka", "4.4.0"], "returned"),
         (["hyp-30", "--kafka", "4.4.0"], "out"),
         (["hyp-31", "--kafka", "4.4.0"], "behind"),
+        (["hyp-32", "--kafka", "4.4.0"], "misassigned"),
+        (["hyp-33", "--kafka", "4.4.0"], "leaderless"),
+        (["hyp-34", "--kafka", "4.4.0"], "behind"),
     ],
 )
 def test_disks_that_fail_do_harm_until_all_repairs_are_there(words: list[str], verdict: str) -> None:

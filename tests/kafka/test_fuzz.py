@@ -43,7 +43,7 @@ KNOWN = {
     "hidden-checkpoint": known("brokers=3 disks=2 partitions=1 replicas=3 min-isr=2 elr=1 faults=1",
         "move 0 0 1; work 0; kill 0; take 0; start 0; publish 0; publish 1; produce 1; fetch 0 1; follow 0 1; "
         "stop 0; start 0; checkpoint 0; kill 0"),
-    "moved-empty": known("brokers=2 disks=2 partitions=2 replicas=2 min-isr=2 elr=1 faults=2",
+    "hyp-34": known("brokers=2 disks=2 partitions=2 replicas=2 min-isr=2 elr=1 faults=2",
         "move 1 1 1; stop 1; kill 0; boot 0"),
     "failed-while-moved": known(f"brokers=2 disks=2 {SHAPE} faults=1",
         "move 1 0 1; copy 1; fence 0; publish 1 0; fail 1 0"),

@@ -1,4 +1,4 @@
-"""Disks that fail, are replaced or are removed, and logs moved between disks (HYP-16 to 18, 24, 25, 27, 28, 30 and 31).
+"""Disks that fail, are replaced or removed, and moves between disks (HYP-16 to 18, 24, 25, 27, 28, 30, 31, 33 and 34).
 
 HYP-16: a replica stays eligible although its disk has failed, because its broker shuts down cleanly without that disk.
 Before 4.3, assigning another directory also empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs).
@@ -32,6 +32,12 @@ the same heartbeat; handleDirectoriesOffline then sees the partition as it was b
 HYP-25: a topic that is deleted while its ISR is empty stays in the controller's index of directories.
 ReplicationControlManager.replay(RemoveTopicRecord) removes a partition from the index only for its ISR members. If the
 disk fails later, each heartbeat that reports the failure causes an exception.
+
+HYP-33: while the controller records a failed directory for a replica, it judges the replica by its previous directory,
+and may elect it (ReplicationControlManager.handleAssignReplicasToDirs).
+
+HYP-34: a leader's replica moves before it has a record of the leader's epoch (maybeReplaceCurrentWithFutureReplica).
+The leader then cannot answer a fetch with an epoch that is between its last record's epoch and its own.
 """
 
 from collections.abc import Sequence
@@ -291,6 +297,35 @@ def leader_is_killed(stage: Stage) -> None:
     stage.finish(isr=[1, 2])
 
 
+def leader_moves_without_records(stage: Stage) -> None:
+    """While the previous leader is cut off, the new leader's replica moves to another disk. Nothing is written."""
+    stage.create(replicas=[1, 2], min_isr=2)
+    stage.write(*OLD)
+    stage.tell("Broker 2 becomes the leader. Nothing is written for a while.")
+    stage.reassign([2, 1])
+    stage.elect()
+    stage.wait(leader=2, isr=[1, 2])
+    stage.tell("Broker 2 can no longer reach the controller and broker 1, and its session expires.")
+    flows = (Flow(CONTROLLER, "2", HEARTBEAT), fetches(2, of=1))
+    for flow in flows:
+        stage.hold_next(flow)
+    stage.wait(leader=1, isr=[1])
+    if not stage.control:
+        stage.move(1)
+    follower = stage.cluster.log(2)
+    stage.tell("Broker 2 can reach the other nodes again.")
+    stage.release(*flows)
+    if not stage.reaches(BACK_SECONDS, isr=[1, 2]):
+        stage.behind.append(2)
+        stage.note(f"broker 2 has not joined the ISR after {BACK_SECONDS} s")
+        stage.show_log(2, follower, "is out of range", 2)
+        stage.send("new")
+        stage.acknowledged("new", within=5)
+        stage.tell("Broker 1 is restarted.")
+        stage.shut_down(1)
+    stage.finish(isr=[1, 2])
+
+
 # -- failed directories that the controller ignores
 
 BACK_SECONDS = 15
@@ -380,6 +415,41 @@ def late_report(stage: Stage) -> None:
     stage.finish(isr=[1, 2])
 
 
+def moving_disk_fails(stage: Stage) -> None:
+    """The disk that a replica moves from fails while the request to assign the other disk is on its way."""
+    stage.create(replicas=[1, 2], min_isr=2)
+    stage.write(*OLD)
+    request = Flow(CONTROLLER, "1", ASSIGN)
+    if not stage.control:
+        stage.hold_next(request)
+        other = str(stage.cluster.folder / "data-1")
+        stage.reassign_by_tool([1, 2], "--execute", folders=[other, "any"])
+        stage.wait_held(request)
+        stage.note("the copy has caught up, and broker 1 requests the assignment of the copy's directory")
+    stage.tell("Broker 2 is taken down for maintenance.")
+    stage.shut_down(2)
+    stage.wait(leader=1, isr=[1])
+    broker = stage.cluster.log(1)
+    stage.fail_disk(1)
+    stage.wait_log(1, broker, "Stopping serving logs in dir")
+    stage.wait(leader=-1, isr=[])
+    if not stage.control:
+        stage.release(request)
+        if stage.reaches(5, leader=1):
+            stage.note("broker 1 is elected, although its log was on the failed disk")
+        stage.show_log(1, broker, "maybeSendAssignments: sending [1-9]")
+    stage.tell("Broker 2, which has all records, starts again.")
+    stage.start(2)
+    stage.leaderless = not stage.reaches(BACK_SECONDS, leader=2)
+    if stage.leaderless:
+        stage.note(f"broker 2 runs but is not elected after {BACK_SECONDS} s: broker 1 is the leader without a log")
+    stage.tell("Broker 1 restarts with a new disk.")
+    stage.shut_down(1)
+    stage.replace_disk(1)
+    stage.start(1)
+    stage.finish(isr=[1, 2])
+
+
 def deleted_without_isr(stage: Stage) -> None:
     """A topic is deleted while all its replicas are down; later, one of their disks fails."""
     stage.create(replicas=[1, 2], min_isr=2)
@@ -456,6 +526,10 @@ SCENARIOS = (
              causes=(Cause("hyp-31", since=(3, 9)),), since=(3, 9),
              title="a leader is killed and restarts at once without a disk, while it copies a replica to another disk",
              control="no disk fails"),
+    Scenario(name="hyp-34", play=leader_moves_without_records, brokers=(1, 2), disks=(1,), harm="behind",
+             causes=(Cause("hyp-34"),),
+             title="a new leader's replica moves to another disk while the previous leader is cut off",
+             control="the replica does not move"),
     HYP_18,
     replace(HYP_18, name="hyp-18-without-elr", elr=False, causes=(Cause("hyp-18", since=(3, 9)),), since=(3, 9),
             harm="lost",
@@ -463,6 +537,10 @@ SCENARIOS = (
     replace(HYP_18, name="hyp-24", play=late_report, disks=(1,), causes=(Cause("hyp-24"),),
             title="a leader's disk fails while it cannot reach the controller",
             control="the leader can reach the controller: it reports the failed disk before its session expires"),
+    replace(HYP_18, name="hyp-33", play=moving_disk_fails, brokers=(1, 2), disks=(1,),
+            causes=(Cause("hyp-33", since=(4, 3)),), since=(4, 3),
+            title="a disk fails while the last member of the ISR moves its replica to another disk",
+            control="the replica does not move"),
     replace(HYP_18, name="hyp-25", play=deleted_without_isr, delays=False, disks=(1,), causes=(Cause("hyp-25"),),
             title="a topic is deleted while its replicas are down, and later a disk that contained it fails",
             control="the topic is deleted after its replicas have restarted"),

@@ -254,7 +254,7 @@ def test_eligible_leader_replicas_are_asked_of_releases_that_have_them(monkeypat
     old = Kit("4.0.2", Path(), Path(), Path(), Path())
     monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: old)
     message = refused("reproduce", "hyp-10", "--kafka", "4.0.2")
-    assert "hyp-10 cannot run on Kafka 4.0.2: it needs eligible leader replicas, which are on by default" in message
+    assert "hyp-10 cannot run on Kafka 4.0.2: it needs a rule or a default setting of Kafka 4.1." in message
 
 
 def test_the_status_is_by_what_was_expected(command: Callable[..., Result]) -> None:
@@ -303,9 +303,11 @@ def test_a_story_of_two_causes_does_harm_until_both_are_repaired() -> None:
     assert story("hyp-17").expected((4, 3)) == "kept"
 
 
-def test_a_partition_without_a_leader_or_a_replica_is_harm_where_nothing_is_lost() -> None:
+def test_a_partition_without_a_leader_or_its_replicas_is_harm_where_nothing_is_lost() -> None:
     late = "The partition had no leader although a complete replica was available."
-    for harm, found, said in (("leaderless", True, late), ("behind", [2], "The replica of broker 2 was not copied.")):
+    others = "The partition did not get the replicas that the operator requested."
+    behind = "The replica of broker 2 was not copied."
+    for harm, found, said in (("leaderless", True, late), ("behind", [2], behind), ("misassigned", True, others)):
         report, lines = played(lambda stage, harm=harm, found=found: keeps(stage) or setattr(stage, harm, found))
         assert (report.verdict, report.lost) == (harm, [])
         assert lines[-1].text.endswith(said)

@@ -77,16 +77,17 @@ public final class Repair {
             case "hyp-17" -> List.of(keepElrWhereADiskIsAssigned());
             case "hyp-18" -> refuseOfflineReplicas();
             case "hyp-21" -> List.of(deleteNewConfig());
-            case "reassigned-twice" -> List.of(forgetReplicasAdded());
+            case "hyp-32" -> List.of(forgetReplicasAdded());
             case "hyp-25" -> List.of(forgetDirectories());
             case "hyp-24" -> List.of(reportBeforeUnfencing());
-            case "moved-empty" -> List.of(keepEpochOfMovedLog());
+            case "hyp-34" -> List.of(keepEpochOfMovedLog());
             case "hyp-26" -> List.of(forgetStraysStart());
             case "hyp-27" -> List.of(keepLongerLog());
             case "hyp-28" -> List.of(keepLogBesideCopy());
             case "hyp-29" -> List.of(keepCheckpoints());
             case "hyp-30" -> List.of(keepAssignedLog());
             case "hyp-31" -> List.of(failWithoutLog());
+            case "hyp-33" -> List.of(electNoneInAssignedOfflineDirectory(), judgeAssignedDirectory());
             case "hidden-checkpoint" -> List.of(writeCurrentLogs());
             default -> throw new IllegalArgumentException("no repair of " + finding);
         };
@@ -205,7 +206,7 @@ public final class Repair {
         return builder;
     }
 
-    /** A reassignment to existing replicas adds no replica, even if the reassignment that it replaces was adding some. */
+    /** A reassignment replaces both lists of an unfinished one: the replicas to be added, and those to be removed. */
     private static CtClass forgetReplicasAdded() throws Exception {
         CtClass manager = type("org.apache.kafka.controller.ReplicationControlManager");
         replaceCalls(manager.getDeclaredMethod("changePartitionReassignment"),
@@ -343,6 +344,23 @@ public final class Repair {
         }
         requireEdited(edited, manager);
         return manager;
+    }
+
+    /** The controller elects no replica while it records a failed directory for it, even if the previous directory is online. */
+    private static CtClass judgeAssignedDirectory() throws Exception {
+        CtClass manager = type("org.apache.kafka.controller.ReplicationControlManager");
+        replaceCalls(manager.getDeclaredMethod("handleAssignReplicasToDirs"), named("setDirectory"),
+            "{ $_ = $proceed($$); if (!this.clusterControl.hasOnlineDir($1, $2)) { $_.offline = $1; } }");
+        return manager;
+    }
+
+    private static CtClass electNoneInAssignedOfflineDirectory() throws Exception {
+        CtClass builder = type("org.apache.kafka.controller.PartitionChangeBuilder");
+        builder.addField(CtField.make("public int offline = -1;", builder));
+        builder.getDeclaredMethod("isValidNewLeader").insertBefore(on("if ($1 == this.offline) { return false; }"));
+        builder.getDeclaredMethod("canElectLastKnownLeader").insertBefore(on("if (this.offline >= 0"
+            + " && this.partition.lastKnownElr.length == 1 && this.partition.lastKnownElr[0] == this.offline) { return false; }"));
+        return builder;
     }
 
     private static CtClass logManager() throws Exception {

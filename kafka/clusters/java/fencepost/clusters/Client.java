@@ -33,6 +33,7 @@ import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.TopicPartitionReplica;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -86,6 +87,8 @@ public final class Client {
             case "elect" -> admin.electLeaders(ElectionType.PREFERRED, Set.of(partition)).all().get();
             case "reassign" -> admin.alterPartitionReassignments(
                 Map.of(partition, Optional.of(new NewPartitionReassignment(numbers(asked.get("replicas")))))).all().get();
+            case "move" -> admin.alterReplicaLogDirs(Map.of(
+                new TopicPartitionReplica(topic, PARTITION, asked.get("broker").asInt()), asked.get("folder").asText())).all().get();
             case "delete-records" -> admin.deleteRecords(Map.of(partition, RecordsToDelete.beforeOffset(-1))).all().get();
             case "delete" -> admin.deleteTopics(List.of(topic)).all().get();
             case "configure" -> configure(topic, settings(asked));
