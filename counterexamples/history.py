@@ -34,7 +34,7 @@ def folded(record: type[Record], raw: Key, after: Key) -> str:
         ranks.append((nth[item.label], place))
         nth[item.label] += bool(item.label)
     shown = [scalars[place] for place in sorted(place for _, place in sorted(ranks)[:FEW])]
-    words = [f"{item.label}.{item}" if item.label else str(item) for item in shown]
+    words = [item.whole for item in shown]
     for name in dict.fromkeys(item.name for item in found if item.is_message):
         words += _folded_messages([item for item in found if item.is_message and item.name == name])
     rest = len(scalars) - len(shown)

@@ -57,6 +57,11 @@ class Change(NamedTuple):
         return f"{self.name} - {self.old}" if self.old else f"{self.name} + {self.new}"
 
     @property
+    def whole(self) -> str:
+        """The change with the part of the state in which it is."""
+        return f"{self.label}.{self}" if self.label else str(self)
+
+    @property
     def is_message(self) -> bool:
         return not (self.old and self.new)
 

@@ -61,7 +61,7 @@ def fields_of(record: type[Record], key: Key) -> dict[str, str]:
 def changes_of(record: type[Record], before: Key, after: Key) -> tuple[str, ...]:
     from fencepost.counterexamples.states import changes
 
-    return tuple(f"{item.label}.{item}" if item.label else str(item) for item in changes(record, before, after))
+    return tuple(item.whole for item in changes(record, before, after))
 
 
 @dataclass(frozen=True, repr=False)

@@ -272,7 +272,11 @@ class _Request:
         with watch.busy(f"{found.name} {where}: counting faults".replace(" :", ":")):
             result = tolerance(found.machine, constants, self.prop, costs, self.options, look, tell)
         traces: dict[Path, Counterexample] = {}
-        data: Json = {
+        front = [self.breaking(shown, result, item, traces) for item in result.front]
+        return {**self.data(shown, result), "front": front, "costs": costs, "fewer": dict(result.fewer)}, traces
+
+    def data(self, shown: Json, result: Tolerance) -> Json:
+        return {
             "setting": shown,
             "constants": dict(result.constants.shown),
             "kinds": list(result.kinds),
@@ -283,34 +287,18 @@ class _Request:
             "unknown": [
                 {"faults": dict(zip(result.kinds, item, strict=True)), "why": why} for item, why in result.unknown
             ],
-            "front": [self.breaking(shown, result, item, traces) for item in result.front],
+            "front": [],
             **pick(result, "searches states omission"),
-            "costs": costs,
-            "fewer": dict(result.fewer),
         }
-        return data, traces
 
     def undecided(self, constants: Constants, shown: Json, error: FencepostError) -> Json:
         machine = self.question.protocol.machine
         kinds = choose_kinds(machine, constants, self.kinds)
         bounds = fault_kinds(machine)
-        most = {name: int(getattr(constants, bounds[name])) for name in kinds}
+        most = tuple(int(getattr(constants, bounds[name])) for name in kinds)
         said = placed(error).partition("\n")[0].rstrip(".")
         why = f"the model raises an error: {said}" if isinstance(error, DomainError) else said
-        return {
-            "setting": shown,
-            "constants": dict(constants.shown),
-            "kinds": list(kinds),
-            "most": most,
-            "least": None,
-            "undetermined": True,
-            "interrupted": False,
-            "unknown": [{"faults": most, "why": why}],
-            "front": [],
-            "searches": 0,
-            "states": 0,
-            "omission": 0.0,
-        }
+        return self.data(shown, Tolerance(constants, kinds, most, (), ((most, why),), 0, 0))
 
     def breaking(self, shown: Json, result: Tolerance, item: Breaking, traces: dict[Path, Counterexample]) -> Json:
         found, prop = self.question.protocol, self.prop

@@ -66,19 +66,14 @@ def itself(setting: Setting, key: Key, *, explained: bool = False, acts: bool = 
 
 
 def arrival(setting: Setting, key: Key, before: Key | None = None, came: Transition | None = None) -> View:
-    raw = came.raw if came is not None else key
+    record, raw = setting.plain.machine.state, came.raw if came is not None else key
     of_steps = [item for item in setting.protocol.every_property if item.over_steps]
     return {
         "cards": [card_html(card) for card in cards(setting.parties, key if before is None else before, raw)],
-        "changes": [] if before is None else _changes(setting, before, raw),
-        "folded": folded(setting.plain.machine.state, raw, key) if came is not None else "",
+        "changes": [] if before is None else [item.whole for item in changes(record, before, raw)],
+        "folded": folded(record, raw, key) if came is not None else "",
         "of_step": properties(setting, of_steps, key, before, came),
     }
-
-
-def _changes(setting: Setting, before: Key, after: Key) -> list[str]:
-    found = changes(setting.plain.machine.state, before, after)
-    return [f"{item.label}.{item}" if item.label else str(item) for item in found]
 
 
 def _action(setting: Setting, item: Action, key: Key, *, explained: bool) -> View:

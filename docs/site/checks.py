@@ -1,9 +1,11 @@
 """Pages on checks: the purpose of each guard and switch, the checks of each KIP, and the crashes a record survives."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from fencepost.api.answers.matrix import MEANING
@@ -142,48 +144,9 @@ SHORTEST = 3
 Best = dict[str, dict[str, tuple[dict[str, Any], dict[str, Any]]]]
 """For each protocol and row, the best measurement, and the matrix to which it belongs."""
 
-ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
-    "KIP-320": {
-        "kip320": {"follower-fetch 1": "",
-            "become-follower-and-truncate 1": "the next check passes only if that replica leads in the epoch",
-            "become-follower-and-truncate 3": "", "leader-expand-isr 3": "", "leader-expand-isr 4": "",
-            "leader-expand-isr 5": "", "leader-increase-high-watermark 2a": "",
-            "leader-shrink-isr 4": "the check keeps caught-up members; a smaller ISR violates no guarantee"},
-        "replication": {"fetch_leader_epoch_check=off": "", "leader-handles-fetch 1": "",
-            "leader-reports-divergence 1": "", "leader-tells-epoch-end 1": "",
-            "leader-handles-late-fetch 2": "`normalize` has already dropped fetches of older epochs"},
-    },
-    "KIP-841": {
-        "replication": {
-            "alter_partition_version=1": "",
-            "controller-applies-alter-partition 7": "",
-            "leader_eligibility_check=off": "the controller rejects the request anyway; the check only avoids sending "
-            "it",
-            "controller-begins-shutdown 4": "a broker that is fenced or shutting down is in no ISR and leads no "
-            "partition",
-            "controller-unfences-broker 4": "a broker that is shutting down stays ineligible, even if it is unfenced",
-            "broker-stops 5": "the check only prevents errors in clients, and protects no record",
-        }
-    },
-    "KIP-903": {
-        "replication": {
-            "alter_partition_version=2": "",
-            "controller-applies-alter-partition 7": "",
-            "fetch_carries_broker_epoch=off": "",
-            "leader_broker_epoch_check=off": "",
-            "controller-finds-replica-ineligible 3": "without the check, requests that could be granted may be refused",
-        }
-    },
-    "KIP-966": {
-        "replication": {
-            "elr=off": "",
-            "high_watermark_needs_min_isr=off": "",
-            "unclean_shutdown=never": "",
-            "last_known_leader=off": "",
-            "last_known_leader_check=off": "",
-        }
-    },
-}  # fmt: skip
+ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text("utf-8")
+)
 """Guards and switches of each KIP, by protocol, each with a reason if no matrix shows that it is needed."""
 
 

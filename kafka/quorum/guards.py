@@ -1,8 +1,9 @@
-"""The guards of the model `quorum` and their kinds, the rules that Kafka implements, and the constants to try."""
+"""The guards of the model `quorum` and their kinds, from `guards.toml`, and conditions of the steps to try."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from fencepost.kafka.driver.ablation import Ablation, Check, Place, read_sizes
+from fencepost.kafka.driver.ablation import Ablation, read_sizes
+from fencepost.kafka.guard_tables import guard_tables
 from fencepost.kafka.quorum.mapping import AS_BUILT, NOT_COMPARED, NOT_DRIVEN
 from fencepost.kafka.quorum.nodes import FETCH, NO_FETCH, NODE, STATE, without_forgotten
 from fencepost.model.language import NONE, bits
@@ -11,112 +12,8 @@ from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import Key
 from fencepost.model.quorum.state import Phase, Role, State, leads
 
-NOT_ELECTED = ("it is not elected",)
-_CLIENT = "KafkaRaftClient"
-_LEADER = ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH")
-_VALIDATE = f"{_CLIENT}.validateLeaderOnlyRequest"
-
-KAFKAS: dict[tuple[str, str], Check] = {
-    ("quorum-elects", "bits.is_subset(electors, voters_of(s, c, n))"): Check(
-        f"{_CLIENT}.maybeSendPreVoteRequests: only voters get requests", NOT_ELECTED
-    ),
-    ("quorum-elects", "bits.size(electors) == majority(voters_of(s, c, n))"): Check(
-        "EpochElection.isVoteGranted", NOT_ELECTED
-    ),
-    (
-        "quorum-elects",
-        (
-            "all((log.is_up_to_date(n, s.node[node]) and (not s.node[node].failed) for node in range(c.nodes) if "
-            "bits.contains(electors, node)))"
-        ),
-    ): Check("QuorumState.canGrantVote: the candidate's log is not up to date", NOT_ELECTED),
-    (
-        "quorum-elects",
-        (
-            "not c.pre_vote or all((hears_nothing(s, c, node) or (node != candidate and may_grant_pre_vote(s, c, node, "
-            "entered_epoch(c, n))) for node in range(c.nodes) if bits.contains(electors, node)))"
-        ),
-    ): Check("LeaderState.canGrantVote, FollowerState.canGrantVote: a leader is known", NOT_ELECTED),
-    ("voter-stands", "bits.contains(voters_of(s, c, n), node)"): Check(
-        f"{_CLIENT}.pollUnattached: an observer does not become a candidate", ("it is not a candidate",)
-    ),
-    ("voter-votes", "bits.contains(voters_of(s, c, n), voter)"): Check(
-        f"{_CLIENT}.maybeSendVoteRequests: only voters get requests", ("it gets no request",)
-    ),
-    (
-        "voter-votes",
-        "v.epoch < epoch or (v.epoch == epoch and v.voted == NONE and (v.leader == NONE) and log.is_up_to_date(n, v))",
-    ): Check(
-        "QuorumState.canGrantVote: the voter has already voted, has a leader, or has a later log than the candidate",
-        ("",),
-    ),
-    ("candidate-wins", "bits.size(n.granted) >= majority(voters_of(s, c, n))"): Check(
-        "EpochElection.isVoteGranted", ("it has not won the election",)
-    ),
-    (
-        "node-learns-leader",
-        "n.epoch < l.epoch or (n.epoch == l.epoch and n.leader == NONE and (n.role != Role.LEADER))",
-    ): Check(f"{_CLIENT}.handleBeginQuorumEpochRequest", ("FENCED_LEADER_EPOCH", "")),
-    ("leader-appends", "leads(s, leader)"): Check(f"{_CLIENT}.prepareAppend", ("NOT_LEADER",)),
-    ("leader-appends-no-op", "leads(s, leader)"): Check(f"{_CLIENT}.prepareAppend", ("NOT_LEADER",)),
-    ("leader-handles-fetch", "is_sent(s, leader, follower)"): Check(_VALIDATE, _LEADER),
-    ("leader-handles-late-fetch", "l.role == Role.LEADER"): Check(_VALIDATE, _LEADER),
-    ("leader-handles-late-fetch", "l.epoch == m.epoch"): Check(_VALIDATE, _LEADER),
-    ("leader-handles-late-fetch", "not log.departs(l, m.offset, m.last_epoch)"): Check(
-        "RaftLog.validateOffsetAndEpoch: a diverging epoch", ("",)
-    ),
-    ("leader-handles-late-fetch", "not needs_snapshot(c, l, m.offset, m.last_epoch)"): Check(
-        "RaftLog.validateOffsetAndEpoch: the answer names a snapshot", ("",)
-    ),
-}
-
-PHYSICAL: dict[str, tuple[Place | str, ...]] = {
-    "a stopped node does nothing": (r"not (n|v|s\.node\[node\])\.failed",),
-    "which message has arrived": (
-        *(r"n\.role == Role\.CANDIDATE", r"voter != candidate", r"node != leader"),
-        ("node-learns-leader", "leads(s, leader)"),
-        *(r"f\.fetch\.phase == Phase\.\w+", r"(not )?f\.fetch\.diverging", r"f\.fetch\.snapshot (==|>) 0"),
-    ),
-    "a candidate votes for itself": (("quorum-elects", "bits.contains(electors, candidate)"),),
-    "a leader resigns before its election timeout expires": (("voter-stands", "not leads(s, node)"),),
-    "only a follower has a fetch timeout": (
-        ("voter-hears-nothing", "s.node[node].leader != NONE"),
-        ("observer-hears-nothing", "n.leader != NONE"),
-    ),
-    "only a leader waits for fetches of a majority": (("leader-resigns", "leads(s, leader)"),),
-    "a follower fetches before the timeout": (("leader-resigns", "not is_followed_by_majority(s, c, leader)"),),
-}
-
-BOUNDS: dict[str, tuple[Place | str, ...]] = {
-    "a budget": (r"s\.budget\.\w+ > 0|s\.written < c\.max_records",),
-    "the maximum epoch": (r"epoch <= c\.max_epoch",),
-    "always true under Kafka's rules": (
-        ("voter-stands", "not c.pre_vote or would_win(s, c, node)"),
-        ("quorum-elects", "all((reaches(s, c, n, node) for node in range(c.nodes) if bits.contains(electors, node)))"),
-        ("voter-votes", "reaches(s, c, n, voter)"),
-        ("node-learns-leader", "not bits.contains(s.unreached, leader)"),
-        ("node-learns-leader", "hears_of(s, c, node, leader)"),
-        ("voter-hears-nothing", "c.pre_vote"),
-        ("leader-resigns", "c.check_quorum"),
-        ("node-restarts", "loses == 0 or (c.flush_lags and unflushed(n) > 0)"),
-        ("leader-appends", "not c.clock or is_everyone_connected(s, c)"),
-        ("leader-appends", "c.no_op_interval == 0 or s.budget.no_ops > 1"),
-        ("leader-appends-no-op", "c.no_op_interval == 0 or s.no_op_due == 0"),
-        ("parked-fetch-times-out", "not c.clock or f.fetch.remaining == 0"),
-        r"arrived\(c, f\.fetch\)",
-    ),
-    "elections take one step, or one step per vote": (
-        ("quorum-elects", "not c.real_votes"),
-        ("voter-stands", "c.real_votes"),
-    ),
-    "an observer fetches from another server in the step in which it learns of a leader": (
-        ("voter-hears-nothing", "bits.contains(voters_of(s, c, s.node[node]), node)"),
-    ),
-    "the fetch timeout of a voter is a separate action": (
-        ("observer-hears-nothing", "not bits.contains(voters_of(s, c, n), node)"),
-    ),
-    "a snapshot without new records has no effect": (("node-takes-snapshot", "end > n.start"),),
-}
+TABLES = guard_tables(__file__)
+KAFKAS, GROUNDS = TABLES.kafka, TABLES.grounds
 
 
 def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bool:
@@ -169,21 +66,6 @@ def _shadowed(constants: Constants) -> dict[tuple[str, str], str]:
     return {key: _FAILED_ELECTION for key in KAFKAS if key[0] == "quorum-elects"}
 
 
-UNSEEN: dict[str, str] = {
-    "leader_always_counted": "no leader removes itself in the driver",
-    "lone_voter_resigns": "the compared graphs have more than one voter",
-    "consumer_waits_for": "the log has no consumers in the driver",
-    "completes_on_high_watermark=reporting": "every node reports its high watermark in the driver",
-    "logs_start_with_snapshots": "contents of snapshots are not compared",
-    "former_voters_join": "voters are static in the driver",
-    "endpoints_tried": "voters are static in the driver",
-    "registers_again": "ControllerRegistrationManager is not part of the driver",
-    "notified": "no node has a controller in the compared graphs; `listeners` would add controllers",
-    "observers_return": "no observer loses its leader in the compared graphs; `fetch_timeouts` would allow this",
-    "timeout_answers_anew": "if a change completes all parked fetches, an answer computed in advance is never outdated",
-}
-"""Reasons why a changed rule has no visible effect in any executed history, by constant or by constant and value."""
-
 WITH_1166: dict[str, str] = dict.fromkeys(
     (
         "compares_high_watermarks",
@@ -197,20 +79,13 @@ WITH_1166: dict[str, str] = dict.fromkeys(
 )
 
 
-def _unseen(constants: Constants) -> dict[str, str]:
-    found = UNSEEN if constants.values["version_18"] else {**UNSEEN, **WITH_1166}
+def _unseen(constants: Constants) -> Mapping[str, str]:
+    found = TABLES.unseen if constants.values["version_18"] else {**TABLES.unseen, **WITH_1166}
     if constants.values["pre_vote"]:
         return {**found, "check_quorum": "leaders that never resign would not grant pre-votes"}
     return found
 
 
-GROUNDS = read_sizes(
-    "nodes=3 max_records=1 max_epoch=2",
-    "nodes=3 max_records=1 max_epoch=3 late_fetches=1",
-    "nodes=4 max_records=1 max_epoch=2 no_ops=1",
-    "nodes=3 max_records=1 max_epoch=3 restarts=1 losses=1 late_fetches=1",
-    "nodes=3 max_records=1 max_epoch=2 snapshots=1 late_fetches=1",
-)
 LOST = read_sizes("nodes=3 max_records=2 max_epoch=3 disk_losses=1")
 VOTES = read_sizes("nodes=4 real_votes=1 max_records=0 max_epoch=2", "nodes=3 real_votes=1 max_records=1 max_epoch=3")
 
@@ -240,8 +115,8 @@ def _node(n: Key, *, votes: bool) -> Key:
 
 ABLATION = Ablation(
     kafkas=KAFKAS,
-    physical=PHYSICAL,
-    bounds=BOUNDS,
+    physical=TABLES.physical,
+    bounds=TABLES.bounds,
     not_driven=NOT_DRIVEN,
     rules=AS_BUILT,
     values={"version_18": (0, 31)},

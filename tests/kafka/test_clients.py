@@ -14,7 +14,7 @@ from fencepost.kafka.clients.install import Installed, install_client
 from fencepost.kafka.clients.play import SLOW, Player, Times
 from fencepost.kafka.clients.report import ClientPlan, Failure, conform_clients, run, shorten
 from fencepost.kafka.clients.sessions import MUTANTS, OwnClient
-from fencepost.kafka.clients.stories import ASKS, STORIES, TRIES, story
+from fencepost.kafka.clients.stories import SEQUENCES, STORIES, story
 from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import data_of, fencepost
@@ -23,6 +23,7 @@ from tests.unit.kafka.test_clients import history
 pytest.importorskip("kio", reason="the scripted cluster needs kio (the extra `clients`)")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 OWN = "fencepost"
+TRIES, ASKS = SEQUENCES["try"], SEQUENCES["ask"]
 LOST_ANSWERS = history(
     *("client-is-idempotent", "answers-are-lost 0", "client-has-more 0", "client-has-more 0", *TRIES * 2),
     "connections-end 0",

@@ -90,7 +90,7 @@ def test_a_guard_that_nobody_has_classified_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bound", "base", "unseen"), [(REPLICATION, BASE, replication.UNSEEN), (QUORUM, NODES, quorum.UNSEEN)]
+    ("bound", "base", "unseen"), [(REPLICATION, BASE, replication.TABLES.unseen), (QUORUM, NODES, quorum.TABLES.unseen)]
 )
 def test_reasons_name_rules_that_exist(bound: Binding, base: Constants, unseen: dict[str, str]) -> None:
     names = {row.variant.name for row in variant_rows(bound, base)}
