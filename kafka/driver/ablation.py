@@ -98,8 +98,8 @@ class Ablation:
         if len(found) != 1:
             raise UsageError(
                 f"the guard `{guard.name}` ({guard.condition}) is not classified. Add the guard to the protocol's "
-                "guards.py: to KAFKAS if Kafka rejects the step, to PHYSICAL if the step is physically impossible, "
-                "or to BOUNDS if only the model rejects the step."
+                "guards.toml: to `kafka` if Kafka rejects the step, to `physical` if the step is physically "
+                "impossible, or to `bounds` if only the model rejects the step."
             )
         return found[0]
 
