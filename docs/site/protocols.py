@@ -42,6 +42,7 @@ def _index() -> Iterator[str]:
 def page(found: Protocol) -> Iterator[str]:
     data, place = protocol_data(found), places.of_protocol(found.name)
     machine = found.machine
+    yield "---\nsearch:\n  boost: 2\n---\n"  # a search for an action's name finds its protocol first
     yield from (f"# {found.name}", "", f"{machine.sentence[0].upper()}{machine.sentence[1:]}.", "")
     yield f"{places.linked('Explore it', f'{places.EXPLORER}#{found.name}', place)}{{ .md-button }}"
     runs = counted(len(runs_of(found.name)), "run")
