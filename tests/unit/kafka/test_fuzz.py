@@ -1,12 +1,15 @@
 """Histories of `fencepost fuzz` as files and in words."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import fencepost.api as f
 import pytest
 from fencepost.invariants.figures.store import load
 from fencepost.kafka.driver.releases import KAFKA
+from fencepost.kafka.fuzz import schedules
 from fencepost.kafka.fuzz.histories import PROFILES, REPAIRED_IN, WORDS, Alarm, Script, Step, words
 from fencepost.kafka.fuzz.sight import PLANTS, UNFIT, drawn_plants, sight
 from fencepost.model.language.errors import UsageError
@@ -82,3 +85,41 @@ def test_more_histories_find_no_fewer_plants() -> None:
     assert many is not None
     assert 0 < few.found < many.found < many.planted
     assert many.planted == sum(row["why"] != UNFIT for row in load("sight")["plants"])
+
+
+SCHEDULED = f"fencepost fuzz 1\n# thread 0: produce on broker 0\n{SHAPE}\nschedule 17 2\n"
+
+
+def test_a_schedule_is_a_script_with_its_seed_and_scheduler() -> None:
+    alarm = replace(ALARM, seed=17, schedule="schedule 17 2", steps=(Step("thread 0: produce on broker 0"),))
+    assert Script.parse(alarm.script.text(alarm, "4.3.1"), "x.fuzz") == Script.parse(SCHEDULED, "x.fuzz")
+    assert (alarm.script.schedule, ALARM.script.schedule) == ((17, 2), None)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"scheduler": "pct"}, "without `threads=`"),
+        ({"threads": True, "profile": "disks"}, "`profile=` does not apply"),
+        ({"threads": True, "scheduler": "pst"}, "there is no scheduler 'pst'"),
+        ({"threads": True, "replay": ALARM.script.text()}, "a history without threads"),
+        ({"replay": SCHEDULED}, "a schedule of threads"),
+    ],
+)
+def test_options_that_do_not_apply_with_or_without_threads_are_refused(
+    tmp_path: Path, given: dict[str, Any], says: str
+) -> None:
+    if "replay" in given:
+        (tmp_path / "x.fuzz").write_text(given["replay"])
+        given = {**given, "replay": tmp_path / "x.fuzz"}
+    with pytest.raises(UsageError, match=says):
+        f.fuzz(kafka="4.4.0", **given)
+
+
+def test_threads_without_the_jdk_of_fray_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedules, "JDK", 1)
+    with pytest.raises(UsageError, match="needs a JDK 1 with jlink, and there is none"):
+        schedules.installed_jdk()
+    monkeypatch.setattr(schedules.platform, "machine", lambda: "riscv64")
+    with pytest.raises(UsageError, match="needs Linux on x86_64"):
+        schedules.fray()
