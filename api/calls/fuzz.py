@@ -6,7 +6,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,34 +89,28 @@ def fuzz(
     execute instead. The shortest histories are written to the folder `output` as scripts. With pyarrow, all histories
     are also written to the folder as Parquet, from which a stopped run continues. With `cluster`, Spark runs the same
     histories, with a Java process in each Python worker.
-
-    With `threads`, threads of the brokers race instead. For each seed, Fray takes one schedule, chosen by `scheduler`
-    (random, pct, pos, or mixed), and what the threads show is checked while they run.
+    With `threads`, threads of the brokers race, in one schedule per seed by a `scheduler` (random, pct, pos, or mixed).
     """
     if profile not in PROFILES:
         raise UsageError(f"there is no profile {profile!r}.{nearest(profile, PROFILES, 'The profiles are:')}")
     script = Script.read(Path(replay)) if replay else None
-    scheduler = _check_threads(profile, scheduler, script, threads=threads, on_spark=cluster is not None)
+    scheduler = _scheduler(profile, scheduler, script, threads=threads, on_spark=cluster is not None)
     folder, watch = Path(output) if output else None, watched(progress)
     if folder is not None:
         make_sure_folder(folder)
     folder_of_jars = Path(jars) if jars else None
     is_long = (histories or 0) >= LONG_HISTORIES or (budget or 0) >= LONG_SECONDS
-    if threads:
-        watch.spin("preparing Fray and its JDK")
-        release = threads_release(kafka, folder_of_jars)
-    else:
-        release = fuzz_release(kafka, folder_of_jars, is_long=is_long)
+    watch.spin("preparing Kafka's classes")
+    release = (
+        threads_release(kafka, folder_of_jars) if threads else fuzz_release(kafka, folder_of_jars, is_long=is_long)
+    )
     if release.warning:
         watch.note(release.warning)
     began = time.monotonic()
-    with ExitStack() as stack:
-        fuzzer = stack.enter_context(Threads(release) if threads else Fuzzer(release))
-        repaired: Repaired | Later = stack.enter_context(
-            Later(fuzzer, scheduler)
-            if isinstance(fuzzer, Threads)
-            else Repaired(release, kit(release.version, release.jars))
-        )
+    explaining: AbstractContextManager[Repaired | Later] = (
+        nullcontext(Later(release, scheduler)) if threads else Repaired(release, kit(release.version, release.jars))
+    )
+    with (Threads if threads else Fuzzer)(release) as fuzzer, explaining as repaired:
         found = _Found(release, scheduler or profile, seed, folder, watch, is_threads=threads)
         found.pieces.read(found.alarms)
         try:
@@ -140,29 +134,25 @@ def fuzz(
         except UsageError:
             found.pieces.write()
             raise
-        found.hung = fuzzer.hung if isinstance(fuzzer, Threads) else 0
+        found.hung = fuzzer.hung
         watch.clear()
     return found.result(time.monotonic() - began)
 
 
-def _check_threads(profile: str, scheduler: str | None, script: Script | None, *, threads: bool, on_spark: bool) -> str:
+def _scheduler(profile: str, scheduler: str | None, script: Script | None, *, threads: bool, on_spark: bool) -> str:
     """Return the scheduler, or "" without threads. Options that do not apply raise an error."""
-    if not threads:
-        if scheduler is not None:
-            raise UsageError("`scheduler=` was given without `threads=`: a scheduler orders threads. Add `threads=`.")
-        if script is not None and script.schedule is not None:
-            raise UsageError("`replay=` was given a schedule of threads: add `threads=`.")
-        return ""
-    if profile != "mixed" or on_spark:
-        given = "`profile=`" if profile != "mixed" else "`master=`"
+    is_schedule = script is not None and script.schedule is not None
+    if not threads and (scheduler is not None or is_schedule):
+        given = "a schedule as `replay=`" if scheduler is None else "`scheduler=`"
+        raise UsageError(f"{given} was given without `threads=`: add `threads=`.")
+    if threads and (profile != "mixed" or on_spark or (script is not None and not is_schedule)):
+        given = "`profile=`" if profile != "mixed" else "`master=`" if on_spark else "a history as `replay=`"
         raise UsageError(f"{given} does not apply to `threads=`: leave out one of them.")
     if scheduler is not None and scheduler not in SCHEDULERS:
         raise UsageError(f"there is no scheduler {scheduler!r}.{nearest(scheduler, SCHEDULERS, 'The schedulers are:')}")
-    if script is None:
-        return scheduler or "mixed"
-    if script.schedule is None or script.schedule[1] >= len(SCHEDULERS):
-        raise UsageError("`replay=` was given a history without threads: leave out `threads=`.")
-    return list(SCHEDULERS)[script.schedule[1]]
+    if script is not None and script.schedule is not None:
+        return SCHEDULERS[script.schedule[1] % len(SCHEDULERS)]
+    return (scheduler or "mixed") if threads else ""
 
 
 class _Pieces:

@@ -48,8 +48,7 @@ def fuzz(**given: Any) -> Exit:
     guarantee, it is shortened to the fewest steps and replayed with the fix of each known finding, to identify the
     cause.
 
-    With --threads, request handlers, fetchers, the metadata publisher and other threads of brokers race in one process
-    on JDK 25. Fray chooses at each lock which thread runs; a seed determines the threads and the schedule.
+    With --threads, threads of brokers race on JDK 25. At each lock, Fray chooses which runs, as the seed determines.
 
     Exit status: 0 for no violation or only known findings, 1 for a violation that no known finding explains, 2 for bad
     input (or without Java, Maven or the release), 3 if too few histories ran in time for a conclusion.

@@ -211,6 +211,9 @@ class Progress(NamedTuple):
 
 
 class Fuzzer(Driver):
+    hung = 0
+    """The number of processes that hung and were replaced."""
+
     def __init__(self, release: Release, patience: float = PATIENCE) -> None:
         super().__init__(release, patience)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from fencepost.kafka.driver.releases import KAFKA, compile_driver, run, tool
 from fencepost.kafka.fuzz.histories import Alarm
 from fencepost.kafka.fuzz.schedules import THREADS, Threads, threads_release
+from fencepost.kafka.fuzz.sight import SEED
 from fencepost.model.language.errors import UsageError
 
 DRAWN = 21
-SEED = 421128
 _STORAGE = "org.apache.kafka.storage.internals"
 _LOG, _CACHE = f"{_STORAGE}.log.UnifiedLog", f"{_STORAGE}.epoch.LeaderEpochFileCache"
 _PARTITION, _OPERATION = "kafka.cluster.Partition", "org.apache.kafka.server.purgatory.DelayedOperation"
@@ -45,29 +45,22 @@ OTHERS = {
 """Other methods of the same classes that take a lock in Kafka 4.4.0, apart from those of tiers and transactions."""
 
 
-def _listed(methods: dict[str, str]) -> list[tuple[str, str]]:
-    return [(owner, method) for owner, names in methods.items() for method in names.split()]
+def locks() -> list[str]:
+    """Return `CLASS METHOD` for the methods chosen by hand, and for those that the seed draws from the others."""
+    chosen, others = ([f"{owner} {name}" for owner in of for name in of[owner].split()] for of in (CHOSEN, OTHERS))
+    return [*chosen, *random.Random(SEED).sample(others, DRAWN)]  # noqa: S311 (no secret)
 
 
-def locks() -> list[tuple[str, str]]:
-    """Return the classes and methods: those that are chosen by hand, and as many of the others as the seed draws."""
-    return [*_listed(CHOSEN), *random.Random(SEED).sample(_listed(OTHERS), DRAWN)]  # noqa: S311 (no secret)
-
-
-def name_of(lock: tuple[str, str]) -> str:
-    return f"{lock[0].rpartition('.')[2]}.{lock[1]}"
-
-
-def measure(version: str, scheduler: str, schedules: int, seconds: float) -> Iterator[tuple[str, int | None, int, str]]:
-    """Yield each method with the number of the schedule that finds its missing lock (or None), the number of schedules
-    that were taken, and the violation. One process takes all schedules, and only one lock is out at a time.
+def measure(version: str, scheduler: str, schedules: int, seconds: float) -> Iterator[tuple[str, int | None, str, int]]:
+    """Yield each method with the number of the schedule that finds its missing lock (or None), the violation, and the
+    number of schedules taken. One process takes all schedules, in which at most one method has no lock.
     """
     release = threads_release(version)
     library = release.more[0]
     classes = compile_driver(version, release.jars, (*THREADS.sources, KAFKA / "fuzz" / "locks"), library)
     with tempfile.TemporaryDirectory(prefix="fencepost-locks-") as work:
         path = os.pathsep.join([str(classes), f"{release.jars}{os.sep}*", f"{library}{os.sep}*"])
-        words = [tool("java"), "-cp", path, "fencepost.Unlock", work, *map(" ".join, locks())]
+        words = [tool("java"), "-cp", path, "fencepost.Unlock", work, *locks()]
         done = run(words, 60, "the removal of locks")
         if done.returncode != 0 or "0" in done.stdout.split():
             raise UsageError(f"a method of Kafka {version} takes no lock: {done.stdout} {done.stderr[:500]}")
@@ -81,4 +74,4 @@ def measure(version: str, scheduler: str, schedules: int, seconds: float) -> Ite
                         found, why = item.seed, item.message
                     else:
                         last = item.histories
-                yield name_of(lock), found, last, why
+                yield lock.rpartition(".")[2].replace(" ", "."), found, why, last

@@ -50,12 +50,12 @@ public final class Schedules {
     private record Taken(Story story, Throwable end, long steps, long digest) { }
 
     private static final List<String> SCHEDULERS = List.of("random", "pct", "pos");
-    private static final int MOST_STEPS = 60_000;
-    private static final long PATIENCE_MS = 20_000;
+    private static final int MOST_STEPS = 30_000;
+    private static final long PATIENCE_MS = 60_000;
     /** Numbers of schedules before the first one that counts, so that it does not load classes: without control, and with it. */
-    private static final int UNCONTROLLED = 60;
+    private static final int UNCONTROLLED = 40;
     private static final int EXERCISES = 40;
-    private static final int CONTROLLED = 20;
+    private static final int CONTROLLED = 15;
 
     private final Path root;
     private final PrintStream out;

@@ -53,6 +53,8 @@ final class Story {
     private Cluster c;
     private Shown shown;
     private Judge judge;
+    /** The broker that does not know that it leads no more, or -1. */
+    private int deposed = -1;
     private int values = 1000;
 
     Story(long seed, Path root) {
@@ -97,11 +99,17 @@ final class Story {
         if (shape.disks() > 1) {
             judge.rest(true);  // assigns directories
         }
-        for (int i = random.nextInt(8); i > 0; i--) {
+        int focus = c.registration(0).leader;
+        boolean isDeposed = random.nextInt(4) == 0;
+        deposed = isDeposed ? focus : -1;
+        for (int i = isDeposed ? 0 : random.nextInt(8); i > 0; i--) {
             before(BEFORE[random.nextInt(BEFORE.length)]);
         }
-        for (int i = random.nextInt(3); i > 0; i--) {
+        for (int i = isDeposed ? 0 : random.nextInt(3); i > 0; i--) {
             change();
+        }
+        if (isDeposed) {
+            depose(focus);
         }
         judge.look();
         shown = new Shown(c);
@@ -109,12 +117,35 @@ final class Story {
             connect(b);
             shown.watch(b);
         }
-        int focus = Math.max(0, c.registration(0).leader);
+        if (isDeposed) {
+            taken.add("follow" + focus);
+            add("publish", focus, 0);
+            add("follow", shape.brokers() - 1, 0);
+        } else {
+            focus = Math.max(0, c.registration(0).leader);
+        }
         int count = 2 + random.nextInt(3);
         while (bodies.size() < count) {
             int b = random.nextInt(3) > 0 ? focus : random.nextInt(shape.brokers());
             int p = random.nextInt(4) > 0 ? 0 : random.nextInt(shape.partitions());
             add(KINDS[random.nextInt(KINDS.length)], b, p);
+        }
+    }
+
+    /** Another broker becomes leader and writes, and the last leader, which has a record that no other broker has, does not know it yet. */
+    private void depose(int leader) throws Exception {
+        before("produce", leader);
+        for (int b = 0; b < shape.brokers(); b++) {
+            before("fetch", b);
+            before("follow", b);
+        }
+        before("produce", leader);
+        before("fence", leader);
+        before("heartbeat", leader);
+        int next = c.registration(0).leader;
+        if (next >= 0) {
+            before("publish", next);
+            before("produce", next);
         }
     }
 
@@ -196,7 +227,7 @@ final class Story {
             names.add(kind + " on broker " + b + (isOfPartition(kind) ? ", partition " + p : ""));
             steps.add(step(kind, b, p));
         }
-        if (kind.equals("publish") && random.nextBoolean() && taken.add("follow" + b)) {
+        if (kind.equals("publish") && (b == deposed || random.nextBoolean() && taken.add("follow" + b))) {
             for (int i = 0; i < 3; i++) {
                 names.add("follow on broker " + b);
                 steps.add(step("follow", b, p));
@@ -434,7 +465,7 @@ final class Story {
     private void complete(int b, int p) {
         kafka.cluster.Partition of = c.up[b].found(c.partitions.get(p));
         if (of != null) {
-            of.tryCompleteDelayedRequests();
+            Reflect.call(of, "tryCompleteDelayedRequests");
         }
         c.up[b].act();
     }
