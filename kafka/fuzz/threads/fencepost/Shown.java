@@ -1,6 +1,5 @@
 package fencepost;
 
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;

@@ -10,7 +10,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.Function;
-import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.ApiException;
@@ -199,9 +198,7 @@ final class Story {
     /** Judges what the threads have left: first as it is, then after everything has arrived. */
     void end() throws Exception {
         c.touched = -1;
-        synchronized (c.controller) {
-            c.note();
-        }
+        c.note();
         shown.end();
         judge.look();
         judge.settle();
