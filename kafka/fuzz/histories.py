@@ -51,7 +51,7 @@ REPAIRED_IN = {
 """For each release, a bug that it fixes, and words from the message of the bug's violation."""
 HEAD = "fencepost fuzz 1"
 SCHEDULE = "schedule"
-"""The step of a script that stands for a schedule of threads. Its numbers are the seed and the scheduler."""
+"""The step of a script that stands for a schedule of threads."""
 DIGESTED = 31
 """Factor by which a run's digest is multiplied for each history, as in `Fuzz.java`."""
 
@@ -80,10 +80,11 @@ class Script:
         return "\n".join(lines) + "\n"
 
     @property
-    def schedule(self) -> tuple[int, int] | None:
-        """The seed and the scheduler of a schedule of threads, or None for a history."""
+    def schedule(self) -> tuple[int, ...] | None:
+        """The seed and the scheduler of a schedule, and the first seed of its process; None for a history."""
         verb, *numbers = self.steps[0].split() if self.steps else [""]
-        return (int(numbers[0]), int(numbers[1])) if verb == SCHEDULE and len(numbers) == 2 else None
+        is_whole = verb == SCHEDULE and len(numbers) == 3 and int(numbers[2]) <= int(numbers[0])
+        return tuple(map(int, numbers)) if is_whole else None
 
     @classmethod
     def read(cls, path: Path) -> "Script":
@@ -211,8 +212,7 @@ class Progress(NamedTuple):
 
 
 class Fuzzer(Driver):
-    hung = 0
-    """The number of processes that hung and were replaced."""
+    hung = 0  # processes that were replaced
 
     def __init__(self, release: Release, patience: float = PATIENCE) -> None:
         super().__init__(release, patience)

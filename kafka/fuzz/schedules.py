@@ -21,8 +21,8 @@ JDK = 25
 """The release of Java that Fray controls. In others, it controls only a program's first thread, without an error."""
 SCHEDULERS = ("mixed", "random", "pct", "pos")
 """Fray's schedulers. With `mixed`, each seed uses one of the others."""
-JLINK_SECONDS = 600
-START_SECONDS = 400.0
+JLINK_SECONDS, START_SECONDS, SCHEDULE_SECONDS = 600, 400.0, 120.0
+"""Seconds after which jlink, a start, or a schedule counts as stuck, and its process is killed."""
 THREADS = releases.Harness(FUZZ.releases, "fencepost.Schedules", (*FUZZ.sources, releases.KAFKA / "fuzz" / "threads"))
 MODULES = "java.se,jdk.unsupported,jdk.management,jdk.zipfs"
 HANGS = 20  # processes in a run
@@ -97,18 +97,15 @@ def threads_release(version: str | None, jars: Path | None = None) -> releases.R
 
 
 class Threads(Fuzzer):
-    """A process that takes schedules. If it hangs or ends, it is killed, and another continues after the seed at which
-    it stopped.
-    """
+    """A process that takes schedules. If it hangs or ends, another process continues after the seed at which it did."""
 
     def __init__(self, release: releases.Release) -> None:
-        self.out = 0
-        """The number of the method without a lock (see `locks.py`), or 0."""
+        self.out = 0  # the number of the method without a lock (`locks.py`)
         try:
             super().__init__(release, START_SECONDS)
         except FailedError:  # a start may hang while Fray's agent observes a new thread
             super().__init__(release, START_SECONDS)
-        self.patience = PATIENCE
+        self.patience = SCHEDULE_SECONDS
 
     def histories(
         self, profile: str, first: int, count: int, seconds: float = 0, verb: str = "run"
@@ -129,7 +126,7 @@ class Threads(Fuzzer):
                         yield before.followed(item, before.seconds + item.seconds)
                     else:
                         ended = item.seed - start + 1
-                        schedule = f"{SCHEDULE} {item.seed} {SCHEDULERS.index(profile)}"
+                        schedule = f"{SCHEDULE} {item.seed} {SCHEDULERS.index(profile)} {start}"
                         yield replace(item, schedule=schedule, drawn=len(item.steps))
             except FailedError:
                 self.hung += 1
@@ -141,6 +138,7 @@ class Threads(Fuzzer):
 
     def again(self, scheduler: str, seed: int) -> list[str]:
         """Return the kinds of violations in other schedules of a seed's story."""
+        self.patience = PATIENCE
         return list(self._answered(f"again {scheduler} {seed} {AGAIN}")["again"])
 
 

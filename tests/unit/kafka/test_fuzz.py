@@ -87,13 +87,13 @@ def test_more_histories_find_no_fewer_plants() -> None:
     assert many.planted == sum(row["why"] != UNFIT for row in load("sight")["plants"])
 
 
-SCHEDULED = Script(SHAPE, ("schedule 17 2",))
+SCHEDULED = Script(SHAPE, ("schedule 17 2 1",))
 
 
 def test_a_schedule_is_a_script_with_its_seed_and_scheduler() -> None:
-    alarm = replace(ALARM, seed=17, schedule="schedule 17 2", steps=(Step("thread 0: produce on broker 0"),))
+    alarm = replace(ALARM, seed=17, schedule="schedule 17 2 1", steps=(Step("thread 0: produce on broker 0"),))
     assert Script.parse(alarm.script.text(alarm, "4.3.1"), "x.fuzz") == SCHEDULED
-    assert (SCHEDULED.schedule, ALARM.script.schedule) == ((17, 2), None)
+    assert (SCHEDULED.schedule, ALARM.script.schedule) == ((17, 2, 1), None)
 
 
 def test_options_of_threads_and_histories_are_not_mixed(tmp_path: Path) -> None:

@@ -62,17 +62,18 @@ public final class Schedules {
     private final Configuration plain;
     private final Configuration fields;
     private long digest;
+    private long exercised;
 
     private Schedules(Path root, PrintStream out) {
         this.root = root;
         this.out = out;
-        plain = configuration(false);
-        fields = configuration(true);
+        plain = configuration(false, MOST_STEPS);
+        fields = configuration(true, MOST_STEPS);
     }
 
     /** Returns Fray's settings. With `everywhere`, a thread may also be interrupted before each access to a field of Kafka. */
-    private Configuration configuration(boolean everywhere) {
-        ExecutionInfo info = new ExecutionInfo(new LambdaExecutor(() -> kotlin.Unit.INSTANCE), false, everywhere, MOST_STEPS);
+    private Configuration configuration(boolean everywhere, int most) {
+        ExecutionInfo info = new ExecutionInfo(new LambdaExecutor(() -> kotlin.Unit.INSTANCE), false, everywhere, most);
         Configuration made = new Configuration(info, root.resolve("report"), 1_000_000_000, 1_000_000, new RandomScheduler(), new ControlledRandomProvider(),
             false, true, true, false, false, false, NetworkDelegateType.NONE, SystemTimeDelegateType.NONE, 100_000L, true, true, false, false, false, false, null);
         made.getScheduleObservers().add(new ScheduleObserver<ThreadContext>() {
@@ -110,6 +111,9 @@ public final class Schedules {
                 hangs(seed, story, run);
             }
             Throwable end = run.error;
+            if (end instanceof BootstrapMethodError) {
+                java.lang.Runtime.getRuntime().halt(4);  // the JVM cannot link a method while Fray controls threads, and does not try again
+            }
             if (end instanceof LivenessException) {  // a thread that spins may keep the scheduler from all others
                 return new Taken(story, null, run.steps, digest);
             }
@@ -169,16 +173,17 @@ public final class Schedules {
                 registered = context.getRegisteredThreads().size();
                 Runtime.onMainExit();
             } catch (Throwable e) {
-                registered = context.getRegisteredThreads().size();
-                steps = context.getStep();
                 error = e;
                 try {
+                    steps = context.getStep();
+                    registered = context.getRegisteredThreads().size();
                     Runtime.onReportError(e);
                     Runtime.onMainExit();
                 } catch (Throwable later) {
                     error.addSuppressed(later);  // the control has ended already
                 }
             }
+            Runtime.resetAllDelegate();
             error = context.getBugFound() == null ? error : context.getBugFound();
             context.shutDown();
         }
@@ -186,6 +191,12 @@ public final class Schedules {
 
     /** Reports a schedule in which a thread waits for something that Fray does not see, and ends the process, which cannot go on. */
     private void hangs(long seed, Story story, Thread main) {
+        out.println("{\"seed\":" + seed + "," + hanging(story, main) + "}");
+        out.flush();
+        java.lang.Runtime.getRuntime().halt(3);
+    }
+
+    private static String hanging(Story story, Thread main) {
         StringBuilder seen = new StringBuilder();
         Thread.getAllStackTraces().forEach((thread, frames) -> {
             if (thread == main || thread.getName().startsWith("body")) {
@@ -193,9 +204,7 @@ public final class Schedules {
                 Arrays.stream(frames).limit(8).forEach(f -> seen.append(f).append('\n'));
             }
         });
-        out.println("{\"seed\":" + seed + "," + json(story, "the threads hang", "the threads hang", seen.toString()) + "}");
-        out.flush();
-        java.lang.Runtime.getRuntime().halt(3);
+        return json(story, "the threads hang", "the threads hang", seen.toString());
     }
 
     // ---- lines
@@ -307,18 +316,35 @@ public final class Schedules {
         int lost = 0;
         for (int i = 0; i < EXERCISES; i++) {
             Exercise both = new Exercise();
-            plain.setScheduler(scheduler("random", new SplittableRandom(i)));
-            Controlled run = new Controlled(plain, List.of(both, both));
-            run.start();
-            run.join();
-            if (run.error != null) {
-                throw new IllegalStateException(run.error);
+            if (exercised(plain, both, both) != null) {
+                throw new IllegalStateException("two threads fail");
             }
             lost += both.count < 2 ? 1 : 0;
         }
-        if (lost == 0) {
-            throw new IllegalStateException("Fray does not control threads: no update is lost in " + EXERCISES + " schedules");
+        Throwable failed = exercised(plain, () -> {
+            throw new Judge.Violation("an exercise");
+        });
+        Throwable spins = exercised(configuration(false, 500), () -> {
+            for (AtomicInteger i = new AtomicInteger(); i.get() >= 0;) {
+                i.incrementAndGet();
+            }
+        });
+        if (lost == 0 || !(failed instanceof Judge.Violation) || !(spins instanceof LivenessException)) {
+            throw new IllegalStateException("Fray does not control threads: " + lost + " updates are lost; " + failed + "; " + spins);
         }
+        Story none = new Story(0, root);
+        for (Throwable e : List.of(failed, new IllegalStateException("an exercise"))) {
+            json(new Taken(none, e, 0, 0));  // links what reports a violation
+        }
+        hanging(none, Thread.currentThread());
+    }
+
+    private Throwable exercised(Configuration settings, Runnable... bodies) throws Exception {
+        settings.setScheduler(scheduler("random", new SplittableRandom(exercised++)));
+        Controlled run = new Controlled(settings, List.of(bodies));
+        run.start();
+        run.join();
+        return run.error;
     }
 
     private void warm() throws Exception {
@@ -326,6 +352,7 @@ public final class Schedules {
         for (long seed = 0; seed < UNCONTROLLED; seed++) {
             Story story = new Story(-1 - seed, root);
             story.prepare();
+            story.addAll();
             try {
                 for (Runnable body : story.bodies()) {
                     body.run();

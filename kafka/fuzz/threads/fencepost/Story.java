@@ -131,6 +131,17 @@ final class Story {
         }
     }
 
+    /** Adds a thread of each kind for each broker, so that everything that they call has been called once. */
+    void addAll() {
+        for (int b = 0; b < shape.brokers(); b++) {
+            for (String kind : KINDS) {
+                if (!kind.equals("fail")) {
+                    add(kind, b, 0);
+                }
+            }
+        }
+    }
+
     /** Another broker becomes leader and writes, and the last leader, which has a record that no other broker has, does not know it yet. */
     private void depose(int leader) throws Exception {
         before("produce", leader);
