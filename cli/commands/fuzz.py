@@ -48,7 +48,7 @@ def fuzz(**given: Any) -> Exit:
     guarantee, it is shortened to the fewest steps and replayed with the fix of each known finding, to identify the
     cause.
 
-    With --threads, threads of brokers race on JDK 25. At each lock, Fray chooses which runs, as the seed determines.
+    With --threads, threads of brokers race on JDK 25. At each lock, Fray chooses which one runs.
 
     Exit status: 0 for no violation or only known findings, 1 for a violation that no known finding explains, 2 for bad
     input (or without Java, Maven or the release), 3 if too few histories ran in time for a conclusion.
