@@ -6,7 +6,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,9 @@ from fencepost.explorers.spark.session import Cluster
 from fencepost.kafka.clusters.kit import kit
 from fencepost.kafka.driver.releases import Release
 from fencepost.kafka.fuzz.histories import PROFILES, Alarm, Fuzzer, Progress, Repaired, Script, Step, fuzz_release
+from fencepost.kafka.fuzz.schedules import FIGURE as LOCKS
+from fencepost.kafka.fuzz.schedules import SCHEDULERS, Later, Threads, threads_release
+from fencepost.kafka.fuzz.sight import FIGURE as SIGHT
 from fencepost.kafka.fuzz.sight import sight
 from fencepost.model.language.errors import UsageError, nearest
 
@@ -36,6 +39,8 @@ LONG_HISTORIES, LONG_SECONDS = 5_000, 300
 """Minimum number of histories, and minimum budget in seconds, of a long run."""
 PIECE = 5_000
 """Number of histories per Parquet file."""
+NOUNS = (("history", "histories"), ("schedule of threads", "schedules of threads"))
+"""What is counted without and with threads."""
 COLUMNS = ("kafka", "seed", "steps", "verdict", "finding", "violated", "script")
 
 
@@ -71,6 +76,8 @@ def fuzz(
     profile: str = "mixed",
     replay: str | Path | None = None,
     output: str | Path | None = None,
+    threads: bool = False,
+    scheduler: str | None = None,
     cluster: Cluster | None = None,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> FuzzResult:
@@ -82,24 +89,37 @@ def fuzz(
     execute instead. The shortest histories are written to the folder `output` as scripts. With pyarrow, all histories
     are also written to the folder as Parquet, from which a stopped run continues. With `cluster`, Spark runs the same
     histories, with a Java process in each Python worker.
+    With `threads`, threads of the brokers race, in one schedule per seed by a `scheduler` (random, pct, pos, or mixed).
     """
     if profile not in PROFILES:
         raise UsageError(f"there is no profile {profile!r}.{nearest(profile, PROFILES, 'The profiles are:')}")
     script = Script.read(Path(replay)) if replay else None
+    scheduler = _scheduler(profile, scheduler, script, threads=threads, on_spark=cluster is not None)
     folder, watch = Path(output) if output else None, watched(progress)
     if folder is not None:
         make_sure_folder(folder)
     folder_of_jars = Path(jars) if jars else None
     is_long = (histories or 0) >= LONG_HISTORIES or (budget or 0) >= LONG_SECONDS
-    release = fuzz_release(kafka, folder_of_jars, is_long=is_long)
+    watch.spin("preparing Kafka's classes")
+    release = (
+        threads_release(kafka, folder_of_jars) if threads else fuzz_release(kafka, folder_of_jars, is_long=is_long)
+    )
     if release.warning:
         watch.note(release.warning)
     began = time.monotonic()
-    with Fuzzer(release) as fuzzer, Repaired(release, kit(release.version, release.jars)) as repaired:
-        found = _Found(release, profile, seed, folder, watch)
+    explaining: AbstractContextManager[Repaired | Later] = (
+        nullcontext(Later(release, scheduler)) if threads else Repaired(release, kit(release.version, release.jars))
+    )
+    with (Threads if threads else Fuzzer)(release) as fuzzer, explaining as repaired:
+        found = _Found(release, scheduler or profile, seed, folder, watch, is_threads=threads)
         found.pieces.read(found.alarms)
         try:
-            if script is not None:
+            if script is not None and script.schedule is not None:
+                found.is_replay = True
+                last, _, first = script.schedule  # what Kafka's static fields hold depends on earlier schedules
+                taken = fuzzer.histories(scheduler, first, last - first + 1)
+                found.take((item for item in taken if not isinstance(item, Alarm) or item.seed == last), repaired)
+            elif script is not None:
                 found.replayed(fuzzer.replayed(script), repaired)
             else:
                 count = (histories or (HISTORIES if budget is None else 1 << 40)) - found.pieces.earlier
@@ -109,15 +129,32 @@ def fuzz(
                     drawn = Drawn(kafka, folder_of_jars, profile, found.pieces.next, count, budget or 0)
                     found.stopped = draw_on(cluster, drawn, lambda told: found.take(iter(told), repaired), watch) != ""
                 elif count > 0:
-                    found.take(fuzzer.histories(profile, found.pieces.next, count, budget or 0), repaired)
+                    found.take(fuzzer.histories(found.profile, found.pieces.next, count, budget or 0), repaired)
         except KeyboardInterrupt:
             found.stopped = True
             fuzzer.stop()
         except UsageError:
             found.pieces.write()
             raise
+        found.hung = fuzzer.hung
         watch.clear()
     return found.result(time.monotonic() - began)
+
+
+def _scheduler(profile: str, scheduler: str | None, script: Script | None, *, threads: bool, on_spark: bool) -> str:
+    """Return the scheduler, or "" without threads. Options that do not apply raise an error."""
+    is_schedule = script is not None and script.schedule is not None
+    if not threads and (scheduler is not None or is_schedule):
+        given = "a schedule as `replay=`" if scheduler is None else "`scheduler=`"
+        raise UsageError(f"{given} was given without `threads=`: add `threads=`.")
+    if threads and (profile != "mixed" or on_spark or (script is not None and not is_schedule)):
+        given = "`profile=`" if profile != "mixed" else "`master=`" if on_spark else "a history as `replay=`"
+        raise UsageError(f"{given} does not apply to `threads=`: leave out one of them.")
+    if scheduler is not None and scheduler not in SCHEDULERS:
+        raise UsageError(f"there is no scheduler {scheduler!r}.{nearest(scheduler, SCHEDULERS, 'The schedulers are:')}")
+    if script is not None and script.schedule is not None:
+        return SCHEDULERS[script.schedule[1] % len(SCHEDULERS)]
+    return (scheduler or "mixed") if threads else ""
 
 
 class _Pieces:
@@ -175,14 +212,17 @@ class _Pieces:
 
 
 class _Found:
-    def __init__(self, release: Release, profile: str, seed: int, folder: Path | None, watch: Watch) -> None:
+    def __init__(
+        self, release: Release, profile: str, seed: int, folder: Path | None, watch: Watch, *, is_threads: bool = False
+    ) -> None:
         self.release, self.profile, self.seed, self.folder, self.watch = release, profile, seed, folder, watch
         self.stopped = self.is_replay = False
+        self.is_threads, self.hung = is_threads, 0
         self.alarms: dict[int, tuple[Alarm, str]] = {}
         self.pieces = _Pieces(release, profile, seed, folder)
         self.progress: Progress | None = None
 
-    def take(self, told: Iterator[Alarm | Progress], repaired: Repaired) -> None:
+    def take(self, told: Iterator[Alarm | Progress], repaired: Repaired | Later) -> None:
         for item in told:
             if isinstance(item, Alarm):
                 self._add(item, repaired)
@@ -192,12 +232,12 @@ class _Found:
                 each = f"{item.histories:,} histories, {item.steps:,} steps"
                 self.watch.spin(f"Kafka {self.release.version}: {each}, {counted(len(self.alarms), 'violation')}")
 
-    def replayed(self, alarm: Alarm | None, repaired: Repaired) -> None:
+    def replayed(self, alarm: Alarm | None, repaired: Repaired | Later) -> None:
         self.is_replay = True
         if alarm is not None:
             self._add(alarm, repaired)
 
-    def _add(self, alarm: Alarm, repaired: Repaired) -> None:
+    def _add(self, alarm: Alarm, repaired: Repaired | Later) -> None:
         self.watch.spin(f"seed {alarm.seed}: {alarm.message}; comparing with known findings")
         names, short = repaired.explained(alarm)
         name = UNKNOWN if names is None else " and ".join(names).upper()
@@ -219,13 +259,13 @@ class _Found:
         drawn, steps = (self.progress.histories, self.progress.steps) if self.progress else (int(self.is_replay), 0)
         done, steps = self.pieces.earlier + drawn, self.pieces.steps + steps
         enough = done >= LEAST or self.is_replay
-        seen = sight(done) if not self.is_replay else None
+        seen = sight(done, LOCKS if self.is_threads else SIGHT) if not self.is_replay else None
         verdict = "unknown" if unknown else "undetermined" if not enough else "known" if findings else "nothing"
         scripts = self._write(shortest) if self.folder is not None else []
         data = {
             "format": FORMAT,
             "kafka": self.release.version,
-            "profile": self.profile,
+            **({"scheduler": self.profile, "hung": self.hung} if self.is_threads else {"profile": self.profile}),
             "seed": self.seed,
             "histories": done,
             "steps": steps,
@@ -244,7 +284,8 @@ class _Found:
             "written": scripts,
         }
         names = ", ".join(f"{name} {times:,} times" if times > 1 else name for name, times in findings.items())
-        each = f"{counted(done, 'random history', 'random histories')} of Kafka {self.release.version}"
+        kind, (one, many) = "scheduler" if self.is_threads else "profile", NOUNS[self.is_threads]
+        each = f"{counted(done, f'random {one}', f'random {many}')} of Kafka {self.release.version}"
         known = f"Only known findings in {each}: {names}" if findings else f"No violation in {each}"
         sentence = {
             "unknown": f"{counted(len(unknown), 'violation')} that no known finding explains, in {each}"
@@ -253,13 +294,14 @@ class _Found:
         }.get(verdict, known)
         rate = f", {self.progress.steps:,} steps in {show_seconds(self.progress.seconds)}" if self.progress else ""
         sees = (
-            f"; {counted(seen.histories, 'history', 'histories')} of profile {seen.profile} "
-            f"{'finds' if seen.histories == 1 else 'find'} {seen.found} of {seen.planted} mistakes planted in Kafka "
-            f"{seen.kafka}"
+            f"; {counted(seen.histories, *NOUNS[self.is_threads])} of {kind} {seen.profile} "
+            f"{'finds' if seen.histories == 1 else 'find'} {seen.found} of {seen.planted} "
+            f"{'locks taken out of' if self.is_threads else 'mistakes planted in'} Kafka {seen.kafka}"
             if seen
             else ""
         )
-        how = f"{'ended early; ' if self.stopped else ''}profile {self.profile}{rate}{sees}"
+        hung = f"; {counted(self.hung, 'process', 'processes')} hung" if self.hung else ""
+        how = f"{'ended early; ' if self.stopped else ''}{kind} {self.profile}{rate}{hung}{sees}"
         return FuzzResult(data, verdict, self.release.version, done, findings, unknown, sentence, how)
 
     def _write(self, shortest: dict[tuple[str, str], Alarm]) -> list[str]:

@@ -32,6 +32,8 @@ SHOWN = 13
 @option(
     "--profile", default="mixed", metavar="NAME", show_default=True, help="disks, crashes, operators, all, or mixed."
 )
+@option("--threads", is_flag=True, help="Let the threads of brokers race, in schedules that Fray controls.")
+@option("--scheduler", metavar="NAME", help="With --threads: random, pct, pos, or mixed.  [default: mixed]")
 @option("--replay", metavar="FILE", help="Replay a history that --output wrote.")
 @option("--output", metavar="DIR", help="Write the shortest histories to this folder, as scripts and as Parquet.")
 @option("--master", metavar="URL", help="Run the histories on this Spark master: local[4], spark://host:port, ...")
@@ -46,13 +48,17 @@ def fuzz(**given: Any) -> Exit:
     guarantee, it is shortened to the fewest steps and replayed with the fix of each known finding, to identify the
     cause.
 
+    With --threads, threads of brokers race on JDK 25. At each lock, Fray chooses which one runs.
+
     Exit status: 0 for no violation or only known findings, 1 for a violation that no known finding explains, 2 for bad
     input (or without Java, Maven or the release), 3 if too few histories ran in time for a conclusion.
     """
     from fencepost.api.calls.fuzz import fuzz as draw
 
     cluster = cluster_if_given(given["master"], given["conf"])
-    found = called(given, draw, "kafka jars histories budget seed profile replay output", cluster=cluster)
+    found = called(
+        given, draw, "kafka jars histories budget seed profile replay output threads scheduler", cluster=cluster
+    )
     if given["json"]:
         print_json(found.to_dict())
     else:

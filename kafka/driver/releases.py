@@ -218,6 +218,8 @@ class Release:
     more: tuple[Path, ...] = ()
     warning: str = ""
     options: tuple[str, ...] = ()
+    java: str = ""
+    """The `java` command, or "" for that of PATH or JAVA_HOME."""
 
     @property
     def known(self) -> list[str]:
@@ -225,7 +227,7 @@ class Release:
 
     def command(self, folder: str) -> list[str]:
         path = os.pathsep.join([str(self.classes), *(f"{where}{os.sep}*" for where in (self.jars, *self.more))])
-        return [tool("java"), *JAVA_OPTIONS, *self.options, "-cp", path, self.harness.main, folder]
+        return [self.java or tool("java"), *JAVA_OPTIONS, *self.options, "-cp", path, self.harness.main, folder]
 
 
 def release(version: str | None, jars: Path | None = None, harness: Harness = BROKERS) -> Release:

@@ -50,6 +50,8 @@ REPAIRED_IN = {
 }  # fmt: skip
 """For each release, a bug that it fixes, and words from the message of the bug's violation."""
 HEAD = "fencepost fuzz 1"
+SCHEDULE = "schedule"
+"""The step of a script that stands for a schedule of threads."""
 DIGESTED = 31
 """Factor by which a run's digest is multiplied for each history, as in `Fuzz.java`."""
 
@@ -71,8 +73,18 @@ class Script:
         lines = [HEAD, self.shape, *self.steps]
         if alarm is not None:
             told = [f"# Kafka {kafka}, seed {alarm.seed}: {alarm.message}"]
-            lines = [HEAD, *told, self.shape, *(f"{step.text:<20} # {words(step.text)}" for step in alarm.steps)]
+            each = [f"{step.text:<20} # {words(step.text)}" for step in alarm.steps]
+            if alarm.schedule:
+                each = [*(f"# {step.text}" for step in alarm.steps), alarm.schedule]
+            lines = [HEAD, *told, self.shape, *each]
         return "\n".join(lines) + "\n"
+
+    @property
+    def schedule(self) -> tuple[int, ...] | None:
+        """The seed and the scheduler of a schedule, and the first seed of its process; None for a history."""
+        verb, *numbers = self.steps[0].split() if self.steps else [""]
+        is_whole = verb == SCHEDULE and len(numbers) == 3 and int(numbers[2]) <= int(numbers[0])
+        return tuple(map(int, numbers)) if is_whole else None
 
     @classmethod
     def read(cls, path: Path) -> "Script":
@@ -91,7 +103,9 @@ class Script:
             head == HEAD
             and rest
             and re.fullmatch(r"([a-z-]+=\d+ ?){7}", rest[0])
-            and all(re.fullmatch(r"[a-z-]+( \d+){0,3}", step) and step.split()[0] in WORDS for step in rest[1:])
+            and all(
+                re.fullmatch(r"[a-z-]+( \d+){0,3}", step) and step.split()[0] in (*WORDS, SCHEDULE) for step in rest[1:]
+            )
         )
         if not wellformed:
             raise UsageError(
@@ -111,10 +125,11 @@ class Alarm:
     shape: str
     steps: tuple[Step, ...]
     drawn: int = 0
+    schedule: str = ""
 
     @property
     def script(self) -> Script:
-        return Script(self.shape, tuple(step.text for step in self.steps))
+        return Script(self.shape, (self.schedule,) if self.schedule else tuple(step.text for step in self.steps))
 
     @classmethod
     def of(cls, told: dict[str, Any]) -> "Alarm":
@@ -177,7 +192,7 @@ WORDS = {
 
 def words(step: str) -> str:
     verb, *numbers = step.split()
-    return WORDS[verb].format(*numbers, *"000")
+    return WORDS[verb].format(*numbers, *"000") if verb in WORDS else step
 
 
 class Progress(NamedTuple):
@@ -197,12 +212,16 @@ class Progress(NamedTuple):
 
 
 class Fuzzer(Driver):
+    hung = 0  # processes that were replaced
+
     def __init__(self, release: Release, patience: float = PATIENCE) -> None:
         super().__init__(release, patience)
 
-    def histories(self, profile: str, first: int, count: int, seconds: float = 0) -> Iterator[Alarm | Progress]:
+    def histories(
+        self, profile: str, first: int, count: int, seconds: float = 0, verb: str = "run"
+    ) -> Iterator[Alarm | Progress]:
         """Execute random histories with seeds from `first` on; yield each alarm, and the progress from time to time."""
-        line = f"run {profile} {first} {count} {seconds}"
+        line = f"{verb} {profile} {first} {count} {seconds}"
         told = self._answered(line)
         while True:
             if "seed" in told:

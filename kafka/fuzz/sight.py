@@ -185,9 +185,9 @@ class Sight(NamedTuple):
     histories: int
 
 
-def sight(histories: int) -> Sight | None:
+def sight(histories: int, name: str = FIGURE) -> Sight | None:
     """Return the measurement for this (or the largest measured) number of histories, or None if not measured."""
-    figure = load(FIGURE)
+    figure = load(name)
     if not figure:
         return None
     most = min(histories, figure["histories"])

@@ -1,12 +1,15 @@
 """Histories of `fencepost fuzz` as files and in words."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import fencepost.api as f
 import pytest
 from fencepost.invariants.figures.store import load
 from fencepost.kafka.driver.releases import KAFKA
+from fencepost.kafka.fuzz import schedules
 from fencepost.kafka.fuzz.histories import PROFILES, REPAIRED_IN, WORDS, Alarm, Script, Step, words
 from fencepost.kafka.fuzz.sight import PLANTS, UNFIT, drawn_plants, sight
 from fencepost.model.language.errors import UsageError
@@ -82,3 +85,31 @@ def test_more_histories_find_no_fewer_plants() -> None:
     assert many is not None
     assert 0 < few.found < many.found < many.planted
     assert many.planted == sum(row["why"] != UNFIT for row in load("sight")["plants"])
+
+
+SCHEDULED = Script(SHAPE, ("schedule 17 2 1",))
+
+
+def test_a_schedule_is_a_script_with_its_seed_and_scheduler() -> None:
+    alarm = replace(ALARM, seed=17, schedule="schedule 17 2 1", steps=(Step("thread 0: produce on broker 0"),))
+    assert Script.parse(alarm.script.text(alarm, "4.3.1"), "x.fuzz") == SCHEDULED
+    assert (SCHEDULED.schedule, ALARM.script.schedule) == ((17, 2, 1), None)
+
+
+def test_options_of_threads_and_histories_are_not_mixed(tmp_path: Path) -> None:
+    for given, script, says in (
+        ({"scheduler": "pct"}, ALARM.script, "`scheduler=` was given without"),
+        ({"threads": True, "profile": "disks"}, SCHEDULED, "`profile=` does not apply"),
+        ({"threads": True, "scheduler": "pst"}, SCHEDULED, "there is no scheduler 'pst'"),
+        ({"threads": True}, ALARM.script, "a history as `replay=` does not apply"),
+        ({}, SCHEDULED, "a schedule as `replay=` was given without"),
+    ):
+        (tmp_path / "x.fuzz").write_text(script.text())
+        with pytest.raises(UsageError, match=says):
+            f.fuzz(kafka="4.4.0", replay=tmp_path / "x.fuzz", **given)  # type: ignore[arg-type]
+
+
+def test_threads_without_the_jdk_of_fray_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedules, "JDK", 1)
+    with pytest.raises(UsageError, match="needs a JDK 1 with jlink"):
+        schedules.installed_jdk()

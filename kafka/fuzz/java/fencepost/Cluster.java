@@ -194,7 +194,7 @@ final class Cluster {
     }
 
     /** Records the end of the committed metadata, so that brokers can apply it; returns whether there is new metadata. */
-    private boolean note() {
+    boolean note() {
         boolean more = ends.isEmpty() || last() != controller.log.size();
         if (more) {
             ends.add(controller.log.size());
@@ -410,6 +410,12 @@ final class Cluster {
     // ---- execution
 
     void act(Step step) throws Exception {
+        perform(step);
+        note();
+    }
+
+    /** Executes a step without publishing the metadata that it has committed. */
+    void perform(Step step) throws Exception {
         int b = step.a;
         touched |= isOfBroker(step.verb) ? 1 << b : 0;
         switch (step.verb) {
@@ -469,7 +475,6 @@ final class Cluster {
             case "lag": Replicas.age(Scala.value(up[b].found(partitions.get(step.b)).getReplica(step.c))); break;
             default: throw new IllegalArgumentException("a verb that this driver does not know: " + step.verb);
         }
-        note();
     }
 
     private static boolean isOfBroker(String verb) {

@@ -244,6 +244,11 @@ final class Fetching {
         return fetcher == null ? null : request(fetcher);
     }
 
+    /** Returns the thread that fetches from this leader, or null if there was never one. */
+    Fetcher fetcher(int leader) {
+        return fetchers.get(leader);
+    }
+
     /** Returns the brokers from which the follower fetches. */
     List<Integer> leaders() {
         return fetchers.keySet().stream().filter(leader -> fetchers.get(leader).partitionCount() > 0).toList();
