@@ -33,6 +33,7 @@ class Opened(Tab):
     def __init__(self, browser: Any, address: str, mark: str = "", **options: Any) -> None:
         self.address = address
         super().__init__(browser, f"{address}{mark}", **options)
+        self.page.set_default_timeout(120_000)  # long traces take half a minute on a busy machine
 
     def ready(self) -> "Opened":
         """Wait until the engine answers."""
