@@ -1,7 +1,8 @@
-"""A cluster on this machine: a controller and brokers, one process each, on 127.0.0.1 and in one directory. Each
+"""A cluster on this machine: controllers and brokers, one process each, on 127.0.0.1 and in one directory. Each
 process has its own process group, and all processes end when Fencepost ends.
 """
 
+import base64
 import json
 import os
 import re
@@ -94,7 +95,7 @@ STARTED = "Kafka Server started"
 PROPERTIES = """\
 node.id={node}
 process.roles={role}
-controller.quorum.voters={controller}@127.0.0.1:{quorum}
+controller.quorum.{quorum}
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
 listeners={name}://127.0.0.1:{port}
@@ -120,6 +121,10 @@ class Shape:
     """Whether eligible leader replicas are on; None uses the release's default."""
     disks: tuple[int, ...] = ()
     """Brokers with a second disk, on which new logs are created first."""
+    voters: tuple[int, ...] = ()
+    """Controllers whose quorum can change (KIP-853), in place of the one controller of a static quorum."""
+    joining: tuple[int, ...] = ()
+    """Controllers without a vote, which are not started with the others."""
 
 
 class Log:
@@ -138,26 +143,34 @@ class Cluster(AbstractContextManager["Cluster"]):
         self.kit, self.shape, self.folder, self.base, self._keep = kit, shape, folder, base, keep
         self.proxy = Proxy()
         self._running: dict[int, Process] = {}
-        self._places = {node: place for place, node in enumerate((CONTROLLER, *shape.brokers))}
+        self._places = {node: place for place, node in enumerate((*self.controllers, *shape.brokers))}
         self._disks = {node: self._folders(node) for node in self._places}
 
     def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
+    def controllers(self) -> tuple[int, ...]:
+        return (*(self.shape.voters or (CONTROLLER,)), *self.shape.joining)
+
+    @property
     def servers(self) -> str:
-        return ",".join(f"127.0.0.1:{self._advertised(node)}" for node in self.shape.brokers)
+        """The addresses that clients use: the brokers' or, without brokers, the controllers'."""
+        return ",".join(f"127.0.0.1:{self.port(node)}" for node in self.shape.brokers or self.controllers)
 
     def begin(self) -> None:
         self._look_at_ports()
         if self.shape.delays:
             for node in self._places:
-                self.proxy.listen(node, self._advertised(node), self._port(node))
+                self.proxy.listen(node, self.port(node), self._own_port(node))
         for node in self._places:
             self._write(node)
-        self._format(*self._places)
-        logs = {node: self.log(node) for node in self._places}
-        for node in self._places:
+        first = [node for node in self._places if node not in self.shape.joining]
+        self._format(*first)
+        if self.shape.joining:
+            self._format(*self.shape.joining)
+        logs = {node: self.log(node) for node in first}
+        for node in first:
             self.start(node)
         for node, log in logs.items():
             self.wait_started(node, log)
@@ -187,7 +200,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         self._running[node].signal(number)
 
     def wait_stopped(self, node: int, seconds: float) -> bool:
-        return self._running[node].wait(seconds)
+        return node not in self._running or self._running[node].wait(seconds)
 
     def running(self, node: int) -> bool:
         return node in self._running and self._running[node].running
@@ -241,8 +254,8 @@ class Cluster(AbstractContextManager["Cluster"]):
             shutil.copytree(disk, kept, ignore=shutil.ignore_patterns("*index", ".lock"))
 
     def _look_at_ports(self) -> None:
-        ports = [self._port(node) for node in self._places]
-        ports += [self._advertised(node) for node in self._places] if self.shape.delays else []
+        ports = [self._own_port(node) for node in self._places]
+        ports += [self.port(node) for node in self._places] if self.shape.delays else []
         for port in ports:
             if port >= BEYOND:
                 raise UsageError(
@@ -257,9 +270,15 @@ class Cluster(AbstractContextManager["Cluster"]):
                 ) from error
 
     def _format(self, *nodes: int) -> None:
-        feature = "-" if self.shape.elr is None else f"eligible.leader.replicas.version={int(self.shape.elr)}"
+        words = "" if self.shape.elr is None else f"--feature eligible.leader.replicas.version={int(self.shape.elr)}"
+        if nodes == self.shape.joining:
+            words = "--no-initial-controllers"
+        elif self.shape.voters:
+            ids = {node: base64.urlsafe_b64encode(node.to_bytes(16)).decode().rstrip("=") for node in self.shape.voters}
+            named = (f"{node}@127.0.0.1:{self.port(node)}:{directory}" for node, directory in ids.items())
+            words = f"--initial-controllers {','.join(named)}"
         command = self.kit.java(
-            "fencepost.clusters.Format", CLUSTER_ID, feature, *(str(self._file(node)) for node in nodes)
+            "fencepost.clusters.Format", CLUSTER_ID, words, *(str(self._file(node)) for node in nodes)
         )
         done = run(command, FORMAT_SECONDS, "kafka-storage format")
         if done.returncode != 0:
@@ -268,15 +287,16 @@ class Cluster(AbstractContextManager["Cluster"]):
             )
 
     def _write(self, node: int) -> None:
-        controls = node == CONTROLLER
+        controls = node in self.controllers
+        servers = ",".join(f"127.0.0.1:{self.port(voter)}" for voter in self.shape.voters or (CONTROLLER,))
+        quorum = f"bootstrap.servers={servers}" if self.shape.voters else f"voters={CONTROLLER}@{servers}"
         text = PROPERTIES.format(
             node=node,
             role="controller" if controls else "broker",
-            controller=CONTROLLER,
-            quorum=self._advertised(CONTROLLER),
+            quorum=quorum,
             name="CONTROLLER" if controls else "PLAINTEXT",
-            port=self._port(node),
-            advertised=self._advertised(node),
+            port=self._own_port(node),
+            advertised=self.port(node),
             data=",".join(map(str, self._disks[node])),
             metadata=self._disks[node][-1],
         )
@@ -288,11 +308,15 @@ class Cluster(AbstractContextManager["Cluster"]):
         names = (f"disk-{node}", f"data-{node}") if node in self.shape.disks else (f"data-{node}",)
         return [self.folder / name for name in names]
 
-    def _port(self, node: int) -> int:
+    def _own_port(self, node: int) -> int:
         return self.base + self._places[node]
 
-    def _advertised(self, node: int) -> int:
-        return self._port(node) + (ADVERTISED if self.shape.delays else 0)
+    def port(self, node: int) -> int:
+        return self._own_port(node) + (ADVERTISED if self.shape.delays else 0)
+
+    def directory(self, node: int) -> str:
+        """Return the id of the directory that contains a node's metadata log."""
+        return (self._disks[node][-1] / "meta.properties").read_text("utf-8").partition("directory.id=")[2].split()[0]
 
     def _file(self, node: int) -> Path:
         return self.folder / f"{node}.properties"
@@ -317,7 +341,8 @@ class Client(AbstractContextManager["Client"]):
         self._garbage = b""
         self._number = 0
         self._change = threading.Condition()
-        command = cluster.kit.java("fencepost.clusters.Client", cluster.servers)
+        kind = "bootstrap.servers" if cluster.shape.brokers else "bootstrap.controllers"
+        command = cluster.kit.java("fencepost.clusters.Client", kind, cluster.servers)
         self._process = Process(command, cluster.folder / "client.log", answers=True)
         threading.Thread(target=self._listen, daemon=True).start()
 

@@ -12,15 +12,16 @@ from typing import Any, Literal
 from fencepost.kafka.clusters.cluster import Client, Cluster, Shape
 from fencepost.kafka.clusters.kit import Kit
 from fencepost.kafka.clusters.scenario import Harm, Scenario
-from fencepost.kafka.clusters.scenarios import disks, eligible, metadata, reassignments, topics
+from fencepost.kafka.clusters.scenarios import disks, eligible, metadata, quorum, reassignments, topics
 from fencepost.kafka.clusters.stage import Line, NotReached, Stage, Story
 from fencepost.kafka.driver.process import MEMORY_FOLDER
 from fencepost.model.language.errors import UsageError
 
 FORMAT = 1
+MODULES = (disks, eligible, metadata, quorum, reassignments, topics)
 SCENARIOS: tuple[Scenario, ...] = tuple(
     sorted(
-        (scenario for module in (disks, eligible, metadata, reassignments, topics) for scenario in module.SCENARIOS),
+        (scenario for module in MODULES for scenario in module.SCENARIOS),
         key=lambda scenario: int(scenario.name.split("-")[1]),
     )
 )
@@ -133,14 +134,16 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
             kit = kit.repaired(asked.repairs, folder / "repaired")
         report = Report(asked, scenario, kit, story)
         elr = _elr(scenario, asked, kit)
-        shape = Shape(scenario.brokers, dict(scenario.settings), scenario.delays, elr, scenario.disks)
+        voters, joining = scenario.voters, scenario.joining
+        shape = Shape(scenario.brokers, dict(scenario.settings), scenario.delays, elr, scenario.disks, voters, joining)
         story.tell(f"Kafka {kit.version}: {scenario.title}.")
         if asked.control:
             story.tell(f"Control run: {scenario.control}.")
         if asked.repairs:
             story.tell(f"Fixed: {' and '.join(asked.repairs)}.")
         cluster = stack.enter_context(Cluster(kit, shape, folder, asked.port, asked.keep))
-        story.tell(f"Start a controller and brokers {', '.join(map(str, shape.brokers))}.")
+        kind = "controllers" if voters else "a controller and brokers"
+        story.tell(f"Start {kind} {', '.join(map(str, voters or shape.brokers))}.")
         cluster.begin()
         client = stack.enter_context(Client(cluster, TOPIC))
         left = asked.seconds - story.seconds

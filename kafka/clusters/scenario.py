@@ -40,6 +40,8 @@ class Scenario:
     """Whether ELR is on, if the release supports it; None uses the release's default."""
     elr_in_control: bool = True
     causes: tuple[Cause, ...] = ()
+    voters: tuple[int, ...] = ()
+    joining: tuple[int, ...] = ()
     since: Number = (4, 0)
     harm: Harm = "lost"
 

@@ -88,7 +88,8 @@ class Seen:
 
 def _named(*nodes: int) -> str:
     numbers = " and ".join(map(str, nodes))
-    return "the controller" if nodes == (CONTROLLER,) else f"{'broker' if len(nodes) == 1 else 'brokers'} {numbers}"
+    kind = "broker" if nodes[0] < CONTROLLER else "controller"
+    return f"{kind}{'' if len(nodes) == 1 else 's'} {numbers}"
 
 
 class Stage:
@@ -199,7 +200,7 @@ class Stage:
         self._end_by(broker, signal.SIGTERM, f"stop {_named(broker)} (SIGTERM, a controlled shutdown)")
 
     def kill(self, broker: int) -> None:
-        self._end_by(broker, signal.SIGKILL, f"kill broker {broker} (SIGKILL)")
+        self._end_by(broker, signal.SIGKILL, f"kill {_named(broker)} (SIGKILL)")
 
     def _end_by(self, broker: int, number: signal.Signals, text: str) -> None:
         self.story.tell(text, "operator")
@@ -298,7 +299,22 @@ class Stage:
         self.send(*keys, size=size)
         self.must_acknowledge(*keys)
 
+    def change(self, name: str, within: float = WAIT) -> bool:
+        """Set a default of all brokers with that name. Controllers acknowledge it when it is committed."""
+        self.story.tell(f"set {name}=yes for all brokers", "operator")
+        self.client.sent.append(name)
+        asked = {"settings": {name: "yes"}, "milliseconds": 10_000}
+        done = self._comes(lambda: "refused" not in self.client.ask("set-defaults", **asked), within)
+        if done:
+            self.client.acknowledged[name] = 0
+        self.note(f"{'acknowledged' if done else 'not acknowledged'}: {name}")
+        return done
+
     # observations
+
+    def wait_for(self, come: Callable[[], bool], what: str) -> None:
+        if not self._comes(come, WAIT):
+            raise NotReached(what)
 
     def wait(self, seconds: float = WAIT, **wanted: int | list[int]) -> None:
         if not self.reaches(seconds, **wanted):
@@ -364,7 +380,8 @@ class Stage:
         self.client.settled(self.client.sent, self._within(WAIT))
 
     def readable(self) -> list[str]:
-        return [] if self._deleted else [str(key) for key in self._ask("read")["keys"]]
+        do = "read" if self.cluster.shape.brokers else "read-defaults"
+        return [] if self._deleted else [str(key) for key in self._ask(do)["keys"]]
 
     def _is(self, wanted: dict[str, int | list[int]]) -> bool:
         answer = self.client.ask("describe")

@@ -88,6 +88,7 @@ public final class Repair {
             case "hyp-30" -> List.of(keepAssignedLog());
             case "hyp-31" -> List.of(failWithoutLog());
             case "hyp-33" -> List.of(electNoneInAssignedOfflineDirectory(), judgeAssignedDirectory());
+            case "hyp-35" -> List.of(readAgainAfterTruncation());
             case "hidden-checkpoint" -> List.of(writeCurrentLogs());
             default -> throw new IllegalArgumentException("no repair of " + finding);
         };
@@ -361,6 +362,13 @@ public final class Repair {
         builder.getDeclaredMethod("canElectLastKnownLeader").insertBefore(on("if (this.offline >= 0"
             + " && this.partition.lastKnownElr.length == 1 && this.partition.lastKnownElr[0] == this.offline) { return false; }"));
         return builder;
+    }
+
+    /** After a truncation, control records are read from the new end of the log. */
+    private static CtClass readAgainAfterTruncation() throws Exception {
+        CtClass machine = type("org.apache.kafka.raft.internals.KRaftControlRecordStateMachine");
+        machine.getDeclaredMethod("truncateNewEntries").insertBefore(on("this.nextOffset = Math.min(this.nextOffset, $1);"));
+        return machine;
     }
 
     private static CtClass logManager() throws Exception {

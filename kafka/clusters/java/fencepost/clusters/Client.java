@@ -20,10 +20,13 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.AlterConfigsOptions;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewPartitionReassignment;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.PartitionReassignment;
+import org.apache.kafka.clients.admin.QuorumInfo;
+import org.apache.kafka.clients.admin.RaftVoterEndpoint;
 import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -34,6 +37,7 @@ import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.TopicPartitionReplica;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -45,18 +49,20 @@ import org.apache.kafka.common.serialization.StringSerializer;
 public final class Client {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int PARTITION = 0;
+    /** The dynamic settings of all brokers. */
+    private static final ConfigResource DEFAULTS = new ConfigResource(ConfigResource.Type.BROKER, "");
 
     private final String servers;
     private final Admin admin;
 
-    private Client(String servers) {
+    private Client(String kind, String servers) {
         this.servers = servers;
         this.admin = Admin.create(Map.of(
-            "bootstrap.servers", servers, "request.timeout.ms", "5000", "default.api.timeout.ms", "10000"));
+            kind, servers, "request.timeout.ms", "5000", "default.api.timeout.ms", "10000"));
     }
 
     public static void main(String[] arguments) throws Exception {
-        Client client = new Client(arguments[0]);
+        Client client = new Client(arguments[0], arguments[1]);
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line; (line = lines.readLine()) != null; ) {
             JsonNode asked = JSON.readTree(line);
@@ -94,6 +100,15 @@ public final class Client {
             case "configure" -> configure(topic, settings(asked));
             case "send" -> new Thread(() -> send(partition, asked), "send").start();
             case "read" -> read(partition, answer);
+            case "quorum" -> describe(admin.describeMetadataQuorum().quorumInfo().get(), answer);
+            case "add-voter" -> admin.addRaftVoter(asked.get("voter").asInt(), Uuid.fromString(asked.get("directory").asText()),
+                Set.of(new RaftVoterEndpoint("CONTROLLER", "127.0.0.1", asked.get("port").asInt()))).all().get();
+            case "set-defaults" -> admin.incrementalAlterConfigs(Map.of(DEFAULTS, changes(settings(asked))),
+                new AlterConfigsOptions().timeoutMs(asked.get("milliseconds").asInt())).all().get();
+            case "read-defaults" -> {
+                ArrayNode keys = answer.putArray("keys");
+                admin.describeConfigs(List.of(DEFAULTS)).all().get().get(DEFAULTS).entries().forEach(entry -> keys.add(entry.name()));
+            }
             default -> throw new IllegalArgumentException(asked.toString());
         }
     }
@@ -110,10 +125,19 @@ public final class Client {
         put(answer, "removing", moving == null ? List.of() : moving.removingReplicas());
     }
 
+    private static void describe(QuorumInfo quorum, ObjectNode answer) {
+        answer.put("leader", quorum.leaderId());
+        put(answer, "voters", quorum.voters().stream().map(QuorumInfo.ReplicaState::replicaId).sorted().toList());
+    }
+
     private void configure(String topic, Map<String, String> settings) throws Exception {
+        admin.incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.TOPIC, topic), changes(settings))).all().get();
+    }
+
+    private static List<AlterConfigOp> changes(Map<String, String> settings) {
         List<AlterConfigOp> changes = new ArrayList<>();
         settings.forEach((name, value) -> changes.add(new AlterConfigOp(new ConfigEntry(name, value), AlterConfigOp.OpType.SET)));
-        admin.incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.TOPIC, topic), changes)).all().get();
+        return changes;
     }
 
     /** Each call creates a producer, so that no producer inherits the sequence numbers of a lost record. */

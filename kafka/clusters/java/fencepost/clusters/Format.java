@@ -8,12 +8,12 @@ public final class Format {
     private Format() {
     }
 
-    /** Arguments: the cluster's id, a feature such as `eligible.leader.replicas.version=0` or `-`, the nodes' property files. */
+    /** Arguments: the cluster's id, more options in one argument (which may be empty), the nodes' property files. */
     public static void main(String[] arguments) {
         for (int at = 2; at < arguments.length; at++) {
             List<String> words = new ArrayList<>(List.of("format", "--ignore-formatted", "--cluster-id", arguments[0], "--config", arguments[at]));
-            if (!arguments[1].equals("-")) {
-                words.addAll(List.of("--feature", arguments[1]));
+            if (!arguments[1].isEmpty()) {
+                words.addAll(List.of(arguments[1].split(" ")));
             }
             int status = kafka.tools.StorageTool.execute(words.toArray(new String[0]), System.out);
             if (status != 0) {
