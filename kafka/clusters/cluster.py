@@ -95,7 +95,7 @@ STARTED = "Kafka Server started"
 PROPERTIES = """\
 node.id={node}
 process.roles={role}
-{quorum}
+controller.quorum.{quorum}
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
 listeners={name}://127.0.0.1:{port}
@@ -200,7 +200,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         self._running[node].signal(number)
 
     def wait_stopped(self, node: int, seconds: float) -> bool:
-        return self._running[node].wait(seconds)
+        return node not in self._running or self._running[node].wait(seconds)
 
     def running(self, node: int) -> bool:
         return node in self._running and self._running[node].running
@@ -271,10 +271,11 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     def _format(self, *nodes: int) -> None:
         words = "" if self.shape.elr is None else f"--feature eligible.leader.replicas.version={int(self.shape.elr)}"
-        if nodes[0] in self.shape.joining:
+        if nodes == self.shape.joining:
             words = "--no-initial-controllers"
         elif self.shape.voters:
-            named = (f"{node}@127.0.0.1:{self.port(node)}:{_directory(node)}" for node in self.shape.voters)
+            ids = {node: base64.urlsafe_b64encode(node.to_bytes(16)).decode().rstrip("=") for node in self.shape.voters}
+            named = (f"{node}@127.0.0.1:{self.port(node)}:{directory}" for node, directory in ids.items())
             words = f"--initial-controllers {','.join(named)}"
         command = self.kit.java(
             "fencepost.clusters.Format", CLUSTER_ID, words, *(str(self._file(node)) for node in nodes)
@@ -287,10 +288,8 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     def _write(self, node: int) -> None:
         controls = node in self.controllers
-        quorum = f"controller.quorum.voters={CONTROLLER}@127.0.0.1:{self.port(CONTROLLER)}"
-        if self.shape.voters:
-            servers = ",".join(f"127.0.0.1:{self.port(voter)}" for voter in self.shape.voters)
-            quorum = f"controller.quorum.bootstrap.servers={servers}"
+        servers = ",".join(f"127.0.0.1:{self.port(voter)}" for voter in self.shape.voters or (CONTROLLER,))
+        quorum = f"bootstrap.servers={servers}" if self.shape.voters else f"voters={CONTROLLER}@{servers}"
         text = PROPERTIES.format(
             node=node,
             role="controller" if controls else "broker",
@@ -317,19 +316,13 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     def directory(self, node: int) -> str:
         """Return the id of the directory that contains a node's metadata log."""
-        text = (self._disks[node][-1] / "meta.properties").read_text("utf-8")
-        return text.partition("directory.id=")[2].split()[0]
+        return (self._disks[node][-1] / "meta.properties").read_text("utf-8").partition("directory.id=")[2].split()[0]
 
     def _file(self, node: int) -> Path:
         return self.folder / f"{node}.properties"
 
     def _log_file(self, node: int) -> Path:
         return self.folder / f"{node}.log"
-
-
-def _directory(node: int) -> str:
-    """Return a directory id in Kafka's notation."""
-    return base64.urlsafe_b64encode(node.to_bytes(16)).decode().rstrip("=")
 
 
 PATIENCE = 40.0

@@ -18,13 +18,10 @@ from fencepost.kafka.driver.process import MEMORY_FOLDER
 from fencepost.model.language.errors import UsageError
 
 FORMAT = 1
+MODULES = (disks, eligible, metadata, quorum, reassignments, topics)
 SCENARIOS: tuple[Scenario, ...] = tuple(
     sorted(
-        (
-            scenario
-            for module in (disks, eligible, metadata, quorum, reassignments, topics)
-            for scenario in module.SCENARIOS
-        ),
+        (scenario for module in MODULES for scenario in module.SCENARIOS),
         key=lambda scenario: int(scenario.name.split("-")[1]),
     )
 )

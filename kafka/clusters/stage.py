@@ -89,7 +89,7 @@ class Seen:
 def _named(*nodes: int) -> str:
     numbers = " and ".join(map(str, nodes))
     kind = "broker" if nodes[0] < CONTROLLER else "controller"
-    return "the controller" if nodes == (CONTROLLER,) else f"{kind}{'' if len(nodes) == 1 else 's'} {numbers}"
+    return f"{kind}{'' if len(nodes) == 1 else 's'} {numbers}"
 
 
 class Stage:
@@ -303,11 +303,8 @@ class Stage:
         """Set a default of all brokers with that name. Controllers acknowledge it when it is committed."""
         self.story.tell(f"set {name}=yes for all brokers", "operator")
         self.client.sent.append(name)
-
-        def set_it() -> bool:
-            return "refused" not in self.client.ask("set-defaults", settings={name: "yes"}, milliseconds=10_000)
-
-        done = self._comes(set_it, within)
+        asked = {"settings": {name: "yes"}, "milliseconds": 10_000}
+        done = self._comes(lambda: "refused" not in self.client.ask("set-defaults", **asked), within)
         if done:
             self.client.acknowledged[name] = 0
         self.note(f"{'acknowledged' if done else 'not acknowledged'}: {name}")
@@ -383,11 +380,8 @@ class Stage:
         self.client.settled(self.client.sent, self._within(WAIT))
 
     def readable(self) -> list[str]:
-        return (
-            []
-            if self._deleted
-            else [str(key) for key in self._ask("read" if self.cluster.shape.brokers else "read-defaults")["keys"]]
-        )
+        do = "read" if self.cluster.shape.brokers else "read-defaults"
+        return [] if self._deleted else [str(key) for key in self._ask(do)["keys"]]
 
     def _is(self, wanted: dict[str, int | list[int]]) -> bool:
         answer = self.client.ask("describe")

@@ -65,6 +65,15 @@ def test_disks_that_fail_do_harm_until_all_repairs_are_there(words: list[str], v
 
 @pytest.mark.long
 @on_kafka
+def test_two_of_five_voters_lead() -> None:
+    made = fencepost(
+        "reproduce", "hyp-35", "--kafka", "4.4.0", "--port", str(first_of_free_ports()), "--json", "--quiet"
+    )
+    assert (made.exit_code, data_of(made)["lost_records"]) == (0, ["LOST"])
+
+
+@pytest.mark.long
+@on_kafka
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_cluster_ends_with_the_command(number: signal.Signals) -> None:
     with start("reproduce", "hyp-1", "--kafka", "4.1.2", "--port", str(first_of_free_ports())) as run:
