@@ -199,7 +199,7 @@ class Stage:
         self._end_by(broker, signal.SIGTERM, f"stop {_named(broker)} (SIGTERM, a controlled shutdown)")
 
     def kill(self, broker: int) -> None:
-        self._end_by(broker, signal.SIGKILL, f"kill broker {broker} (SIGKILL)")
+        self._end_by(broker, signal.SIGKILL, f"kill {_named(broker)} (SIGKILL)")
 
     def _end_by(self, broker: int, number: signal.Signals, text: str) -> None:
         self.story.tell(text, "operator")
@@ -245,16 +245,20 @@ class Stage:
         self._down -= set(brokers)
 
     def comes_back(self, broker: int, seconds: float) -> bool:
-        self.story.tell(f"start broker {broker}", "operator")
-        self.wait_stopped(broker)
-        log = self.cluster.start(broker)
-        self._down.discard(broker)
-        self._comes(lambda: bool(log.lines(STARTED)) or not self.cluster.running(broker), seconds)
-        back = bool(log.lines(STARTED))
+        back = self.tries_to_start(broker, seconds)
         if not back and broker not in self.out:
             self.out.append(broker)
-        late = f"not started within {seconds:g} s" if self.cluster.running(broker) else "ended while starting"
-        self.note(f"broker {broker} has {'started' if back else late}")
+        return back
+
+    def tries_to_start(self, node: int, seconds: float) -> bool:
+        self.story.tell(f"start {_named(node)}", "operator")
+        self.wait_stopped(node)
+        log = self.cluster.start(node)
+        self._down.discard(node)
+        self._comes(lambda: bool(log.lines(STARTED)) or not self.cluster.running(node), seconds)
+        back = bool(log.lines(STARTED))
+        late = f"not started within {seconds:g} s" if self.cluster.running(node) else "ended while starting"
+        self.note(f"{_named(node)} has {'started' if back else late}")
         return back
 
     # The network
@@ -306,6 +310,23 @@ class Stage:
 
     def reaches(self, seconds: float, **wanted: int | list[int]) -> bool:
         return self._comes(lambda: self._is(wanted), seconds)
+
+    def exists(self, seconds: float) -> bool:
+        """Return whether the brokers know the topic. If they do not, none of its records can be read."""
+        answer: dict[str, Any] = {}
+
+        def known() -> bool:
+            answer.clear()
+            answer.update(self.client.ask("describe"))
+            return "refused" not in answer
+
+        if self._comes(known, seconds):
+            return True
+        if "UnknownTopicOrPartition" not in answer["refused"]:
+            raise NotReached(f"describe: {answer['refused']}")
+        self.note(f"there is no topic {self.client.topic}")
+        self._deleted = True
+        return False
 
     def show_log(self, node: int, log: Log, pattern: str, most: int = 3) -> None:
         for line in log.lines(pattern)[:most]:
