@@ -87,8 +87,10 @@ class Seen:
 
 
 def _named(*nodes: int) -> str:
-    numbers = " and ".join(map(str, nodes))
-    return "the controller" if nodes == (CONTROLLER,) else f"{'broker' if len(nodes) == 1 else 'brokers'} {numbers}"
+    brokers = [str(node) for node in nodes if node != CONTROLLER]
+    named = ["the controller"] if CONTROLLER in nodes else []
+    named += [f"{'broker' if len(brokers) == 1 else 'brokers'} {' and '.join(brokers)}"] if brokers else []
+    return " and ".join(named)
 
 
 class Stage:
