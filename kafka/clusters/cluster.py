@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -237,6 +238,15 @@ class Cluster(AbstractContextManager["Cluster"]):
         self._disks[node] = self._folders(node)
         self._write(node)
 
+    def obstruct(self, node: int, log: str) -> Path:
+        """Create a directory that has the name of the file that the recovery of a stopped node's log writes: the
+        snapshot of the producers at the end of the log.
+        """
+        folder = self._disks[node][-1] / log
+        obstacle = folder / f"{log_end(max(folder.glob('*.log')).read_bytes()):020d}.snapshot"
+        obstacle.mkdir()
+        return obstacle
+
     def close(self) -> None:
         for process in self._running.values():
             process.close()
@@ -323,6 +333,22 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     def _log_file(self, node: int) -> Path:
         return self.folder / f"{node}.log"
+
+
+BATCH_HEADER, LAST_OFFSET_DELTA = 61, 23
+"""Size of a record batch without records, and the position of its lastOffsetDelta, in bytes (DefaultRecordBatch)."""
+
+
+def log_end(segment: bytes) -> int:
+    """Return the offset after the last complete batch of a segment."""
+    end = at = 0
+    while at + BATCH_HEADER <= len(segment):
+        base, size = struct.unpack_from(">qi", segment, at)
+        (delta,) = struct.unpack_from(">i", segment, at + LAST_OFFSET_DELTA)
+        at += 12 + size
+        if at <= len(segment):
+            end = base + delta + 1
+    return int(end)
 
 
 PATIENCE = 40.0

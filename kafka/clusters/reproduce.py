@@ -12,13 +12,13 @@ from typing import Any, Literal
 from fencepost.kafka.clusters.cluster import Client, Cluster, Shape
 from fencepost.kafka.clusters.kit import Kit
 from fencepost.kafka.clusters.scenario import Harm, Scenario
-from fencepost.kafka.clusters.scenarios import disks, eligible, metadata, quorum, reassignments, topics
+from fencepost.kafka.clusters.scenarios import disks, eligible, metadata, quorum, reassignments, recovery, topics
 from fencepost.kafka.clusters.stage import Line, NotReached, Stage, Story
 from fencepost.kafka.driver.process import MEMORY_FOLDER
 from fencepost.model.language.errors import UsageError
 
 FORMAT = 1
-MODULES = (disks, eligible, metadata, quorum, reassignments, topics)
+MODULES = (disks, eligible, metadata, quorum, reassignments, recovery, topics)
 SCENARIOS: tuple[Scenario, ...] = tuple(
     sorted(
         (scenario for module in MODULES for scenario in module.SCENARIOS),

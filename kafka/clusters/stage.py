@@ -87,9 +87,10 @@ class Seen:
 
 
 def _named(*nodes: int) -> str:
-    numbers = " and ".join(map(str, nodes))
-    kind = "broker" if nodes[0] < CONTROLLER else "controller"
-    return f"{kind}{'' if len(nodes) == 1 else 's'} {numbers}"
+    brokers = [str(node) for node in nodes if node < CONTROLLER]
+    controllers = [str(node) for node in nodes if node >= CONTROLLER]
+    kinds = (("controller", controllers), ("broker", brokers))
+    return " and ".join(f"{kind}{'s' * (len(of) > 1)} {' and '.join(of)}" for kind, of in kinds if of)
 
 
 class Stage:
@@ -246,16 +247,20 @@ class Stage:
         self._down -= set(brokers)
 
     def comes_back(self, broker: int, seconds: float) -> bool:
-        self.story.tell(f"start broker {broker}", "operator")
-        self.wait_stopped(broker)
-        log = self.cluster.start(broker)
-        self._down.discard(broker)
-        self._comes(lambda: bool(log.lines(STARTED)) or not self.cluster.running(broker), seconds)
-        back = bool(log.lines(STARTED))
+        back = self.tries_to_start(broker, seconds)
         if not back and broker not in self.out:
             self.out.append(broker)
-        late = f"not started within {seconds:g} s" if self.cluster.running(broker) else "ended while starting"
-        self.note(f"broker {broker} has {'started' if back else late}")
+        return back
+
+    def tries_to_start(self, node: int, seconds: float) -> bool:
+        self.story.tell(f"start {_named(node)}", "operator")
+        self.wait_stopped(node)
+        log = self.cluster.start(node)
+        self._down.discard(node)
+        self._comes(lambda: bool(log.lines(STARTED)) or not self.cluster.running(node), seconds)
+        back = bool(log.lines(STARTED))
+        late = f"not started within {seconds:g} s" if self.cluster.running(node) else "ended while starting"
+        self.note(f"{_named(node)} has {'started' if back else late}")
         return back
 
     # The network
@@ -322,6 +327,23 @@ class Stage:
 
     def reaches(self, seconds: float, **wanted: int | list[int]) -> bool:
         return self._comes(lambda: self._is(wanted), seconds)
+
+    def exists(self, seconds: float) -> bool:
+        """Return whether the brokers know the topic. If they do not, none of its records can be read."""
+        answer: dict[str, Any] = {}
+
+        def known() -> bool:
+            answer.clear()
+            answer.update(self.client.ask("describe"))
+            return "refused" not in answer
+
+        if self._comes(known, seconds):
+            return True
+        if "UnknownTopicOrPartition" not in answer["refused"]:
+            raise NotReached(f"describe: {answer['refused']}")
+        self.note(f"there is no topic {self.client.topic}")
+        self._deleted = True
+        return False
 
     def show_log(self, node: int, log: Log, pattern: str, most: int = 3) -> None:
         for line in log.lines(pattern)[:most]:

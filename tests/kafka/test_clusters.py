@@ -54,6 +54,8 @@ def test_a_finding_loses_an_acknowledged_record_and_its_control_and_repair_do_no
         (["hyp-32", "--kafka", "4.4.0"], "misassigned"),
         (["hyp-33", "--kafka", "4.4.0"], "leaderless"),
         (["hyp-34", "--kafka", "4.4.0"], "behind"),
+        (["hyp-36", "--kafka", "4.4.0"], "lost"),
+        (["hyp-36", "--kafka", "3.9.2"], "kept"),
     ],
 )
 def test_disks_that_fail_do_harm_until_all_repairs_are_there(words: list[str], verdict: str) -> None:

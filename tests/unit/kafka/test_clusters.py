@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ import psutil
 import pytest
 from click.testing import Result
 from fencepost.kafka.clusters import kit as kits
-from fencepost.kafka.clusters.cluster import ClusterError
+from fencepost.kafka.clusters.cluster import ClusterError, log_end
 from fencepost.kafka.clusters.kit import REPAIRS, Kit
 from fencepost.kafka.clusters.reproduce import SCENARIOS, Asked, Report, _elr, reproduce
 from fencepost.kafka.clusters.scenario import Cause, Scenario
@@ -282,6 +283,14 @@ def test_every_repair_has_its_diff() -> None:
     assert {cause.repair for item in SCENARIOS for cause in item.causes} == {
         path.stem for path in REPAIRS.glob("*.diff")
     }
+
+
+def test_the_end_of_a_log_follows_its_last_complete_batch() -> None:
+    def batch(base: int, records: int) -> bytes:
+        return struct.pack(">qi", base, 49) + bytes(11) + struct.pack(">i", records - 1) + bytes(34)
+
+    whole = batch(0, 3) + batch(3, 1)
+    assert [log_end(whole[:size]) for size in (0, 61, 100, 122)] == [0, 3, 3, 4]
 
 
 def story(name: str) -> Scenario:

@@ -14,6 +14,7 @@ import javassist.CtField;
 import javassist.CtMethod;
 import javassist.NotFoundException;
 import javassist.expr.ExprEditor;
+import javassist.expr.Handler;
 import javassist.expr.MethodCall;
 
 /**
@@ -89,6 +90,7 @@ public final class Repair {
             case "hyp-31" -> List.of(failWithoutLog());
             case "hyp-33" -> List.of(electNoneInAssignedOfflineDirectory(), judgeAssignedDirectory());
             case "hyp-35" -> List.of(readAgainAfterTruncation());
+            case "hyp-36" -> List.of(keepUnrecovered());
             case "hidden-checkpoint" -> List.of(writeCurrentLogs());
             default -> throw new IllegalArgumentException("no repair of " + finding);
         };
@@ -329,6 +331,27 @@ public final class Repair {
         partition.getDeclaredMethod("createLogInAssignedDirectoryId").insertAfter(on("if (this.log().isEmpty()) {"
             + " throw new org.apache.kafka.common.errors.KafkaStorageException(\"the log may be in a failed directory\"); }"));
         return partition;
+    }
+
+    /** A segment whose recovery could not read or write a file is kept, and its directory is offline. */
+    private static CtClass keepUnrecovered() throws Exception {
+        CtClass loader = type("org.apache.kafka.storage.internals.log.LogLoader");
+        AtomicInteger edited = new AtomicInteger();
+        loader.getDeclaredMethod("recoverLog").instrument(new ExprEditor() {
+            @Override
+            public void edit(Handler caught) throws CannotCompileException {
+                try {
+                    if (caught.getType() != null && caught.getType().getName().equals("java.io.IOException")) {
+                        edited.incrementAndGet();
+                        caught.insertBefore(on("throw $1;"));
+                    }
+                } catch (NotFoundException absent) {
+                    throw new CannotCompileException(absent);
+                }
+            }
+        });
+        requireEdited(edited.get() > 0, loader);
+        return loader;
     }
 
     /** A directory's checkpoints contain its current logs, which a future log in the same directory does not replace. */
