@@ -39,6 +39,7 @@ import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.TopicPartitionReplica;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.UnsupportedVersionException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
@@ -53,12 +54,13 @@ public final class Client {
     private static final ConfigResource DEFAULTS = new ConfigResource(ConfigResource.Type.BROKER, "");
 
     private final String servers;
-    private final Admin admin;
+    private final Map<String, Object> settings;
+    private Admin admin;
 
     private Client(String kind, String servers) {
         this.servers = servers;
-        this.admin = Admin.create(Map.of(
-            kind, servers, "request.timeout.ms", "5000", "default.api.timeout.ms", "10000"));
+        this.settings = Map.of(kind, servers, "request.timeout.ms", "5000", "default.api.timeout.ms", "10000");
+        this.admin = Admin.create(settings);
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -72,6 +74,10 @@ public final class Client {
             } catch (Exception failed) {
                 Throwable cause = failed instanceof ExecutionException ? failed.getCause() : failed;
                 answer.put("refused", cause.toString());
+                if (cause instanceof UnsupportedVersionException) {  // a starting controller; an admin client then fails for good
+                    client.admin.close(Duration.ZERO);
+                    client.admin = Admin.create(client.settings);
+                }
             }
             say(answer.put("answers", asked.get("number").asInt()));
         }
