@@ -39,6 +39,7 @@ LONG_HISTORIES, LONG_SECONDS = 5_000, 300
 """Minimum number of histories, and minimum budget in seconds, of a long run."""
 PIECE = 5_000
 """Number of histories per Parquet file."""
+UNMEASURED = "; how many of Kafka's locks such a run would miss is not measured"
 NOUNS = (("history", "histories"), ("schedule of threads", "schedules of threads"))
 """What is counted without and with threads."""
 COLUMNS = ("kafka", "seed", "steps", "verdict", "finding", "violated", "script")
@@ -298,6 +299,8 @@ class _Found:
             f"{'finds' if seen.histories == 1 else 'find'} {seen.found} of {seen.planted} "
             f"{'locks taken out of' if self.is_threads else 'mistakes planted in'} Kafka {seen.kafka}"
             if seen
+            else UNMEASURED
+            if self.is_threads and verdict == "nothing" and not self.is_replay
             else ""
         )
         hung = f"; {counted(self.hung, 'process', 'processes')} hung" if self.hung else ""

@@ -89,7 +89,8 @@ def threads_release(version: str | None, jars: Path | None = None) -> releases.R
     jdk = controlled_jdk(library)
     classes = releases.compile_driver(known, folder, THREADS.sources, library)
     agent = library / f"fray-instrumentation-agent-{FRAY}.jar"
-    options = ("-Xmx2g", *FLAGS, f"-agentpath:{jdk}/lib/libjvmti.so", f"-javaagent:{agent}")
+    opens = (f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "util.concurrent"))
+    options = ("-Xmx2g", *FLAGS, *opens, f"-agentpath:{jdk}/lib/libjvmti.so", f"-javaagent:{agent}")
     java = str(jdk / "bin" / "java")
     return releases.Release(
         known, THREADS.model_of(known), folder, classes, THREADS, (library,), warning, options, java

@@ -7,10 +7,12 @@ from typing import Any
 
 import fencepost.api as f
 import pytest
+from fencepost.api.asking.watching import Watch
+from fencepost.api.calls import fuzz
 from fencepost.invariants.figures.store import load
-from fencepost.kafka.driver.releases import KAFKA
-from fencepost.kafka.fuzz import schedules
-from fencepost.kafka.fuzz.histories import PROFILES, REPAIRED_IN, WORDS, Alarm, Script, Step, words
+from fencepost.kafka.driver.releases import KAFKA, Release
+from fencepost.kafka.fuzz import locks, schedules
+from fencepost.kafka.fuzz.histories import PROFILES, REPAIRED_IN, WORDS, Alarm, Progress, Script, Step, words
 from fencepost.kafka.fuzz.sight import PLANTS, UNFIT, drawn_plants, sight
 from fencepost.model.language.errors import UsageError
 
@@ -77,6 +79,8 @@ def test_the_table_is_of_the_plants_that_its_seed_draws() -> None:
     figure = load("sight")
     assert [row["plant"] for row in figure["plants"]] == [plant.name for plant in drawn_plants()]
     assert len({plant.name for plant in PLANTS}) == len(PLANTS)
+    names = {lock.rpartition(".")[2].replace(" ", ".") for lock in locks.locks()}
+    assert {row["plant"] for row in load(schedules.FIGURE)["plants"]} <= names
 
 
 def test_more_histories_find_no_fewer_plants() -> None:
@@ -113,3 +117,11 @@ def test_threads_without_the_jdk_of_fray_are_one_sentence(monkeypatch: pytest.Mo
     monkeypatch.setattr(schedules, "JDK", 1)
     with pytest.raises(UsageError, match="needs a JDK 1 with jlink"):
         schedules.installed_jdk()
+
+
+def test_a_missing_table_of_locks_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(fuzz, "LOCKS", "none")
+    for is_threads in (True, False):
+        found = fuzz._Found(Release("4.4.0", "", tmp_path, tmp_path), "mixed", 1, None, Watch(), is_threads=is_threads)
+        found.progress = Progress(fuzz.LEAST, 9, 1.0, "0")
+        assert ("would miss is not measured" in found.result(1.0).sight) is is_threads

@@ -1,19 +1,29 @@
 package fencepost;
 
+import com.yammer.metrics.core.Histogram;
+import com.yammer.metrics.core.Metric;
+import com.yammer.metrics.core.MetricName;
 import com.yammer.metrics.core.MetricsRegistryListener;
+import com.yammer.metrics.core.Timer;
+import com.yammer.metrics.stats.Sample;
+import com.yammer.metrics.stats.Snapshot;
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Collectors;
@@ -52,6 +62,7 @@ public final class Schedules {
     private static final List<String> SCHEDULERS = List.of("random", "pct", "pos");
     private static final int MOST_STEPS = 30_000;
     private static final long PATIENCE_MS = 60_000;
+    private static final int DIGITS = 7;
     /** Numbers of schedules before the first one that counts, so that it does not load classes: without control, and with it. */
     private static final int UNCONTROLLED = 40;
     private static final int EXERCISES = 40;
@@ -95,9 +106,29 @@ public final class Schedules {
         return kind.equals("pct") ? new PCTScheduler(drawn, changes, range) : kind.equals("pos") ? new POSScheduler(drawn) : new RandomScheduler(drawn);
     }
 
+    /** Determines the JDK's random numbers, from which skip lists (such as that of a log's segments) draw levels. */
+    private static void sow(long seed) {
+        ((AtomicLong) Reflect.get(null, ThreadLocalRandom.class, "seeder")).set(seed);
+        Reflect.set(Thread.currentThread(), Thread.class, "threadLocalRandomProbe", 0);
+        Reflect.set(Thread.currentThread(), Thread.class, "threadLocalRandomSecondarySeed", 0);
+    }
+
+    /** Makes a folder whose path has the hash 0, so that maps of directories have the same order in every process. */
+    private static Path folder(Path within) throws IOException {
+        StringBuilder path = new StringBuilder(within + "/");
+        int from = path.length();
+        long left = Integer.toUnsignedLong(-(path + "0".repeat(DIGITS)).hashCode());
+        for (int i = 0; i < DIGITS; i++) {
+            path.insert(from, (char) ('0' + left % 31));  // the hash is a number with base 31
+            left /= 31;
+        }
+        return Files.createDirectory(Path.of(path.toString()));
+    }
+
     /** Takes one schedule of the story of a seed. */
     private Taken take(String scheduler, long seed, long schedule) throws Exception {
         digest = 0;
+        sow(schedule);
         SplittableRandom random = new SplittableRandom(schedule * 31 + 7);
         Configuration settings = random.nextInt(6) == 0 ? fields : plain;
         settings.setScheduler(scheduler(scheduler, random));
@@ -115,7 +146,7 @@ public final class Schedules {
                 java.lang.Runtime.getRuntime().halt(4);  // the JVM cannot link a method while Fray controls threads, and does not try again
             }
             if (end instanceof LivenessException) {  // a thread that spins may keep the scheduler from all others
-                return new Taken(story, null, run.steps, digest);
+                return new Taken(story, null, run.steps, run.ended);
             }
             if (end == null && run.registered <= story.bodies().size()) {
                 throw new IllegalStateException("Fray controls " + run.registered + " threads instead of " + (story.bodies().size() + 1));
@@ -129,7 +160,7 @@ public final class Schedules {
                     end = e;
                 }
             }
-            return new Taken(story, end, run.steps, digest);
+            return new Taken(story, end, run.steps, run.ended);
         } catch (Judge.Violation e) {
             return new Taken(story, e, 0, digest);
         } finally {
@@ -142,11 +173,13 @@ public final class Schedules {
     }
 
     /** The thread that starts and ends Fray's control for one schedule. */
-    private static final class Controlled extends Thread {
+    private final class Controlled extends Thread {
         private final Configuration settings;
         private final List<Runnable> bodies;
         Throwable error;
         long steps;
+        /** The digest of these steps. What ends the control depends on the garbage collection, and does not count. */
+        long ended;
         int registered;
 
         Controlled(Configuration settings, List<Runnable> bodies) {
@@ -170,12 +203,14 @@ public final class Schedules {
                     thread.join();
                 }
                 steps = context.getStep();
+                ended = digest;
                 registered = context.getRegisteredThreads().size();
                 Runtime.onMainExit();
             } catch (Throwable e) {
                 error = e;
                 try {
                     steps = context.getStep();
+                    ended = digest;
                     registered = context.getRegisteredThreads().size();
                     Runtime.onReportError(e);
                     Runtime.onMainExit();
@@ -205,6 +240,32 @@ public final class Schedules {
             }
         });
         return json(story, "the threads hang", "the threads hang", seen.toString());
+    }
+
+    /** Gives histograms a sample without values. Theirs takes steps that depend on the clock and on random numbers. */
+    private static final class Quiet implements MetricsRegistryListener, Sample {
+        @Override public void onMetricAdded(MetricName name, Metric metric) {
+            Object histogram = metric instanceof Timer ? Reflect.get(metric, "histogram") : metric;
+            if (histogram instanceof Histogram) {
+                Reflect.set(histogram, Histogram.class, "sample", this);
+                ((AtomicLong) Reflect.get(histogram, "max")).set(Long.MAX_VALUE);
+                ((AtomicLong) Reflect.get(histogram, "min")).set(Long.MIN_VALUE);
+            }
+        }
+
+        @Override public void onMetricRemoved(MetricName name) { }
+
+        @Override public void clear() { }
+
+        @Override public int size() {
+            return 0;
+        }
+
+        @Override public void update(long value) { }
+
+        @Override public Snapshot getSnapshot() {
+            return new Snapshot(List.of());
+        }
     }
 
     // ---- lines
@@ -377,9 +438,10 @@ public final class Schedules {
         Exit.setHaltProcedure(thrown);
         Exit.setExitProcedure(thrown);
         KafkaYammerMetrics.defaultRegistry().removeListener((MetricsRegistryListener) Reflect.get(KafkaYammerMetrics.INSTANCE, "jmxReporter"));
+        KafkaYammerMetrics.defaultRegistry().addListener(new Quiet());
         ProcessHandle.current().parent().ifPresent(parent -> parent.onExit().thenRun(() -> java.lang.Runtime.getRuntime().halt(1)));
         try {
-            Schedules schedules = new Schedules(Path.of(arguments[0]), out);
+            Schedules schedules = new Schedules(folder(Path.of(arguments[0])), out);
             schedules.warm();
             out.println("{\"kafka\":\"" + AppInfoParser.getVersion() + "\"}");
             out.flush();
