@@ -358,4 +358,6 @@ def test_a_setting_that_memory_left_undetermined_is_asked_again(
 def test_a_setting_of_another_question_is_not_taken(tmp_path: Path) -> None:
     asked = ("faults", VAULT, "--property", "a-copy-is-left", "--json", "--quiet", "--checkpoint", str(tmp_path))
     data_of(fencepost(*asked, "--set", "floods=0"))
-    assert f"there is no checkpoint in {tmp_path} for this question" in refused(*asked, "--set", "floods=1", "--resume")
+    assert f"the checkpoint in {tmp_path} belongs to another question" in refused(
+        *asked, "--set", "floods=1", "--resume"
+    )
