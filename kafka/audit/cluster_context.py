@@ -163,8 +163,6 @@ class ClusterContext:
     common: list[tuple[int, int, str, Any]] = field(default_factory=list)
     supported: dict[int, int] = field(default_factory=dict)
     """The highest metadata.version level that each controller's release supports."""
-    unregistered: bool = True
-    """Whether a broker without a record is unregistered, because the log has had no gap."""
 
     def version_at(self, offset: int) -> str:
         return version_of(self._level(METADATA_FEATURE, offset))
@@ -244,7 +242,6 @@ def gather_context(
             for presence in made.brokers.values():
                 presence.lose(left[0][0], time)
             left.popleft()
-            made.unregistered = False
         time = event.time
         at = bisect_right(made.aborted, event.offset, key=itemgetter(0)) - 1
         if at >= 0 and event.offset <= made.aborted[at][1]:
@@ -288,8 +285,9 @@ def _take(made: ClusterContext, event: LogRecord, fields: dict[str, Any]) -> Non
     match event.type:
         case kind if kind in OF_BROKERS:
             broker = fields["id"] if "id" in fields else fields["brokerId"]
-            unknown = Presence() if made.unregistered else Presence([], fenced=False)
-            _stand(made.brokers.setdefault(broker, unknown), event, fields)
+            after_gap = bool(made.gaps) and made.gaps[0][1] <= event.offset
+            new = Presence([], fenced=False) if after_gap else Presence()
+            _stand(made.brokers.setdefault(broker, new), event, fields)
         case "REGISTER_CONTROLLER_RECORD":
             for feature in fields.get("features") or ():
                 level = feature.get("maxSupportedVersion")

@@ -261,13 +261,14 @@ def earlier(folder: Path) -> Reading:
         f"{folder} contains no readable {MANIFEST} of an audit: leave out `resume=True` and choose another directory."
     )
     try:
-        data = sealed.read_sealed(read_file(folder / MANIFEST), folder / MANIFEST, FORMAT)
+        before = read_file(folder / MANIFEST)
+        data = sealed.read_sealed(before, folder / MANIFEST, FORMAT)
     except (OSError, sealed.DamagedError) as error:
         raise refused from error
     files, parts = [File.of(item) for item in data["files"]], data["parts"]
     if not all(PART.fullmatch(name) and (folder / RECORDS / name).is_file() for name in parts):
         raise refused
-    return Reading(folder, files, parts, before=read_file(folder / MANIFEST))
+    return Reading(folder, files, parts, before=before)
 
 
 def _parts_in(folder: Path) -> list[Path]:
