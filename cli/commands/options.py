@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 from fencepost.api.answers.counterexample import Counterexample
+from fencepost.api.asking.arguments import MOST
 from fencepost.api.asking.constants import add_value, parse_setting
 from fencepost.api.asking.quantities import parse_duration, parse_size
 from fencepost.api.asking.targets import Question, ask, find_subject
@@ -217,7 +218,7 @@ output_options = together(
 )
 
 
-def workers_option(what: str = "Number of threads", most: int = 1024) -> Callable[[Any], Any]:
+def workers_option(what: str = "Number of threads", most: int = MOST["workers"]) -> Callable[[Any], Any]:
     return click.option(
         "--workers",
         type=Count(1, most),
