@@ -26,7 +26,8 @@ def main() -> None:
         found = ((plant.name, *rest, 0) for plant, *rest in measure(given.kafka, given.profile, given.histories))
     plants, most = [], given.histories
     for name, number, why, taken in found:
-        plants.append({"plant": name, "found": number, "why": why, **({"taken": taken} if taken else {})})
+        told = {"why": why, "taken": taken}
+        plants.append({"plant": name, "found": number, **{key: value for key, value in told.items() if value}})
         most = min(most, taken or most) if number is None else most
         sys.stdout.write(f"{number or '-':>5}  {name}{f' of {taken}' if taken else ''}: {why}\n")
         sys.stdout.flush()

@@ -191,5 +191,5 @@ def sight(histories: int, name: str = FIGURE) -> Sight | None:
     if not figure:
         return None
     most = min(histories, figure["histories"])
-    found = [item["found"] for item in figure["plants"] if item["why"] != UNFIT]
+    found = [item["found"] for item in figure["plants"] if item.get("why") != UNFIT]
     return Sight(sum(n is not None and n <= most for n in found), len(found), figure["kafka"], figure["profile"], most)
