@@ -403,16 +403,7 @@ def late_report(stage: Stage) -> None:
         stage.tell("Broker 1 can reach the controller again.")
         stage.release(heartbeats)
     stage.wait_log(CONTROLLER, log, "Directories .* in broker 1 marked offline")
-    stage.tell("Broker 2, which has all records, starts again.")
-    stage.start(2)
-    stage.leaderless = not stage.reaches(BACK_SECONDS, leader=2)
-    if stage.leaderless:
-        stage.note(f"broker 2 runs but is not elected after {BACK_SECONDS} s: broker 1 is the leader without a log")
-    stage.tell("Broker 1 restarts with a new disk.")
-    stage.shut_down(1)
-    stage.replace_disk(1)
-    stage.start(1)
-    stage.finish(isr=[1, 2])
+    complete_replica_returns(stage)
 
 
 def moving_disk_fails(stage: Stage) -> None:
@@ -438,6 +429,11 @@ def moving_disk_fails(stage: Stage) -> None:
         if stage.reaches(5, leader=1):
             stage.note("broker 1 is elected, although its log was on the failed disk")
         stage.show_log(1, broker, "maybeSendAssignments: sending [1-9]")
+    complete_replica_returns(stage)
+
+
+def complete_replica_returns(stage: Stage) -> None:
+    """The broker with all records starts again, while one without a log may lead. Later, that one gets a new disk."""
     stage.tell("Broker 2, which has all records, starts again.")
     stage.start(2)
     stage.leaderless = not stage.reaches(BACK_SECONDS, leader=2)
