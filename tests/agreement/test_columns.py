@@ -252,6 +252,7 @@ def said(name: str) -> list[str]:
     return found
 
 
+@pytest.mark.long
 def test_compiled_code_reads_and_writes_nothing_but_states() -> None:
     done = subprocess.run(
         [sys.executable, "-c", "from tests.agreement.test_columns import *; print(json.dumps(said('native')))"],
@@ -271,6 +272,7 @@ def test_a_state_that_is_too_large_for_compiled_code_is_refused() -> None:
     )
 
 
+@pytest.mark.long
 def test_a_machine_that_nobody_has_any_more_is_freed(tmp_path: Path) -> None:
     def records() -> list[weakref.ref[type]]:
         machine, properties = load(numbered(37), tmp_path)

@@ -52,7 +52,7 @@ def asked(machine: Machine, properties: tuple[Property, ...], **way: Any) -> Pro
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-@pytest.mark.parametrize("text", few(TAKEN.values(), 3), ids=TAKEN)
+@pytest.mark.parametrize("text", few(TAKEN.values(), 6), ids=TAKEN)
 def test_what_is_said_of_any_constants_is_so_of_each(text: str, way: dict[str, Any], tmp_path: Path) -> None:
     machine, properties = load(HEAD + text, tmp_path)
     least, wrong = each(machine, properties)

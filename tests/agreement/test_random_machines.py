@@ -66,12 +66,12 @@ def test_every_runtime_error_is_of_a_known_kind() -> None:
     assert [text for text in texts if not any(part in text for part in elsewhere)] == []
 
 
-@pytest.mark.parametrize("first", few(range(0, 16, 8), 2))
+@pytest.mark.parametrize("first", few(range(0, 16, 4), 4))
 def test_a_random_machine_means_the_same_as_its_typed_program(first: int) -> None:
-    found = {seed: ask(numbered(seed)) for seed in range(first, first + 8)}
+    found = {seed: ask(numbered(seed)) for seed in range(first, first + 4)}
     assert {seed: how for seed, how in found.items() if how} == {}
     refused = [seed for seed, how in found.items() if how is None]
-    assert len(refused) <= 2, "most of what is drawn is in the language"
+    assert len(refused) <= 1, "most of what is drawn is in the language"
 
 
 @cache

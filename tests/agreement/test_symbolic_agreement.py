@@ -60,7 +60,7 @@ def title(walk: tuple[str, Mapping[str, int], int, int]) -> str:
 
 
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("walk", few(WALKS, 6), ids=title)
+@pytest.mark.parametrize("walk", few(WALKS[::-1], 14), ids=title)
 def test_engines_agree_on_every_state_of_a_random_walk(walk: tuple[str, dict[str, int], int, int], part: int) -> None:
     name, values, folded, solved = walk
     symbols = Symbols(*_with_values(name, values))
@@ -91,7 +91,7 @@ OUTSIDE_OF_ACTIONS = {
 FAULTS = [item for item in faulty.Fault if item not in OUTSIDE_OF_ACTIONS]
 
 
-@pytest.mark.parametrize("fault", few(FAULTS, 3), ids=lambda item: item.name.lower())
+@pytest.mark.parametrize("fault", few(FAULTS, 6), ids=lambda item: item.name.lower())
 @pytest.mark.parametrize("solve", [False, True], ids=["folded", "solved"])
 def test_a_step_that_the_plain_semantics_refuses_as_an_error_is_cut_and_never_dropped(
     fault: faulty.Fault, solve: bool
@@ -266,7 +266,7 @@ def model_of(text: str, folder: Path) -> tuple[Machine, tuple[Property, ...]]:
     return machine, tuple(properties)
 
 
-@pytest.mark.parametrize("text", few(CASES.values(), 3), ids=CASES)
+@pytest.mark.parametrize("text", few(CASES.values(), 9), ids=CASES)
 def test_engines_agree_on_every_state_of_an_odd_model(text: str, tmp_path: Path) -> None:
     machine, properties = model_of(text, tmp_path)
     symbols = Symbols(machine, {}, properties)

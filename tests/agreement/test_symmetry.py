@@ -41,7 +41,7 @@ def constants(**values: int) -> Constants:
 # -- shown
 
 
-@pytest.mark.parametrize("name", ["truncate-to-hwm", "kip101", "kip279", "kip320"])
+@pytest.mark.parametrize("name", few(["kip320", "truncate-to-hwm", "kip101", "kip279"], 4))
 def test_renaming_replicas_commutes_with_every_step_and_changes_no_property(name: str) -> None:
     found = PROTOCOLS[name]
     machine = replace(found.machine, interchangeable=Replica)
@@ -122,6 +122,7 @@ def forgetting(plain: Interpreter, key: Key) -> Key:
     return plain.schema.key(state)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("values", few([{"crashes": 1, "clean_stops": 1}, {"elr": 1, "min_isr": 2}], 2))
 def test_with_any_leader_brokers_are_alike_and_every_step_of_the_exact_machine_is_possible(values: Any) -> None:
     found = ANY.machine.set_constants(values)
@@ -154,6 +155,7 @@ def test_a_search_for_any_leader_with_symmetry_has_the_verdicts_of_the_full_one(
     ]
 
 
+@pytest.mark.long
 def test_the_order_of_the_replica_list_is_refused_with_its_line() -> None:
     with pytest.raises(ModelError, match="found = broker"):
         api.check("replication", symmetry=True)
@@ -239,7 +241,7 @@ is alike, although the proof cannot tell.
 """
 
 
-@pytest.mark.parametrize("text", few(symmetric.DARING, 4))
+@pytest.mark.parametrize("text", few(symmetric.DARING, 8))
 def test_the_cross_check_notices_what_the_proof_would_miss(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

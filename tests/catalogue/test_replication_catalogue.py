@@ -114,7 +114,7 @@ CASES = [case for item in evidence().values() for case in item.cases if case.run
 
 
 @pytest.mark.parametrize(
-    "run", few([run for run in LASTING if (run.distinct or 0) < SMALL], 12), ids=lambda run: run.name
+    "run", few([run for run in LASTING if (run.distinct or 0) < SMALL], 24), ids=lambda run: run.name
 )
 def test_a_run_finds_what_is_pinned_and_no_case_of_it_is_vacuous(run: object) -> None:
     (chosen,) = (item for item in LASTING if item is run)

@@ -71,6 +71,7 @@ def asked(calls: Sequence[tuple[str, dict[str, Any]]]) -> tuple[list[str], list[
     return anyio.run(session)
 
 
+@pytest.mark.long
 @needs_mcp
 def test_an_agent_answers_ten_questions_rightly() -> None:
     tools, answers = asked(

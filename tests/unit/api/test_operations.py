@@ -112,6 +112,7 @@ def on_page() -> Iterator[tuple[str, str, set[str], set[bool]]]:
         yield name, lost, releases, {False} if "no ELR" in text else {True} if "ELR" in text else {False, True}
 
 
+@pytest.mark.long
 def test_explain_has_the_releases_and_the_evidence_of_every_finding_on_the_page() -> None:
     page = (ROOT / "docs" / "kafka" / "findings.md").read_text("utf-8")
     rows = re.findall(r"^\| \[(HYP-\d+)\][^|]*\|[^|]*\| ([^|]*) \| ([^|]*) \| ([^|]*) \|", page, re.MULTILINE)
@@ -244,6 +245,7 @@ def kept_to(*changes: Callable[[str, str], str]) -> list[set[tuple[str, str, int
     return found
 
 
+@pytest.mark.long
 def test_no_history_that_loses_a_record_keeps_to_what_is_said_to_do_instead() -> None:
     said, planted = kept_to(
         lambda _, instead: instead,
@@ -252,6 +254,7 @@ def test_no_history_that_loses_a_record_keeps_to_what_is_said_to_do_instead() ->
     assert (said, planted) == (set(), {("remove-and-add", "HYP-3", 3, 1), ("remove-and-add", "HYP-3", 3, 2)})
 
 
+@pytest.mark.long
 def test_no_cell_says_more_than_was_measured_of_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for *_, rows in everywhere():
         for row in rows:

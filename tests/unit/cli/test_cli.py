@@ -260,6 +260,7 @@ def test_dot_marks_what_a_property_says_and_tells_only_fields_that_differ() -> N
     assert ("lit=" in plain, "favourite=" in plain) == (True, False)
 
 
+@pytest.mark.long
 def test_a_new_model_and_its_test_run_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     made = fencepost("new", "two-phase")

@@ -62,11 +62,13 @@ def test_reader_refuses(name: str, old: str, new: str, expected: str, here: Path
 HEADER, ACTIONS, STATES = (part + "----\n" for part in KIP101.split("----\n"))
 
 
+@pytest.mark.long
 def test_a_file_that_is_cut_off_anywhere_is_refused_with_a_line(here: Path) -> None:
     for cut in range(0, len(KIP101) - 1, 23):
         assert re.match(r"x\.trace:\d+: .*\.$", message(here, KIP101[:cut])), cut
 
 
+@pytest.mark.long
 def test_a_file_with_random_edits_is_replayed_or_refused_with_a_line(here: Path) -> None:
     rng, good = random.Random(1), [make() for make in GOOD.values()]  # noqa: S311 (edits, not secrets)
     words = [*"{}[],=:#- \n\t\0é1", "----\n", "none", *KIP101.split()]

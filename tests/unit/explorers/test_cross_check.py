@@ -17,6 +17,7 @@ from fencepost.explorers.verdict import Options, Result
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language import Machine, eventually, weak
 
+from tests.helpers.parameters import few
 from tests.helpers.written import machine_of
 
 SIDE = 99
@@ -62,7 +63,7 @@ def searched(
     return made, made.run()
 
 
-@pytest.mark.parametrize("compact", [False, True], ids=["exact", "compact"])
+@pytest.mark.parametrize("compact", few([False, True], 2), ids=["exact", "compact"])
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_miscompilation_that_reaches_one_state_in_a_hundred_is_noticed(name: str, *, compact: bool) -> None:
     made, result = searched(PLANTED[name], Options(workers=1, compact=compact))
@@ -71,7 +72,7 @@ def test_a_miscompilation_that_reaches_one_state_in_a_hundred_is_noticed(name: s
     assert caught.value.path is None or caught.value.path.states
 
 
-@pytest.mark.parametrize("compact", [False, True], ids=["exact", "compact"])
+@pytest.mark.parametrize("compact", few([False, True], 2), ids=["exact", "compact"])
 def test_a_resumed_search_is_checked_as_a_whole(tmp_path: Path, *, compact: bool) -> None:
     def resumed(code: Machine) -> tuple[Search, Result]:
         asked = Options(workers=1, compact=compact, checkpoint=str(tmp_path / str(code is TRUE)), max_states=500)

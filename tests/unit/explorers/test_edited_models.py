@@ -149,6 +149,7 @@ def test_a_proof_for_all_values_of_a_constant_is_of_those_from_its_low_bound_on(
     assert f.prove(model, unbounded={"most": None}).verdict.value == "undetermined"
 
 
+@pytest.mark.long
 def test_a_function_is_checked_once_until_a_name_that_it_reads_means_something_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

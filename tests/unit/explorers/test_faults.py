@@ -225,6 +225,7 @@ def test_a_grid_says_what_each_setting_tolerates(tmp_path: Path) -> None:
     assert fencepost("replay", "--model", VAULT, *files).exit_code == 0
 
 
+@pytest.mark.long
 def test_fingerprints_give_the_same_front_with_a_probability_of_omission() -> None:
     asked = ("faults", VAULT, "--property", "a-copy-is-left", "--grid", "copies=1,2,3", "--quiet")
     whole, compact = (data_of(fencepost(*asked, "--json", *more)) for more in ((), ("--compact",)))

@@ -107,6 +107,7 @@ def test_a_search_finds_the_same_with_keys_and_a_damaged_node_is_noticed(
             cross_check(made, made.result, 3_000)  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("large", few([0, 7_000, 1 << 40], 3), ids=["keys", "later", "rows"])
 def test_a_search_that_spills_finds_the_same_on_the_disk_and_goes_on_after_a_full_one(
     rows: Search, large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -144,7 +145,7 @@ def test_a_search_that_spills_finds_the_same_on_the_disk_and_goes_on_after_a_ful
         assert made.result.levels == rows.result.levels  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("spill", [False, True])
+@pytest.mark.parametrize("spill", few([True, False], 2))
 @pytest.mark.parametrize(("first", "then"), few([(0, 1 << 40), (1 << 40, 0), (0, 0)], 3, several=True))
 def test_a_checkpoint_does_not_depend_on_how_states_are_kept(
     rows: Search, tmp_path: Path, first: int, then: int, *, spill: bool

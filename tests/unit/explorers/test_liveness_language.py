@@ -225,6 +225,7 @@ def kernels() -> Kernels:
     return compiled(MACHINE, MACHINE.set_constants({}), ())
 
 
+@pytest.mark.long
 @pytest.mark.xdist_group("maze")
 @pytest.mark.parametrize("block", BLOCKS)
 def test_native_engine_says_what_brute_force_says(block: int) -> None:
@@ -255,6 +256,7 @@ def _judged(question: Question, properties: tuple[Property, ...]) -> list[Proper
     return [judge(plain, graph, starts, prop) for prop in properties]
 
 
+@pytest.mark.long
 @pytest.mark.xdist_group("maze")
 def test_engines_name_the_same_of_several_nodes_that_are_never_reached() -> None:
     named = set()

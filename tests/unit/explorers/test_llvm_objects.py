@@ -68,6 +68,7 @@ def undefined(code: bytes) -> list[str]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", few(PROTOCOLS, 14))
 def test_code_of_every_protocol_is_complete_and_has_no_undefined_sums_or_symbols(name: str) -> None:
     unit = source_of(name).unit
@@ -79,6 +80,7 @@ def test_code_of_every_protocol_is_complete_and_has_no_undefined_sums_or_symbols
     assert undefined(kept.code) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "target",
     few([ARM, objects.Target("arm64-apple-macosx13.0.0"), objects.Target("x86_64-unknown-linux-gnu")], 3),

@@ -38,6 +38,7 @@ def test_hypothesis_finds_a_known_bug_that_shrinks_to_its_shortest_trace(
     assert shrunk.shortest
 
 
+@pytest.mark.long
 def test_what_holds_is_not_violated_in_all_examples() -> None:
     tried, shrunk = stateful.explore(
         PROTOCOLS["kip320"], {"replicas": 2}, chosen=stateful.Profile("test", 20, fixed=True)
@@ -108,11 +109,13 @@ def test_a_machine_is_tested_in_one_line_and_its_failure_is_a_trace(tmp_path: Pa
     assert test.__name__ == "test_lamps"
 
 
+@pytest.mark.long
 def test_a_test_of_what_holds_passes_under_a_version(tmp_path: Path) -> None:
     stateful.machine_test(lamps.MACHINE, (lamps.lit_lamps_stay,), version="sticky", use=FIXED, folder=tmp_path)()
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_plain_rules_find_what_schedules_find() -> None:
     from hypothesis import HealthCheck, Phase, settings
     from hypothesis.stateful import run_state_machine_as_test
