@@ -20,7 +20,7 @@ INSTALLED = KEPT / "installed"
 """The package as installed for users: the checkers do not follow editable installations."""
 PYTHON = sys.executable
 UV = [str(Path(PYTHON).parent / "uv"), "pip", "install", "--quiet", "--python", PYTHON]
-SPARK = [*UV, "--config-setting", "--build-option=--compression=stored", "pyspark>=4"]
+SPARK = [*UV, "--config-setting=--build-option=--compression=stored", "pyspark>=4"]
 """PySpark has no wheel: uv builds one, and compressing it would take longer than all the rest."""
 WITHOUT_JAVA = (
     "Spark's tests were left out: they need Java 17 or newer, which was not found. Install it (Debian: "
