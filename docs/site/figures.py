@@ -1,5 +1,5 @@
 """Tables of measurements: speed and size, searches on Spark, proofs, and the lost records of each model version. Each
-table reads a file in `invariants/figures/`, which a program in `benchmarks/` has written.
+table shows a file in `invariants/figures/` that a program in `benchmarks/` wrote.
 """
 
 import re

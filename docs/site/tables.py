@@ -166,7 +166,7 @@ def _differing(run: Run) -> str:
 
 
 def shares(fast: Run, slow: Run) -> tuple[int, int]:
-    """Return the numbers of maximum waits and messages on the worst path; raise ValueError if undetermined."""
+    """Return how many maximum waits and messages are on the worst path; raise ValueError if this is undetermined."""
     one, other = fast.worst[DELAY], slow.worst[DELAY]
     if isinstance(one, str) or isinstance(other, str):
         if one != other:
@@ -188,7 +188,7 @@ _LARGEST = 8
 
 
 def with_tables(text: str, page: str = "") -> str:
-    """Return the text of `page` (a path in docs/) with tables built; raise UsageError for an unknown or open one."""
+    """Return the text of `page` (a path in docs/) with tables built; raise UsageError if one is unknown or unclosed."""
     if len(_TABLE.findall(text)) != text.count(MARK):
         raise UsageError(f"{page}: a line `{MARK}... -->` has no line `<!-- end -->` after its table: add it.")
     try:

@@ -1,7 +1,7 @@
 """Prisoners and two switches: a puzzle in which one prisoner counts until all have been in the room.
 
 This is Lamport's `Prisoners`. A prisoner who is brought into the room must flip one of two switches. Every prisoner
-except the counter moves switch A up twice, when it is down on a visit; the counter moves it down and counts. Prisoner 0
+except the counter moves switch A up on two visits that find it down; the counter moves it down and counts. Prisoner 0
 is the counter.
 """
 
