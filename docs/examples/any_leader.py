@@ -202,7 +202,7 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int, first: int) -
 
 
 def normalize(s: State, c: C) -> None:
-    """Forget what cannot be observed, as the model does; slots without an image have no leader, instead of broker 0."""
+    """Forget what cannot be observed, as the model does; give slots without an image no leader instead of broker 0."""
     for broker in range(c.brokers):
         for index in range(c.metadata_lag):
             held = s.replica[broker]
@@ -277,7 +277,7 @@ EXACT = machine.MACHINE
 MACHINE = replace(
     EXACT.replacing(
         name="replication-any-leader",
-        sentence="data replication, but any eligible replica is elected: covers every order of the replica list",
+        sentence="data replication in which any eligible replica may lead: covers every order of the replica list",
         controller_fences_broker=controller_fences_broker,
         controller_unfences_broker=controller_unfences_broker,
         controller_begins_shutdown=controller_begins_shutdown,
