@@ -31,9 +31,7 @@ SIZES = {
     "2": "brokers=2 initial_isr=2 fences=2 crashes=2 max_leader_epoch=4",
     "3": "brokers=3 initial_isr=3 fences=3 crashes=3 max_leader_epoch=8",
 }
-"""Further constants, by number of replicas. `fences` is the number of replicas, because only fenced brokers
-register.
-"""
+"""Further constants, by number of replicas. `fences` equals that number, because only fenced brokers register."""
 GRID = ("elr=off,on", "unclean_election=off,on")
 MOST_STATES = 20_000_000
 """Maximum number of states of a search. Stored as fingerprints, this many states take less than 4 GiB."""
@@ -111,7 +109,7 @@ def operations_mark() -> str:
 # -- findings by version
 
 DISK_STAYS = {"brokers": 2, "crashes": 2, "fences": 2, "max_leader_epoch": 4, "max_records": 1, "loss": "none"}
-"""Constants for finding losses in releases, if the disk survives a crash and the process restarts."""
+"""Constants for finding losses in releases when the disk survives a crash and the process restarts."""
 
 
 def versions_mark() -> str:
