@@ -39,7 +39,7 @@ class FencedAnswers(IntEnum):
     """A follower's reaction to a leader that reports a fenced epoch.
 
     TRUSTED: the follower stops fetching until the next epoch. CHECKED: it stops unless it has already entered a later
-    epoch. IGNORED: it continues. This is like CHECKED: no leader serves the follower before the next epoch.
+    epoch. IGNORED: it continues, with the same effect as CHECKED: no leader serves it before the next epoch.
     """
 
     IGNORED = 0
@@ -63,7 +63,7 @@ class EpochSource(IntEnum):
 
 
 class Epochless(IntEnum):
-    """How a leader treats fetches without a broker epoch: accept, accept without proposing an ISR member, or reject."""
+    """How a leader treats fetches without a broker epoch: accept, accept without proposing the sender, or reject."""
 
     ACCEPTED = 0
     INELIGIBLE = 1
@@ -90,7 +90,7 @@ class Completion(IntEnum):
     """The replicas that must be in the ISR before a reassignment completes.
 
     ALL_TARGETS: all remaining replicas (KAFKA-15665). ADDED: only the added replicas (before KAFKA-15665).
-    ADDED_UNLESS_FEWER: as ADDED, but all remaining replicas if the number of replicas decreases (KAFKA-19975).
+    ADDED_UNLESS_FEWER: like ADDED, but all remaining replicas if the number of replicas decreases (KAFKA-19975).
     """
 
     ALL_TARGETS = 0
@@ -109,9 +109,9 @@ class Publishing(IntEnum):
 
 
 class Judging(IntEnum):
-    """The min ISR by which the controller decides which replicas enter the ELR.
+    """The min ISR that the controller uses to decide which replicas enter the ELR.
 
-    OWN: the controller's value. SMALLER: the smaller of that and the requesting leader's value. HEARTBEATS: the
+    OWN: the controller's value. SMALLER: the smaller of this value and the requesting leader's. HEARTBEATS: the
     smallest value that any broker may still use; heartbeats report which metadata a broker has applied.
     """
 
@@ -132,7 +132,7 @@ class C(Constants):
     alter_partitions = capacity(2, low=1, high=6, room=2, meaning="AlterPartition messages in flight")
     late_fetches = capacity(1, low=0, high=4, room=1, meaning="fetch requests in flight whose sender has stopped")
     late_answers = capacity(
-        0, low=0, high=2, meaning="fetch responses in flight from a leader epoch before the follower's"
+        0, low=0, high=2, meaning="fetch responses in flight from an earlier leader epoch than the follower's"
     )
     max_leader_epoch = bound(2, low=0, high=12, meaning="last leader epoch; the first is 0")
 
@@ -238,7 +238,7 @@ class C(Constants):
     )
 
     # leader
-    maximal_isr = switch(default=True, meaning="proposed members count for the high watermark (KIP-497)")
+    maximal_isr = switch(default=True, meaning="the high watermark also waits for proposed ISR members (KIP-497)")
     rollback_on = choice(
         Rollback.INELIGIBLE, meaning="a leader reverts an ISR change on: ineligible, any-error, timeout, never"
     )
@@ -383,9 +383,9 @@ class C(Constants):
 
 
 def refuse(c: C) -> str | None:
-    """Return why these constants cannot be combined, or None."""
+    """Return the reason why these constants cannot be combined, or None if they can."""
     if c.min_isr > c.brokers:
-        return f"min_isr={c.min_isr} is more than brokers={c.brokers}; min ISR cannot exceed the number of replicas."
+        return f"min_isr={c.min_isr} is more than brokers={c.brokers}, but min ISR cannot exceed that."
     if c.initial_leader >= c.brokers:
         return f"initial_leader={c.initial_leader} is not a broker: brokers are numbered 0 to {c.brokers - 1}."
     if c.late_answers > 0 and c.truncation != Truncation.FETCH:
@@ -393,23 +393,23 @@ def refuse(c: C) -> str | None:
     if c.records_read_late and c.crashes + c.clean_stops > 0:
         return "records_read_late=on assumes one process per broker: write crashes=0 and clean_stops=0."
     if c.movable > c.brokers:
-        return f"movable={c.movable} is more than brokers={c.brokers}: write at most that many."
+        return f"movable={c.movable} is more than brokers={c.brokers}: write movable={c.brokers} or less."
     if c.reassignments > 0 and c.movable == 0:
         return f"reassignments={c.reassignments} has no effect with movable=0: write movable={c.brokers} or less."
     if c.cancels > 0 and c.reassignments == 0:
         return f"cancels={c.cancels} has no effect with reassignments=0: write reassignments=1 or more."
     if c.directories > c.brokers:
-        return f"directories={c.directories} is more than brokers={c.brokers}: write at most that many."
+        return f"directories={c.directories} is more than brokers={c.brokers}: write directories={c.brokers} or less."
     if c.directories == 0 and c.directory_failures + c.directory_removals + c.disk_replacements > 0:
         return f"no directory can fail or be replaced with directories=0: write directories={c.brokers}, or fewer."
     if c.deletions + c.expirations > 0 and c.truncation != Truncation.FETCH:
         return "log starts above 0 need fetch responses with a truncation offset: write truncation=fetch."
     if c.spare > c.movable:
         return (
-            f"spare={c.spare} is more than movable={c.movable}; spare brokers must be movable: write movable={c.spare}."
+            f"spare={c.spare} exceeds movable={c.movable}, but spare brokers must be movable: write movable={c.spare}."
         )
     if c.least_replicas > c.brokers:
-        return f"least_replicas={c.least_replicas} is more than brokers={c.brokers}: write at most that many."
+        return f"least_replicas={c.least_replicas} exceeds brokers={c.brokers}: write {c.brokers} or less."
     if c.answers_carry_min_isr and c.publishing != Publishing.TOGETHER:
         return "answers_carry_min_isr=on gives each partition its own min ISR: write publishing=together."
     if c.movable - c.spare <= c.initial_leader < c.movable:

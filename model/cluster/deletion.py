@@ -28,7 +28,7 @@ def may_delete(c: C, r: Replica, offset: int) -> bool:
 
 @action(leader=Broker, offset=Offset)
 def leader_deletes_records(s: State, c: C, leader: int, offset: int) -> None:
-    """A client deletes the records below an offset at a leader, which may be deposed.
+    """A client deletes the records below an offset at a leader, which may have been deposed already.
 
     Partition.deleteRecordsOnLeader deletes records at most up to the high watermark. The files keep the records until a
     whole segment is deleted. The client gets its response once all live replicas have deleted the records.
@@ -60,7 +60,7 @@ def broker_expires_records(s: State, c: C, broker: int, offset: int) -> None:
 
 
 def write_log_start(r: Replica) -> None:
-    """Write the log start to the checkpoint. A log start that is the beginning of the first file is not written."""
+    """Write the log start to the checkpoint, or 0 if it is where the first file starts."""
     r.checkpoint = r.start if r.start > log.first_in_files(r) else 0
 
 

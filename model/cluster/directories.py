@@ -53,7 +53,7 @@ def log_directory_fails(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def log_directory_returns(s: State, c: C, broker: int) -> None:
-    """A failed directory works again before its broker starts: its files are intact but show no clean shutdown."""
+    """A failed directory works again before its broker starts: its files are intact, but show no clean shutdown."""
     r = s.replica[broker]
     require(not has_process(s, broker))
     require(r.offline != 0)
@@ -90,7 +90,7 @@ def log_directory_is_taken_out(s: State, c: C, broker: int) -> None:
 
 
 def leave_directory(s: State, broker: int) -> None:
-    """Replace the broker's log by an empty log in a directory that the controller does not know yet.
+    """Replace the broker's log with an empty log in a directory that the controller does not know yet.
 
     If the controller already knows that the directory has failed, the broker is no longer registered with it.
     """

@@ -121,7 +121,7 @@ def is_taken(s: State, c: C, m: LateAnswer) -> bool:
 
 @action(m=InFlight("late_answers"))
 def follower_takes_late_answer(s: State, c: C, m: LateAnswer) -> None:
-    """A follower accepts a response from an earlier leader epoch, because the leader and the log end are the same.
+    """A follower accepts a response from an earlier leader epoch, because the leader and the log end have not changed.
     Until KAFKA-18991, only the leader and the log end were compared. The leader's log may have changed after the
     response was sent.
     """

@@ -44,7 +44,7 @@ def start_epoch(r: Replica, c: C, leader: int) -> None:
 
 
 def forget_leadership(r: Replica) -> None:
-    """Clear the state that only a leader has, except pending writes."""
+    """Clear the state that only leaders have, except pending writes."""
     forget_followers(r)
     r.isr = 0
     r.partition_epoch = 0
@@ -135,7 +135,7 @@ def observe_low_watermark(s: State, c: C, leader: int) -> None:
 
 
 def is_stale_fetch(s: State, c: C, leader: int, follower: int, broker_epoch: int) -> bool:
-    """Return whether the leader's cache knows a later broker epoch of the follower (Replica.updateFetchStateOrThrow).
+    """Return whether the leader's cache has a later broker epoch for the follower (Replica.updateFetchStateOrThrow).
 
     Kafka does not compare the epochs of fenced followers (KRaftMetadataCache.getAliveBrokerEpoch). A fetch without a
     broker epoch is never stale (HYP-15).
@@ -186,7 +186,7 @@ def may_request(s: State, c: C, leader: int) -> bool:
 
 
 def may_expand(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int, start: int) -> bool:
-    """Return whether a fetch lets the leader propose the follower for the ISR (Partition.needsExpandIsr)."""
+    """Return whether the leader may propose the follower for the ISR after this fetch (Partition.needsExpandIsr)."""
     r = s.replica[leader]
     return (
         may_request(s, c, leader)
@@ -409,7 +409,7 @@ def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
 @action(leader=Broker)
 def leader_requests_expansion(s: State, c: C, leader: int) -> None:
     """A leader reads the broker epoch of a follower whose log end it has checked, and requests to add the follower.
-    Before KAFKA-15221, a later fetch could change the follower's state between the check and the reading of the epoch.
+    Before KAFKA-15221, another fetch could change the follower's state after the check and before the epoch was read.
     If the broker epoch does not match, the leader sends no request.
     """
     r = s.replica[leader]

@@ -83,7 +83,7 @@ def floor_epoch(r: Replica, epoch: int) -> int:
 
 
 def end_offset_epoch(r: Replica, leader_epoch: int, epoch: int) -> int:
-    """Return the epoch that a leader in `leader_epoch` names when asked for the end of `epoch`.
+    """Return the epoch that a leader in `leader_epoch` names if it is asked where `epoch` ends.
     LeaderEpochFileCache.endOffsetFor: the requested epoch, or the closest older epoch in the leader's log. The end of
     the returned epoch is `start_above(r, epoch)`.
     """

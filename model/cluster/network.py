@@ -180,7 +180,7 @@ def is_moot(s: State, c: C, m: AlterPartition) -> bool:
 
 
 def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
-    """Return whether a broker that leads in neither image acts the same under both. Without a replica, it does."""
+    """Return whether a broker that leads in neither image acts the same under both (always true without a replica)."""
     one, other = s.image[index], s.image[later]
     if one.raised != other.raised:
         return False
@@ -196,11 +196,11 @@ def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
 def normalize(s: State, c: C) -> None:
     """Remove differences that cannot be observed.
 
-    From an image, a broker that does not lead uses only leader, leader epoch, min ISR, and whether it has a replica.
-    Therefore, a broker that does not lead is treated as having applied all images that agree with its own in these
-    fields. Requests that the controller must reject are rejected immediately. Rejections without effect, responses that
-    no leader awaits and late fetches that no leader will serve are dropped. Images older than those of all running
-    brokers are also dropped. Partition epochs are counted from the oldest remaining image.
+    A broker that does not lead uses only the leader, leader epoch and min ISR of an image, and whether it has a
+    replica. Therefore, a broker that does not lead is treated as having applied all images that agree with its own in
+    these fields. Requests that the controller must reject are rejected immediately. Rejections without effect,
+    responses that no leader awaits and late fetches that no leader will serve are dropped. Images older than those of
+    all running brokers are also dropped. Partition epochs are counted from the oldest remaining image.
     """
     for broker in range(c.brokers):
         for index in range(c.metadata_lag):

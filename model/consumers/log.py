@@ -44,7 +44,7 @@ def last_epoch(r: Replica) -> int:
 
 
 def end_of_epoch(r: Replica, epoch: int) -> int:
-    """Return where the records up to `epoch` end, or the log start if all records have later epochs."""
+    """Return the end of the records up to `epoch`, or the log start if all records have later epochs."""
     end = r.end
     for offset in range(r.start, r.end):
         if end == r.end and r.log[offset] > epoch:

@@ -85,7 +85,7 @@ def may_join(s: State, follower: int) -> bool:
 
 
 def has_records(s: State, follower: int) -> bool:
-    """Return whether the follower lacks records, or its fetch reports a new log end or may let it join the ISR."""
+    """Return whether the follower lacks records, reports a new log end with its fetch, or may join the ISR with it."""
     l, f = newest_leader(s), s.replica[follower]
     return f.known_end != f.end or f.end != l.end or may_join(s, follower)
 
@@ -96,7 +96,7 @@ def shown_start(c: C, f: Replica) -> int:
 
 
 def is_stale(s: State, c: C, follower: int) -> bool:
-    """Return whether, records aside, a response and the next fetch would change the follower or the leader."""
+    """Return whether a response without records, and the next fetch, would change the follower or the leader."""
     l, f = newest_leader(s), s.replica[follower]
     return (
         f.high_watermark != log.clamp(f, l.high_watermark)

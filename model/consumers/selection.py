@@ -7,7 +7,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def is_near(c: C, replica: int) -> bool:
-    """Return whether the replica is in the consumer's rack; if `nearest` is 4, every replica is."""
+    """Return whether the replica is in the consumer's rack; if `nearest` is 4, all replicas are in it."""
     return c.nearest in (replica, 4)
 
 

@@ -1,6 +1,6 @@
 """Decisions of an active controller: fencing, leader elections, and AlterPartition.
 
-Modelled on QuorumController and ReplicationControlManager. The controller decides based on its state in memory, which
+Modelled on QuorumController and ReplicationControlManager. The controller bases decisions on its state in memory, which
 includes its own uncommitted writes, and sends a response once its writes are committed.
 """
 
@@ -92,7 +92,7 @@ def controller_unfences_broker(s: State, c: C, controller: int, broker: int) -> 
 
 
 def is_ahead(image: Image, leader_epoch: int, partition_epoch: int) -> bool:
-    """Return whether a request's sender leads in a later leader epoch or partition epoch than the controller knows."""
+    """Return whether a request has a later leader epoch or partition epoch than the controller knows."""
     return leader_epoch > image.leader_epoch or partition_epoch > image.partition_epoch
 
 

@@ -113,7 +113,7 @@ class C(Constants):
         default=False, meaning="a restarted leader may lose records that it appended after the last fetch"
     )
     commits_beyond_epoch_start = switch(
-        default=True, meaning="the high watermark must be above the start of the epoch, not equal to it (KAFKA-12619)"
+        default=True, meaning="the high watermark must be above the start of the epoch, not just at it (KAFKA-12619)"
     )
     leader_always_counted = switch(
         default=False, meaning="a leader that is no longer a voter still counts as a voter (KAFKA-16530)"
@@ -217,7 +217,7 @@ class C(Constants):
 
 
 def refuse(c: C) -> str | None:
-    """Return why these constants cannot be combined, or None."""
+    """Return the reason why these constants cannot be combined, or None if they can."""
     if c.voters > c.nodes:
         return f"voters={c.voters} is more than nodes={c.nodes}."
     if c.consumer and c.voters == c.nodes:

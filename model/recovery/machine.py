@@ -343,7 +343,7 @@ def controller_recovers(s: State, c: C, broker: int) -> None:
 
 
 def refuse(c: C) -> str | None:
-    """Return why these constants cannot be combined, or None."""
+    """Return the reason why these constants cannot be combined, or None if they can."""
     if c.min_isr > c.brokers:
         return f"min_isr={c.min_isr} is more than brokers={c.brokers}: write at most that many."
     return None

@@ -75,7 +75,7 @@ def backoff_ends(s: State, c: C, partition: int) -> None:
 
 @action(partition=Partition)
 def client_has_more(s: State, c: C, partition: int) -> None:
-    """The application produces or consumes more."""
+    """The application produces or consumes more records."""
     known = s.known[partition]
     require(known.work == Work.DONE)
     known.work = Work.READY
@@ -275,9 +275,9 @@ def client_validates_position(s: State, c: C, partition: int) -> None:
 
 @action(partition=Partition)
 def client_fails_to_validate(s: State, c: C, partition: int) -> None:
-    """A consumer asks a broker that is down or does not lead in that epoch; the consumer then requests metadata.
+    """A consumer fails to validate its position, because the broker is down or does not lead in that epoch.
 
-    The consumer retries after the retry backoff (OffsetsForLeaderEpochClient).
+    The consumer requests metadata, and retries after the retry backoff (OffsetsForLeaderEpochClient).
     """
     known = s.known[partition]
     replica = s.broker[known.leader].replica

@@ -61,7 +61,7 @@ def is_behind(s: State, c: C, call: Call) -> bool:
 
 
 def is_behind_refresh(s: State) -> bool:
-    """Return whether the broker must answer the refresh first: its connection is muted (SocketServer.Processor)."""
+    """Return whether a muted connection forces the broker to answer the refresh first (SocketServer.Processor)."""
     return s.first == First.REFRESH and s.refresh.stage == Stage.SENT
 
 
@@ -87,7 +87,7 @@ def broker_handles_request(s: State, c: C) -> None:
 
 @action()
 def broker_answers_request(s: State, c: C) -> None:
-    """A broker answers a produce or fetch request. In the draft, each header has the broker's cache offset."""
+    """A broker answers a produce or fetch request. In the draft, each header contains the broker's cache offset."""
     request = s.request
     b = s.broker[request.broker]
     require(request.stage == Stage.SENT)

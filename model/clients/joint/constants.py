@@ -47,10 +47,10 @@ class C(Constants):
 
 
 def refuse(c: C) -> str | None:
-    """Return why these constants cannot be combined, or None."""
+    """Return the reason why these constants cannot be combined, or None if they can."""
     if c.old_brokers >= c.brokers:
         return (
-            f"old_brokers={c.old_brokers} leaves no broker that supports tokens: write at most "
-            f"{c.brokers - 1} for brokers={c.brokers}."
+            f"old_brokers={c.old_brokers} leaves no broker that supports tokens: with brokers={c.brokers}, write at "
+            f"most {c.brokers - 1}."
         )
     return None

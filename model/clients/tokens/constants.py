@@ -1,5 +1,5 @@
-"""Sizes, budgets and switches of metadata reads with consistency tokens. The defaults follow the draft literally. If
-the draft is ambiguous, a constant selects the reading.
+"""Sizes, budgets and switches of metadata reads with consistency tokens. The defaults follow the draft literally. Where
+the draft is ambiguous, a constant selects the interpretation.
 """
 
 from enum import IntEnum
@@ -8,7 +8,7 @@ from fencepost.model.language import Constants, bound, capacity, choice, switch
 
 
 class TokenRead(IntEnum):
-    """When the server reads the offset for the response header."""
+    """The time at which a server reads the offset for the response header."""
 
     AFTER = 0
     BEFORE = 1
@@ -24,7 +24,7 @@ class WriteToken(IntEnum):
 
 
 class OnLag(IntEnum):
-    """How a server handles a request whose token is ahead of it."""
+    """How a server handles a request whose token is ahead of the server's metadata."""
 
     ERROR = 0
     WAIT = 1
@@ -82,8 +82,8 @@ class C(Constants):
     # the server
     restart_catches_up = switch(
         default=True,
-        meaning="a restarted server serves only once it has applied what was committed by then, and not from an older "
-        "snapshot",
+        meaning="a restarted server serves no requests from an older snapshot, but first applies everything committed "
+        "by then",
     )
     check_first = switch(
         default=False, meaning="cluster ID and token are checked before the request is handled, not afterwards"
@@ -100,7 +100,7 @@ class C(Constants):
     unlisted_tokens = switch(
         default=True, meaning="answers to requests that the draft does not list also carry a token"
     )
-    on_lag = choice(OnLag.ERROR, meaning="how a server that is behind the token reacts: error, wait")
+    on_lag = choice(OnLag.ERROR, meaning="how a server reacts if it is behind the token: error, wait")
     write_token = choice(
         WriteToken.CACHE, meaning="token of a forwarded write: cache, inner (the controller's if larger), wait"
     )
@@ -131,20 +131,18 @@ class C(Constants):
 
 
 def refuse(c: C) -> str | None:
-    """Return why these constants cannot be combined, or None."""
+    """Return the reason why these constants cannot be combined, or None if they can."""
     if c.old_nodes >= c.nodes:
         return (
-            f"old_nodes={c.old_nodes} leaves no server that supports tokens: write at most "
-            f"{c.nodes - 1} for nodes={c.nodes}."
+            f"old_nodes={c.old_nodes} leaves no server that supports tokens: with nodes={c.nodes}, write at most "
+            f"{c.nodes - 1}."
         )
     if c.cut_off >= c.nodes:
-        return (
-            f"cut_off={c.cut_off} leaves no server that gets metadata: write at most {c.nodes - 1} for nodes={c.nodes}."
-        )
+        return f"cut_off={c.cut_off} leaves no server with metadata: with nodes={c.nodes}, write at most {c.nodes - 1}."
     if not c.cache_reads and not c.component_reads and not c.unlisted_requests:
         return "clients have nothing to read: set cache_reads=on, component_reads=on or unlisted_requests=on."
     if c.cache_last and not c.component_reads:
-        return "cache_last orders the cache after a component, but there is none: set component_reads=on as well."
+        return "cache_last updates a component before the cache, but there is none: set component_reads=on as well."
     if c.eventually_consistent and (c.exports or c.foreign_contexts or c.wrong_contexts):
         return (
             "an eventually consistent store takes no context: leave exports, foreign_contexts and wrong_contexts at 0."

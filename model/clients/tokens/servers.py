@@ -34,7 +34,7 @@ def names_other_cluster(s: State, call: Call) -> bool:
 
 
 def is_checked_operation(c: C, operation: int) -> bool:
-    """Return whether a server compares the token of such a request. In the draft, it does this only for reads."""
+    """Return whether servers compare tokens for this operation. In the draft, they do so only for reads."""
     return is_read(operation) or (c.unlisted_checked and operation == Operation.UNLISTED)
 
 
@@ -76,7 +76,7 @@ def may_check(s: State, c: C, call: Call) -> bool:
 
 
 def answer_with_error(s: State, c: C, call: Call, status: Status) -> None:
-    """Send an error. The context in its header can change a store only if the cluster ids differ."""
+    """Send an error. The context in its header can change a store only if the error is INCONSISTENT_CLUSTER_ID."""
     token = s.server[call.node].cache if status == Status.INCONSISTENT else 0
     clear_answer(call)
     call.token = token
@@ -219,7 +219,7 @@ def write_token(s: State, c: C, call: Call) -> int:
 
 @action(client=Client)
 def server_answers(s: State, c: C, client: int) -> None:
-    """A server sends its response. If it has not yet read the offset for the header, it reads it now.
+    """A server sends its response. If the server has not yet read the offset for the header, it does so now.
 
     ForwardingManager.parseResponse: a broker that has forwarded a write builds its own header. Such a broker may wait
     until its cache shows the write before it responds.

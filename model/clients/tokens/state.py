@@ -49,7 +49,7 @@ class Server(Record):
 
 
 class Store(Record):
-    """A ConsistencyContextStore. The ghosts are the newest offsets that its clients have seen in a body, a write, a
+    """A ConsistencyContextStore. The ghosts record the newest offsets that its clients have seen in a body, a write, a
     hint and another store. A hint is the information about a leader in a produce or fetch error (KIP-951).
     """
 
@@ -78,8 +78,8 @@ class Call(Record):
     at which the body was read; for a write, both are the offset at which it was committed. `token` is the token in the
     response header, or NONE if it is missing, and `cluster` is its cluster id. `merged` is set if storeLatest takes two
     steps and has compared but not yet stored. `awaited` contains the servers that have not advanced since the call was
-    rejected, if clients wait for that (`backoff`). `ahead` contains the calls whose responses precede this one's, if
-    connections are ordered (`in_order`). The ghosts are copies of the store's ghosts, made when the call began.
+    rejected, if clients wait for them (`backoff`). `ahead` contains the calls whose responses come before this one's,
+    if connections are ordered (`in_order`). The ghosts record copies of the store's ghosts, made when the call began.
     """
 
     status: Status
