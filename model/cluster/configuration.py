@@ -13,7 +13,7 @@ from fencepost.model.language import NONE, action, require
 
 @action()
 def operator_raises_min_isr(s: State, c: C) -> None:
-    """An operator raises min.insync.replicas by one, at most to the number of brokers."""
+    """An operator raises min.insync.replicas by one, up to the number of brokers."""
     require(s.budget.raises > 0, bound=C.raises)
     require(has_room(s, c), bound=C.metadata_lag)
     require(c.min_isr + newest(s).raised < c.brokers)

@@ -127,10 +127,10 @@ class C(Constants):
     brokers = shape(3, low=2, high=5, meaning="brokers, each with a replica of the partition (except `spare` brokers)")
     max_records = capacity(1, low=0, high=4, room=2, meaning="total number of records that producers write")
     metadata_lag = capacity(
-        3, low=1, high=24, room=3, meaning="number of controller records by which a running broker may lag"
+        3, low=1, high=24, room=3, meaning="how many controller records a running broker may lag behind"
     )
     alter_partitions = capacity(2, low=1, high=6, room=2, meaning="AlterPartition messages in flight")
-    late_fetches = capacity(1, low=0, high=4, room=1, meaning="fetch requests in flight whose sender has stopped")
+    late_fetches = capacity(1, low=0, high=4, room=1, meaning="fetch requests in flight from senders that have stopped")
     late_answers = capacity(
         0, low=0, high=2, meaning="fetch responses in flight from an earlier leader epoch than the follower's"
     )
@@ -371,7 +371,7 @@ class C(Constants):
     )
     directory_check = switch(default=True, meaning="only a replica whose directory is online is elected (KIP-858)")
     last_known_leader = switch(
-        default=True, meaning="with ELR: the last known leader is elected if both ISR and ELR are empty"
+        default=True, meaning="with ELR: the last known leader is elected if the ISR and the ELR are both empty"
     )
     last_known_leader_check = switch(
         default=True, meaning="the last known leader is elected only if it is active (KAFKA-19522)"

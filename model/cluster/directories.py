@@ -3,7 +3,7 @@
 A broker's replica is in one of two directories. The other directory contains the metadata log; if it fails, the broker
 stops. This covers brokers with a single directory too: the disk is replaced while the broker is down. Modelled on
 ReplicaManager.handleLogDirFailure, LogManager, AssignmentsManager, and handleDirectoriesOffline and
-handleAssignReplicasToDirs of ReplicationControlManager. Moves between directories are in `model/moves`.
+handleAssignReplicasToDirs of ReplicationControlManager. Moves between directories are modelled in `model/moves`.
 """
 
 from fencepost.model.cluster import log
@@ -103,7 +103,7 @@ def leave_directory(s: State, broker: int) -> None:
 
 @action(broker=Broker)
 def controller_marks_directory_offline(s: State, c: C, broker: int) -> None:
-    """A heartbeat reports a failed directory: the controller removes the replica from ISR and leadership.
+    """A heartbeat reports a failed directory: the controller removes the replica from the ISR and from leadership.
 
     ReplicationControlManager.handleDirectoriesOffline: the broker is treated as fenced, so its replica may stay in the
     ELR (HYP-16). The broker is then registered without the directory. If the failure handler itself fails, the

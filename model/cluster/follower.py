@@ -36,7 +36,7 @@ def is_skipped(s: State, c: C, follower: int, epoch: int) -> bool:
 
 
 def append_records(s: State, c: C, follower: int) -> None:
-    """Append the response's record, then adopt the response's high watermark (at most the log end) and log start."""
+    """Append the response's record, then adopt the response's high watermark (up to the log end) and log start."""
     r = s.replica[follower]
     record, epoch, high_watermark, start = r.answer.record, r.answer.epoch, r.answer.high_watermark, r.answer.start
     if record != 0 and not is_skipped(s, c, follower, epoch):

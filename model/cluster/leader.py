@@ -274,7 +274,7 @@ def departs(s: State, c: C, leader: int, follower: int) -> bool:
 def is_out_of_range(s: State, leader: int, follower: int) -> bool:
     """Return whether the leader's log lacks the fetch offset (Partition.readRecords, UnifiedLog.read).
 
-    The fetch offset is below the leader's log start or, if the request contains no epoch, above the log end.
+    It is below the leader's log start or, if the request contains no epoch, above the log end.
     """
     r, f = s.replica[leader], s.replica[follower]
     return f.end < r.start or (f.start > 0 and f.end > r.end and log.latest_epoch(f) == NONE)
@@ -282,7 +282,7 @@ def is_out_of_range(s: State, leader: int, follower: int) -> bool:
 
 def lacks_high_watermark(s: State, c: C, leader: int, follower: int, high_watermark: int) -> bool:
     """Return whether a follower may lack the leader's high watermark, and therefore gets a response without records.
-    Brokers ignore the field HighWatermark (KIP-1166), so a follower gets every change of the high watermark with its
+    Brokers ignore the HighWatermark field (KIP-1166), so a follower gets every change of the high watermark with its
     next fetch. If brokers use the field, as the quorum does, a response is sent only for a higher high watermark, and
     never if the field is absent.
     """
@@ -408,9 +408,9 @@ def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker)
 def leader_requests_expansion(s: State, c: C, leader: int) -> None:
-    """A leader reads the broker epoch of a follower whose log end it has checked, and requests to add the follower.
-    Before KAFKA-15221, another fetch could change the follower's state after the check and before the epoch was read.
-    If the broker epoch does not match, the leader sends no request.
+    """A leader that has checked a follower's log end reads its broker epoch, and requests to add the follower. Before
+    KAFKA-15221, another fetch could change the follower's state after the check and before the epoch was read. If the
+    broker epoch does not match, the leader sends no request.
     """
     r = s.replica[leader]
     require(leads(s, leader))

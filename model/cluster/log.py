@@ -12,7 +12,7 @@ def append(r: Replica, record: int, epoch: int) -> None:
 
 
 def truncate(r: Replica, offset: int) -> None:
-    """Remove the records from `offset` on; lower the high watermark and log start to the new end (truncateTo)."""
+    """Remove the records from `offset` onward; lower the high watermark and log start to the new end (truncateTo)."""
     for dropped in range(offset, r.end):
         r.log[dropped].record = 0
         r.log[dropped].epoch = 0

@@ -1,6 +1,6 @@
-"""Messages in flight: those whose sender has stopped or changed its epoch, and those without effect. Messages are
+"""Messages in flight: those whose sender has stopped or changed its epoch, and those that have no effect. Messages are
 reordered only between connections, because a follower has one fetch in flight. A lost message is never handled.
-Messages and images without effect are removed.
+Messages and images that have no effect are removed.
 """
 
 from fencepost.model.cluster import log
@@ -198,7 +198,7 @@ def normalize(s: State, c: C) -> None:
 
     A broker that does not lead uses only the leader, leader epoch and min ISR of an image, and whether it has a
     replica. Therefore, a broker that does not lead is treated as having applied all images that agree with its own in
-    these fields. Requests that the controller must reject are rejected immediately. Rejections without effect,
+    these fields. Requests that the controller must reject are rejected immediately. Rejections that have no effect,
     responses that no leader awaits and late fetches that no leader will serve are dropped. Images older than those of
     all running brokers are also dropped. Partition epochs are counted from the oldest remaining image.
     """
@@ -221,7 +221,7 @@ def normalize(s: State, c: C) -> None:
 
 
 def drop_moot_messages(s: State, c: C) -> None:
-    """Reject requests that cannot succeed, and remove messages without effect."""
+    """Reject requests that cannot succeed, and remove messages that have no effect."""
     for m in s.alter_partitions:
         if m.status == Status.SENT and is_refused(s, c, m):
             m.status = Status.REFUSED

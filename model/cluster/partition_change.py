@@ -1,4 +1,4 @@
-"""The controller's change of a partition, which keeps replicas, ISR, ELR and leader consistent.
+"""The controller's changes to a partition, which keep its replicas, ISR, ELR and leader consistent.
 
 Modelled on PartitionChangeBuilder and PartitionReassignmentReplicas. A request for a change contains an ISR and, if an
 operator moves replicas, new replicas. The result is written to the log as one image.

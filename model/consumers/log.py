@@ -9,7 +9,7 @@ def clamp(r: Replica, high_watermark: int) -> int:
 
 
 def truncate(r: Replica, offset: int) -> None:
-    """Remove the records from `offset` on. If the log start was higher, it becomes `offset` (truncateTo)."""
+    """Remove the records from `offset` onward. If the log start was higher, it becomes `offset` (truncateTo)."""
     for dropped in range(offset, r.end):
         r.log[dropped] = 0
     r.end = min(r.end, offset)

@@ -190,7 +190,7 @@ def leader_tells_out_of_range(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_appends(s: State, c: C, follower: int) -> None:
-    """A follower appends the record, adopts the high watermark (at most its log end), and adopts the log start.
+    """A follower appends the record, and adopts the high watermark (up to its own log end) and the log start.
 
     ReplicaFetcherThread.processPartitionData. Records below the leader's log start may differ from the leader's deleted
     records. No response shows the difference, so the follower must not keep those records (see `log_start_travels`).

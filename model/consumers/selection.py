@@ -14,7 +14,7 @@ def is_near(c: C, replica: int) -> bool:
 def leader_offers(s: State, c: C, replica: int) -> bool:
     """Return whether the leader's selector may choose the replica, which must be in the ISR and have the offset.
 
-    ReplicaManager.findPreferredReadReplica: log end and log start are known from the follower's last fetch.
+    ReplicaManager.findPreferredReadReplica: the log end and the log start are known from the follower's last fetch.
     """
     r = s.replica[replica]
     if allowed(c) == Allowed.ANY:

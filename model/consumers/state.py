@@ -99,7 +99,7 @@ class Replica(Record):
 
 
 class Consumer(Record):
-    """The consumer: its position, its view of leader and ISR, and its preferred replica.
+    """The consumer: its position, its view of the leader and the ISR, and its preferred replica.
 
     `position_epoch` is the epoch of the record before the position, or the epoch that came with a reset; 0 if unknown.
     `raised_by` is the replica whose response caused a reset. `late_from` has sent an out-of-range response to a fetch

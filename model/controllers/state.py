@@ -17,8 +17,8 @@ The model simplifies Kafka to keep states small:
   change in place. The machine `replication` models Kafka's actual behaviour.
 * Brokers neither stop nor restart, and keep their logs; any broker may be fenced. There is no ELR, no min ISR, and no
   unclean election.
-* A leader requests one ISR change at a time. A request whose sender no longer waits is dropped. Only copies of resent
-  requests are kept, if there is room.
+* A leader requests one ISR change at a time. A request is dropped once its sender no longer waits for the response.
+  Only copies of resent requests are kept, if there is room.
 * A restart is one step.
 """
 

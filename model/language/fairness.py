@@ -11,7 +11,7 @@ from fencepost.model.language.errors import ModelError, nearest
 
 @dataclass(frozen=True)
 class Fairness:
-    """A constraint that a group of actions is not postponed forever.
+    """A constraint that prevents a group of actions from being postponed forever.
 
     If a weakly fair group stays enabled from some moment on, one of its actions happens. If a strongly fair group is
     enabled infinitely often, one of its actions happens. As in TLA+, a step that leaves the state unchanged counts

@@ -41,7 +41,7 @@ class Things:
         return isinstance(domain, BitSet) and linear(domain.count) == self.count
 
     def is_named(self, domain: Domain) -> bool:
-        """Return whether a value of a domain names things."""
+        """Return whether values of a domain refer to things."""
         return self.is_thing(domain) or self.is_set(domain)
 
     def is_by_thing(self, kind: ArrayOf) -> bool:

@@ -163,7 +163,7 @@ def is_behind(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def may_park(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the leader may park a fetch, because the response would contain no news for the replica.
+    """Return whether the leader may park a fetch, because the response would contain nothing new for the replica.
 
     Responses that are diverging (KAFKA-15100) or name a snapshot are never parked.
     """

@@ -1,4 +1,4 @@
-"""Messages that are lost, and messages that no longer have an effect."""
+"""Lost messages, and messages that no longer have an effect."""
 
 from fencepost.model.language import NONE, action, require
 from fencepost.model.quorum.constants import C

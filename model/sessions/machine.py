@@ -27,7 +27,7 @@ from fencepost.model.language import (
 
 
 class Sessions(IntEnum):
-    """Which fenced brokers have a session: until 3.9, none; in 4.0, those that were in contact and, under a new
+    """The fenced brokers that have a session: until 3.9, none; in 4.0, those that were in contact and, under a new
     controller, all; since 4.1, those that were in contact with this controller (KAFKA-19130).
     """
 
@@ -46,7 +46,7 @@ class C(Constants):
         0,
         low=0,
         high=16,
-        meaning="maximum ticks between failed heartbeats; 0 means the heartbeat interval (KAFKA-19294)",
+        meaning="maximum number of ticks between failed heartbeats; 0 means the heartbeat interval (KAFKA-19294)",
     )
     outage = bound(4, low=0, high=16, meaning="maximum number of ticks without an active controller during a failover")
     overload = bound(8, low=0, high=16, meaning="ticks for which a controller is overloaded")

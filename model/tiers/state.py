@@ -1,5 +1,5 @@
-"""Constants and state of a partition with tiered storage (KIP-405). Leader epoch and offset identify a record: only one
-leader writes in an epoch, once at each offset.
+"""Constants and state of a partition with tiered storage (KIP-405). A leader epoch and an offset identify a record:
+only one leader writes in an epoch, once at each offset.
 """
 
 from typing import Annotated
@@ -155,7 +155,7 @@ class State(Record):
 
 
 def initial(s: State, c: C) -> None:
-    """Broker 0 leads, all brokers are in the ISR, and logs and tier are empty."""
+    """Broker 0 leads, all brokers are in the ISR, and the logs and the tier are empty."""
     s.isr = bits.everyone(c.brokers)
     for broker in range(c.brokers):
         s.replica[broker].copied = NONE
@@ -188,7 +188,7 @@ def end_of_epoch(r: Replica, epoch: int) -> int:
 
 
 def restart_at(r: Replica, c: C, start: int, end: int) -> None:
-    """Remove all records. The log then starts at `start`, the local log at `end` (truncateFullyAndStartAt)."""
+    """Remove all records. The log then starts at `start`, and the local log at `end` (truncateFullyAndStartAt)."""
     for offset in range(r.end):
         if offset < start or offset >= end:
             r.log[offset].epoch = 0
