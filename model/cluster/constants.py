@@ -148,13 +148,13 @@ class C(Constants):
     directory_removals = bound(0, low=0, high=2, meaning="log directories that are removed from log.dirs (KIP-858)")
     disk_replacements = bound(0, low=0, high=2, meaning="disks that are replaced by empty disks while a broker is down")
     directories = bound(
-        0, low=0, high=5, meaning="how many of the first brokers have a log directory that may fail or be replaced"
+        0, low=0, high=5, meaning="brokers whose log directory may fail or be replaced (the lowest-numbered)"
     )
     deletions = bound(
-        0, low=0, high=4, fault=True, meaning="how many of the first records clients may delete (DeleteRecords)"
+        0, low=0, high=4, fault=True, meaning="offset up to which clients may delete records (DeleteRecords)"
     )
     expirations = bound(
-        0, low=0, high=4, fault=True, meaning="how many of the first records retention may delete on a replica"
+        0, low=0, high=4, fault=True, meaning="offset up to which retention may delete records on a replica"
     )
     resends = bound(0, low=0, high=2, meaning="AlterPartition requests that are resent on another connection")
     reassignments = bound(0, low=0, high=4, meaning="times that an operator starts or replaces a reassignment")
@@ -162,12 +162,12 @@ class C(Constants):
     raises = bound(0, low=0, high=2, meaning="times that an operator raises min ISR by one")
     lowers = bound(0, low=0, high=2, meaning="times that an operator lowers min ISR by one")
     elr_disables = bound(0, low=0, high=1, meaning="with ELR: times that an operator turns the feature off")
-    early_starts = bound(0, low=0, high=2, meaning="times that a process follows before it is registered (HYP-15)")
-    movable = bound(0, low=0, high=5, meaning="how many of the first brokers may get or lose a replica by reassignment")
+    early_starts = bound(0, low=0, high=2, meaning="times that a process follows a leader while unregistered (HYP-15)")
+    movable = bound(0, low=0, high=5, meaning="brokers that reassignments may add or remove (the lowest-numbered)")
     least_replicas = bound(
         0, low=0, high=5, meaning="minimum number of replicas after a reassignment (always at least one)"
     )
-    spare = bound(0, low=0, high=4, meaning="how many of the last movable brokers start without a replica")
+    spare = bound(0, low=0, high=4, meaning="movable brokers that start without a replica (the highest-numbered)")
 
     # initial state
     initial_leader = bound(0, low=0, high=4, meaning="initial leader; broker 0 is the preferred leader")
@@ -182,8 +182,7 @@ class C(Constants):
     restart_high_watermark = choice(Checkpoint.LAST, meaning="high watermark after a restart: last, any, log-start")
 
     log_start_flushed = switch(
-        default=True,
-        meaning="a new log start is checkpointed at once, although Kafka checkpoints log starts once a minute",
+        default=True, meaning="a new log start is checkpointed immediately (Kafka does this once a minute)"
     )
 
     # follower and leader logs
@@ -260,7 +259,7 @@ class C(Constants):
     )
     one_request_in_flight = switch(default=True, meaning="a leader has only one AlterPartition in flight (KAFKA-12686)")
     high_watermark_needs_min_isr = switch(
-        default=True, meaning="the high watermark does not move while the ISR is below min ISR (KAFKA-15583)"
+        default=True, meaning="the high watermark does not move while the ISR is smaller than min ISR (KAFKA-15583)"
     )
     high_watermark_only_rises = switch(default=True, meaning="a leader never lowers its high watermark")
     waits_for_joining = switch(

@@ -274,7 +274,7 @@ def departs(s: State, c: C, leader: int, follower: int) -> bool:
 def is_out_of_range(s: State, leader: int, follower: int) -> bool:
     """Return whether the leader's log lacks the fetch offset (Partition.readRecords, UnifiedLog.read).
 
-    It is below the leader's log start or, if the request contains no epoch, above the log end.
+    The fetch offset is below the leader's log start or, if the request contains no epoch, above the log end.
     """
     r, f = s.replica[leader], s.replica[follower]
     return f.end < r.start or (f.start > 0 and f.end > r.end and log.latest_epoch(f) == NONE)

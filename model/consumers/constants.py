@@ -118,7 +118,7 @@ class C(Constants):
 
     # sizes
     replicas = capacity(3, low=2, high=4, room=3, meaning="replicas of the partition; replica 0 is its first leader")
-    records = capacity(3, low=1, high=5, room=3, meaning="highest offset that a log may reach")
+    records = capacity(3, low=1, high=5, room=3, meaning="highest offset that a log can reach")
     epochs = capacity(
         2, low=1, high=4, room=3, meaning="total number of leader epochs, one more than elections; the first epoch is 1"
     )
@@ -200,7 +200,7 @@ class C(Constants):
     )
     latest_is = choice(Latest.HIGH_WATERMARK, meaning="the latest offset is: high-watermark, log-end")
     epoch_end = choice(EpochEnd.DESIGN, meaning="epoch ends that consumers get: design, log-end, clamped, guarded")
-    valid_at_end = switch(default=True, meaning="a position at the end of the position's epoch is valid (Q49)")
+    valid_at_end = switch(default=True, meaning="a position at the end of its epoch is valid (Q49)")
     compares_epochs = switch(
         default=False, meaning="a response with an older epoch means truncation, regardless of its end offset"
     )

@@ -54,7 +54,7 @@ def take_over(s: State, c: C, broker: int, leader_epoch: int) -> None:
 def broker_applies_metadata(s: State, c: C, broker: int, controller: int, end: int) -> None:
     """A broker fetches from the quorum's leader and applies committed records in a batch of any size.
 
-    BrokerMetadataPublisher, MetadataLoader. Records count as committed below the leader's high watermark. The broker
+    BrokerMetadataPublisher, MetadataLoader. Records below the leader's high watermark count as committed. The broker
     rejects records from a leader whose epoch is older than the latest epoch that the broker knows.
     """
     b, n = s.broker[broker], s.node[controller]

@@ -63,7 +63,7 @@ class C(Constants):
     )
     reverts_uncommitted = switch(default=True, meaning="a deposed controller reverts to the committed state")
     refuses_unknown_epochs = switch(
-        default=True, meaning="a controller whose state is older than the leader's answers NOT_CONTROLLER (KAFKA-14154)"
+        default=True, meaning="a controller with older state than the leader answers NOT_CONTROLLER (KAFKA-14154)"
     )
 
     # brokers
@@ -73,7 +73,7 @@ class C(Constants):
     )
     asks_again_after_failover = switch(
         default=True,
-        meaning="a leader that gets no response resends its request to the next controller, and reverts nothing",
+        meaning="a leader that gets no response resends its request to the next controller without reverting anything",
     )
 
 

@@ -2,8 +2,8 @@
 
 A machine declares an `Index` of interchangeable things. A permutation renames the things wherever they occur: in
 numbers of that index, in sets of such numbers, and as the indices of arrays with one element per thing. The canonical
-form of a state is the least of its permutations. Permutations are ordered by those values of each thing that refer to
-no thing, then by the whole key.
+form of a state is the least of its permutations. Permutations are ordered first by the values of each thing that do not
+refer to things, and then by the whole key.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Symmetry:
         return found
 
     def order(self, key: Key) -> tuple[Any, ...]:
-        """Return a state's sort key: those numbers of each thing that do not name a thing, then the state's key."""
+        """Return a state's sort key: the numbers of each thing that refer to no thing, and then the state's key."""
         return self.own(key), key
 
     def own(self, key: Key) -> tuple[tuple[int, ...], ...]:
@@ -159,7 +159,7 @@ def _within(place: int, inner: Callable[[Key, int], tuple[int, ...]], key: Key, 
 
 
 def traits(things: Things, kind: FieldType, value: Any) -> Iterator[int]:
-    """Yield the numbers in a part of a state that refer to no thing, excluding relations between things."""
+    """Yield the numbers in a part of a state that do not refer to things, excluding relations between things."""
     match kind:
         case Scalar():
             if not things.is_named(kind.domain):

@@ -110,7 +110,7 @@ def is_following(f: ReplicaState, leader: int) -> bool:
 
 
 def is_true_leader(s: State, leader: int) -> bool:
-    """Return whether the replica leads by the controller's latest decision, and knows this decision."""
+    """Return whether the controller's latest decision makes this replica the leader, and the replica knows it."""
     r = s.replica[leader]
     return s.quorum.leader == leader and r.leader == leader and r.leader_epoch == s.quorum_epoch
 

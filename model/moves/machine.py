@@ -173,7 +173,7 @@ def replace(s: State) -> None:
 
 @action()
 def broker_copies(s: State, c: C) -> None:
-    """The copy gets a record. A complete copy is promoted, or its directory is first requested (processPartitionData).
+    """The copy gets a record. A complete copy is promoted, or its directory is requested first (processPartitionData).
 
     If the log was created in the copy's directory, the copy cannot be renamed, and the directory goes offline
     (KAFKA-16082); later steps are not modelled.

@@ -113,8 +113,9 @@ def follower_starts_over(s: State, c: C, follower: int) -> None:
 def follower_rebuilds(s: State, c: C, follower: int) -> None:
     """A follower whose fetch offset is only in the tier rebuilds its log from the tier.
 
-    The leader answers OFFSET_MOVED_TO_TIERED_STORAGE. It rebuilds the log start, epochs and high watermark up to the
-    leader's local log start (TierStateMachine). If the tier has no segment up to that log start, the follower retries.
+    The leader answers OFFSET_MOVED_TO_TIERED_STORAGE. The follower rebuilds the log start, epochs and high watermark up
+    to the leader's local log start (TierStateMachine). If the tier has no segment up to that log start, the follower
+    retries.
     """
     require(agrees(s, follower))
     r, f = s.replica[s.leader], s.replica[follower]

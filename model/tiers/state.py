@@ -60,7 +60,7 @@ class C(Constants):
     finished_copies_count = switch(default=True, meaning="only finished copies count for retention (KAFKA-17062)")
 
     expiry_seeds = switch(
-        default=True, meaning="if unknown, retention looks up which segments are in the tier (KAFKA-20732)"
+        default=True, meaning="retention looks up which segments are in the tier if it does not know this (KAFKA-20732)"
     )
     expiry_waits = switch(
         default=False, meaning="remote retention waits until the leader knows the copied segments (one task until 3.8)"

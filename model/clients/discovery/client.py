@@ -35,7 +35,7 @@ def may_send(s: State, c: C, partition: int, broker: int) -> bool:
 
 @action(broker=Broker)
 def client_sends_request(s: State, c: C, broker: int) -> None:
-    """The client sends its pending requests for all partitions whose leader it believes to be this broker."""
+    """The client sends its pending requests for all partitions that it believes this broker leads."""
     require(s.request.stage == Stage.NONE)
     require(any(may_send(s, c, partition, broker) for partition in range(c.partitions)))
     require(is_reachable(s, broker))
@@ -114,7 +114,7 @@ def accepted_hints(s: State, c: C) -> int:
 
 
 def follow(known: Known, c: C, topic: int, leader: int, epoch: int) -> None:
-    """Adopt a leader. A consumer's position must then be validated against the leader."""
+    """Adopt a leader. A consumer must then validate its position against the leader."""
     if c.consumer and (known.leader != leader or known.epoch != epoch or known.topic != topic):
         known.is_validated = False
     if known.topic != topic:

@@ -53,8 +53,8 @@ class C(Constants):
     recreations = bound(0, low=0, high=1, meaning="times that a topic is deleted and created again")
     late_broker = switch(default=False, meaning="the last broker joins the cluster later")
     history = switch(default=False, meaning="leaders move and broker 1 restarts only before the client acts")
-    old_brokers = bound(0, low=0, high=3, meaning="how many of the last brokers lack leader epochs in their metadata")
-    silent_brokers = bound(0, low=0, high=3, meaning="how many of the last brokers lack KIP-951 and send no hints")
+    old_brokers = bound(0, low=0, high=3, meaning="brokers whose metadata lacks leader epochs (the highest-numbered)")
+    silent_brokers = bound(0, low=0, high=3, meaning="brokers without KIP-951, so without hints (the highest-numbered)")
     lagging_brokers = bound(
         7, low=0, high=7, meaning="brokers that may answer once from old metadata: 0 to 6; 7 means all, at any time"
     )

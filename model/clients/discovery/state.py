@@ -2,7 +2,7 @@
 
 The model simplifies Kafka to keep states small:
 
-* The controller's log is the list of images after each change. Brokers, responses and hints refer to images by index.
+* The controller's log is a list of images, one per change. Brokers, responses and hints refer to images by index.
 * There is one client, with one request in flight for its partitions and one for metadata. An endpoint (host, port and
   rack) is represented by the number of the broker's restarts. A connection to an old endpoint fails.
 * A broker that stops leads no partition, because its partitions have been moved away (controlled shutdown). The broker

@@ -61,7 +61,7 @@ def is_hint_accepted(s: State, c: C) -> bool:
 
 @action()
 def client_receives_response(s: State, c: C) -> None:
-    """The client adopts the hint if it accepts it (KIP-951), and stores the header's token."""
+    """The client adopts the hint if it is acceptable (KIP-951), and stores the header's token."""
     request, told = s.request, s.log[s.request.body]
     require(request.stage == Stage.ANSWERED)
     require(s.first != First.REFRESH)

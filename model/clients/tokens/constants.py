@@ -67,17 +67,17 @@ class C(Constants):
     forwarded_writes = switch(default=False, meaning="clients write through brokers, which forward to the controller")
     direct_writes = switch(default=False, meaning="clients write to the controller (bootstrap.controllers)")
     exports = switch(default=False, meaning="users carry contexts from one store to another")
-    eventually_consistent = switch(default=False, meaning="the store is the legacy one, which is always unknown")
+    eventually_consistent = switch(default=False, meaning="the store is the legacy one: its context is always unknown")
 
     # faults
     restarts = bound(0, low=0, high=2, meaning="restarts of a server")
-    old_nodes = bound(0, low=0, high=3, meaning="how many of the last servers do not support tokens at first")
+    old_nodes = bound(0, low=0, high=3, meaning="servers that do not support tokens at first (the highest-numbered)")
     foreign_contexts = bound(0, low=0, high=2, meaning="contexts of another cluster that users put into a store")
     wrong_contexts = bound(
         0, low=0, high=2, meaning="contexts of this cluster, with any offset, that users put into a store"
     )
     rebuilds = bound(0, low=0, high=1, meaning="times that the metadata log is lost and starts again, empty")
-    cut_off = bound(0, low=0, high=2, meaning="how many of the last servers get no metadata")
+    cut_off = bound(0, low=0, high=2, meaning="servers that get no metadata (the highest-numbered)")
 
     # the server
     restart_catches_up = switch(
@@ -111,18 +111,18 @@ class C(Constants):
         default=False, meaning="headers of answers lack a cluster ID or token, so their context is unknown"
     )
     controller_lags = switch(
-        default=True, meaning="the controller's node answers a write before its cache shows the write"
+        default=True, meaning="the controller's node answers a write before the node's cache shows the write"
     )
 
     # the client
     atomic_store = switch(default=True, meaning="storeLatest compares and stores in one step")
     stores_errors = switch(default=True, meaning="the context of an error response is stored like any other")
     rejects_late = switch(
-        default=False, meaning="a response whose token is below the store's is dropped and read again"
+        default=False, meaning="a response whose token is below the store's is dropped, and the read is repeated"
     )
-    refuses_untokened = switch(default=False, meaning="a response without a token is dropped and read again")
+    refuses_untokened = switch(default=False, meaning="a response without a token is dropped, and the read is repeated")
     node_choice = choice(
-        NodeChoice.ANY, meaning="requests go to: any, connected (where a connection is idle), another (after an error)"
+        NodeChoice.ANY, meaning="requests go to: any, connected (one with an idle connection), another (after an error)"
     )
     resets = switch(default=False, meaning="users may reset a store to unknown")
     backoff = switch(

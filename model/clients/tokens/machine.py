@@ -11,8 +11,8 @@ VERSIONS = (
     Version(
         "repaired",
         "one image for check, body and header; components with their own offset; the controller's commit offset for "
-        "writes; outdated answers and answers without a token are read again, and contexts of error responses are not "
-        "stored",
+        "writes; reads are repeated after answers that are outdated or lack a token; contexts of error responses are "
+        "not stored",
         {
             "check_first": 1,
             "token_read": TokenRead.PINNED,
