@@ -130,7 +130,7 @@ def is_behind(s: State, c: C) -> bool:
 
 
 def is_not_behind(s: State, c: C) -> bool:
-    """Return whether the newest leader knows everything that is committed, or does not know yet that it leads."""
+    """Return whether the newest leader knows all that is committed, or does not yet know that it leads."""
     return not is_behind(s, c)
 
 

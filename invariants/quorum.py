@@ -36,7 +36,7 @@ def is_latest(s: State, node: int) -> bool:
 
 
 def is_parked_without_field(s: State, c: C, node: int) -> bool:
-    """Return whether the leader treats a replica's parked fetch as one without the HighWatermark field."""
+    """Return whether the leader treats a replica's parked fetch as if it had no HighWatermark field."""
     return (
         s.node[node].fetch.phase == Phase.PARKED
         and not is_consumer(c, node)

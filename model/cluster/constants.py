@@ -177,7 +177,7 @@ class C(Constants):
     min_isr = bound(1, low=1, high=5, meaning="min.insync.replicas")
 
     # faults
-    loss = choice(Loss.OUTSIDE_ISR, meaning="brokers whose crash may lose records: none, outside-isr, any")
+    loss = choice(Loss.OUTSIDE_ISR, meaning="brokers that may lose records in a crash: none, outside-isr, any")
     partial_loss = switch(default=False, meaning="a crash may lose any suffix of a log, not only the whole log")
     restart_high_watermark = choice(Checkpoint.LAST, meaning="high watermark after a restart: last, any, log-start")
 
@@ -194,7 +194,7 @@ class C(Constants):
         default=True, meaning="leaders refuse fetches with an older broker epoch (KAFKA-15221)"
     )
     fenced_epoch_check = switch(
-        default=False, meaning="leaders compare fetches with the broker epochs of fenced brokers too (HYP-9)"
+        default=False, meaning="leaders check fetches against the broker epochs of fenced brokers too (HYP-9)"
     )
     fetch_carries_broker_epoch = switch(default=True, meaning="fetches contain the broker epoch (KIP-903, Fetch v15)")
     epochless_fetches = choice(
@@ -251,7 +251,7 @@ class C(Constants):
         default=True, meaning="the leader adds no broker that its metadata cache shows as fenced (KIP-841)"
     )
     leader_broker_epoch_check = switch(
-        default=True, meaning="the leader compares broker epochs with its metadata cache (KIP-903)"
+        default=True, meaning="the leader checks broker epochs against its metadata cache (KIP-903)"
     )
     broker_epoch_from = choice(EpochSource.FETCH, meaning="broker epochs of ISR members are taken from: fetch, cache")
     atomic_expansion = switch(
@@ -356,8 +356,7 @@ class C(Constants):
         default=False, meaning="with ELR: a replica whose directory has failed is not eligible (HYP-16)"
     )
     fewer_directories_are_unclean = switch(
-        default=False,
-        meaning="with ELR: a registration that lacks a previously registered directory is unclean (HYP-16)",
+        default=False, meaning="with ELR: a registration that lacks a directory of the previous one is unclean (HYP-16)"
     )
     failed_directories_are_reported = switch(
         default=True, meaning="heartbeats report log directories that have failed (KAFKA-19289)"

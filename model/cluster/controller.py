@@ -36,7 +36,7 @@ from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def has_room(s: State, c: C) -> bool:
-    """Return whether the window of images has room for another image."""
+    """Return whether there is room for another image in the window."""
     return s.newest < c.metadata_lag
 
 
@@ -131,7 +131,7 @@ def controller_begins_shutdown(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def controller_elects_preferred(s: State, c: C, broker: int) -> None:
-    """The controller moves leadership to the preferred replica; the ISR is unchanged.
+    """The controller moves the leadership to the preferred replica; the ISR does not change.
 
     ReplicationControlManager.maybeTriggerLeaderChangeForPartitionsWithoutPreferredLeader. The preferred replica is the
     first in the replica list, which an operator can reorder by a reassignment.

@@ -71,7 +71,7 @@ def maximal_isr(c: C, r: Replica) -> int:
 def waits_for(s: State, c: C, leader: int, follower: int) -> bool:
     """Return whether the high watermark waits for this follower outside the ISR (shouldWaitForReplicaToJoinIsr).
 
-    The high watermark waits for a follower that was caught up within the lag time and may join the ISR.
+    It waits for a follower that was caught up within the lag time and may join the ISR.
     """
     r = s.replica[leader]
     known = r.follower[follower]
@@ -429,7 +429,7 @@ def leader_requests_expansion(s: State, c: C, leader: int) -> None:
 def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
     """The lag time has passed since a follower was last caught up with the leader (replica.lag.time.max.ms).
 
-    When the lag time has passed, the leader does not try to advance the high watermark.
+    The leader does not try to advance the high watermark at this time.
     """
     r = s.replica[leader]
     require(s.budget.lags > 0, bound=C.lags)
@@ -441,7 +441,7 @@ def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker, members=Brokers)
 def leader_requests_shrink(s: State, c: C, leader: int, members: int) -> None:
-    """A leader requests the removal of members that have lagged for too long.
+    """A leader requests to remove the members that have lagged for too long.
 
     Partition.maybeShrinkIsr. Until the response arrives, the members stay in the maximal ISR. A member whose log end
     equals the leader's is never out of sync.

@@ -81,7 +81,7 @@ def leave_answer_behind(s: State, c: C, broker: int) -> None:
 
 @action(follower=Broker)
 def log_changes_under_answer(s: State, c: C, follower: int) -> None:
-    """A response's record is read when the response is sent. In the meantime, the log was truncated and extended.
+    """A response's record is read when the response is sent. By then, the log has been truncated and extended.
 
     A response refers to a region of a file (FileRecords.writeTo). The leader that sent the response may already be a
     follower (KAFKA-18723). If the file has become shorter, the connection is closed. In the model, all records have the

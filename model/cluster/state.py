@@ -174,10 +174,10 @@ class Replica(Record):
     that may join the ISR according to its log end, until the leader reads the broker epoch in a separate step (before
     KAFKA-15221). `recent` contains followers that were caught up within the lag time, if the leader waits for them.
     `truncating` is set until a follower has queried its truncation offset (before Fetch contained the last epoch).
-    `raised` gives the min ISR that the broker uses, which may come from another image than the one that it has applied.
-    `early` is set while a new, unregistered process runs; `life` then still describes the previous process. `offline`
-    is set while the log's directory has failed. Records below `start` are deleted, though the files may still contain
-    them; `checkpoint` is the last checkpointed log start.
+    `raised` gives the min ISR that the broker uses, which may come from an image other than the one that it has
+    applied. `early` is set while a new, unregistered process runs; `life` then still describes the previous process.
+    `offline` is set while the log's directory has failed. Records below `start` are deleted, though the files may still
+    contain them; `checkpoint` is the last checkpointed log start.
     """
 
     life: Life

@@ -3,10 +3,10 @@
 The model simplifies Kafka to keep states small:
 
 * A leader never truncates, so offset and leader epoch identify a record: a log is an array of epochs.
-* The controller is the list of leaders by epoch and the ISR. The newest leader changes the ISR in one step, and only
-  followers in its epoch fetch from it. A deposed leader that does not know its successor keeps its log and high
-  watermark, and still serves consumers. The machine `replication`, not this one, covers problems with AlterPartition
-  and broker epochs.
+* The controller is represented by the ISR and the list of leaders, one per epoch. The newest leader changes the ISR in
+  one step, and only followers in its epoch fetch from it. A deposed leader that does not know its successor keeps its
+  log and high watermark, and still serves consumers. The machine `replication`, not this one, covers problems with
+  AlterPartition and broker epochs.
 * A follower's fetch is two steps: the leader sends the response, and the follower applies it. A response contains one
   record and the high watermark from before the fetch.
 * A consumer's request and its response are one step, except for out-of-range responses from a preferred replica, of

@@ -63,7 +63,7 @@ class C(Constants):
     )
     reverts_uncommitted = switch(default=True, meaning="a deposed controller reverts to the committed state")
     refuses_unknown_epochs = switch(
-        default=True, meaning="a controller with older state than the leader answers NOT_CONTROLLER (KAFKA-14154)"
+        default=True, meaning="a controller with older state than the leader returns NOT_CONTROLLER (KAFKA-14154)"
     )
 
     # brokers

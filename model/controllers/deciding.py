@@ -154,7 +154,7 @@ def controller_refuses_alter_partition(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def request_finds_no_controller(s: State, c: C, leader: int) -> None:
-    """A controller answers NOT_CONTROLLER if it is inactive or its state is older than the leader's."""
+    """A controller returns NOT_CONTROLLER if it is inactive or its state is older than the leader's."""
     request = s.broker[leader].request
     n = s.node[request.to]
     is_behind = c.refuses_unknown_epochs and is_ahead(n.memory, request.leader_epoch, request.partition_epoch)

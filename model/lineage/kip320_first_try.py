@@ -1,9 +1,9 @@
 """KIP-320, first try: fetches are fenced by the last record's epoch, and a follower truncates if a fetch diverges.
 
-The first try fixes a bug in KIP-279: a new leader's high watermark is lower than its predecessor's. Replicas 0 and 1
-form the ISR and commit a record. Replica 1 is elected while its high watermark is still below the record. Replica 2,
-whose log is empty, has reached that high watermark and joins the ISR without the record (12 states with three
-replicas).
+The first try fixes a bug in KIP-279: a new leader's high watermark is lower than its predecessor's. For example,
+replicas 0 and 1 form the ISR and commit a record. Replica 1 is elected while its high watermark is still below the
+record. Replica 2, whose log is empty, has reached that high watermark and joins the ISR without the record (12 states
+with three replicas).
 
 With the fix, no replica joins the ISR before the high watermark has reached the leader's own epoch. In addition,
 fetches, the ISR and the high watermark compare the epoch of the follower's last record, and a follower truncates only

@@ -292,7 +292,7 @@ def directory_fails(s: State, c: C, directory: int) -> None:
 def broker_is_killed(s: State, c: C) -> None:
     """The broker is killed, fenced and started: an assigned copy becomes the log (recoverAbandonedFutureLogs).
 
-    Without a log, an empty log is created in the assigned directory if it is online (getOrCreateLog).
+    If there is no log, an empty one is created in the assigned directory if that is online (getOrCreateLog).
     """
     require(s.budget.kills > 0, bound=C.kills)
     require(s.offline != bits.everyone(2))

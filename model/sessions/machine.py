@@ -49,8 +49,8 @@ class C(Constants):
         meaning="maximum number of ticks between failed heartbeats; 0 means the heartbeat interval (KAFKA-19294)",
     )
     outage = bound(4, low=0, high=16, meaning="maximum number of ticks without an active controller during a failover")
-    overload = bound(8, low=0, high=16, meaning="ticks for which a controller is overloaded")
-    freeze = bound(9, low=0, high=16, meaning="ticks for which a frozen broker sends no heartbeat (KAFKA-19586)")
+    overload = bound(8, low=0, high=16, meaning="ticks during which a controller is overloaded")
+    freeze = bound(9, low=0, high=16, meaning="ticks during which a frozen broker sends no heartbeat (KAFKA-19586)")
 
     failovers = bound(1, low=0, high=2, meaning="failovers of the active controller")
     overloads = bound(0, low=0, high=2, meaning="times that the controller is overloaded")

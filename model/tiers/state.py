@@ -33,7 +33,7 @@ class C(Constants):
 
     unclean = bound(0, low=0, high=2, meaning="unclean leader elections")
     restarts = bound(0, low=0, high=2, meaning="restarts of brokers")
-    failures = bound(0, low=0, high=2, meaning="copies to the tier that fail")
+    failures = bound(0, low=0, high=2, meaning="failed copies to the tier")
     late_copies = bound(0, low=0, high=2, meaning="copies that finish after another broker has become leader")
     moves = bound(
         0, low=0, high=2, meaning="moves of the leader's replica to another directory of its broker (KIP-113)"

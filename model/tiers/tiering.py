@@ -201,7 +201,7 @@ def number(c: C, epoch: int, offset: int, begun: int) -> int:
 
 
 def expired_segments(s: State, c: C, r: Replica) -> int:
-    """Return the numbers of the segments that retention deletes, as a set.
+    """Return the set of the segments that retention deletes, by their numbers.
 
     Retention deletes the segments below the log start, and then further segments while the remaining log is too large.
     """

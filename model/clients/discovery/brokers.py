@@ -35,7 +35,7 @@ def replicas_follow(s: State, c: C, broker: int) -> None:
 
 
 def outcome_of(s: State, broker: int, partition: int, epoch: int) -> Outcome:
-    """Return the result of checking the leader epoch (Partition.checkCurrentLeaderEpoch), and then the leadership.
+    """Return the result of checking the epoch (Partition.checkCurrentLeaderEpoch), and then whether the replica leads.
 
     `epoch` is the leader epoch in the request, or NONE if the request has no such field, as in Produce.
     """
@@ -106,7 +106,7 @@ def has_lost_replicas(s: State, c: C, request: Request) -> bool:
 
 @action()
 def broker_answers_after_reassignment(s: State, c: C) -> None:
-    """A broker without a replica answers NOT_LEADER_OR_FOLLOWER, with a hint from its metadata cache (KIP-951)."""
+    """A broker without a replica returns NOT_LEADER_OR_FOLLOWER, with a hint from its metadata cache (KIP-951)."""
     request = s.request
     require(c.hint_from == HintFrom.EITHER)
     require(request.stage == Stage.SENT)

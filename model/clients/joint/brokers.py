@@ -56,7 +56,7 @@ def knows_tokens(c: C, broker: int) -> bool:
 
 
 def is_behind(s: State, c: C, call: Call) -> bool:
-    """Return whether the broker must answer STALE_METADATA."""
+    """Return whether the broker must answer with STALE_METADATA."""
     return knows_tokens(c, call.broker) and call.sent > s.broker[call.broker].cache
 
 
@@ -121,7 +121,7 @@ def broker_passes_refresh(s: State, c: C) -> None:
 
 @action()
 def broker_refuses_refresh(s: State, c: C) -> None:
-    """A broker whose cache is behind a metadata request's token answers STALE_METADATA; the client will retry."""
+    """A broker whose cache is behind a metadata request's token returns STALE_METADATA; the client will retry."""
     refresh = s.refresh
     require(refresh.stage == Stage.SENT)
     require(not refresh.is_checked)

@@ -87,7 +87,7 @@ def is_lost(c: C, call: Call) -> bool:
 
 
 def disconnect(s: State, c: C, client: int) -> None:
-    """A call is lost with its connection: a read is retried, and the outcome of a write is unknown."""
+    """A connection breaks, and its call is lost: a read is retried, and the outcome of a write is unknown."""
     call = s.call[client]
     if call.operation == Operation.WRITE:
         end_call(s, c, client)

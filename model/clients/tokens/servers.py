@@ -96,7 +96,7 @@ def lagging(s: State, c: C, operation: int) -> int:
 
 @action(client=Client)
 def server_refuses_cluster(s: State, c: C, client: int) -> None:
-    """A server answers INCONSISTENT_CLUSTER_ID to a request that names another cluster."""
+    """A server returns INCONSISTENT_CLUSTER_ID for a request that names another cluster."""
     call = s.call[client]
     require(may_check(s, c, call))
     require(names_other_cluster(s, call))
@@ -105,7 +105,7 @@ def server_refuses_cluster(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def server_reports_stale_metadata(s: State, c: C, client: int) -> None:
-    """A server that is behind the token answers STALE_METADATA immediately. The draft also lets it wait.
+    """A server that is behind the token returns STALE_METADATA immediately. The draft also allows it to wait.
 
     The model has no clock: a backoff lasts until each lagging server has advanced by at least one offset.
     """
