@@ -292,7 +292,7 @@ class C(Constants):
         default=False, meaning="the response to an ISR change contains the controller's min ISR (HYP-11)"
     )
     metadata_in_shutdown = switch(
-        default=True, meaning="a broker that is shutting down applies metadata (KAFKA-13858, KAFKA-14296)"
+        default=True, meaning="a broker that is shutting down still applies metadata (KAFKA-13858, KAFKA-14296)"
     )
     acknowledge_after_leadership = switch(
         default=False, meaning="an increase of a follower's high watermark completes pending writes (KAFKA-20634)"

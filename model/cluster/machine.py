@@ -161,7 +161,7 @@ VERSIONS = (
 
 
 def notes(c: C) -> tuple[str, ...]:
-    """Return a note for each setting that reproduces a suspected bug in Kafka's code, and the setting that fixes it."""
+    """Return notes on settings that reproduce suspected bugs in Kafka's code, and on the settings that fix them."""
     found = []
     if c.equal_partition_epoch_overwrites:
         found.append(

@@ -8,7 +8,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def has_later_leader(s: State, c: C, node: int) -> bool:
-    """Return whether a majority has elected a leader in a later epoch than this controller's epoch."""
+    """Return whether a majority has elected a leader in a later epoch than this controller's."""
     return any(n.epoch > s.node[node].epoch for n in s.node)
 
 

@@ -100,10 +100,9 @@ class Image(Record):
 class Node(Record):
     """A controller: a voter of the quorum, and the state machine on top of it.
 
-    `leads` means that the node believes that it leads the quorum; a later leader may exist. A leader keeps in
-    `known_end` the offset of each voter's last fetch in its epoch. `memory` is the state on which the node bases
-    decisions, and `replayed` is the number of log records in it: those below `high_watermark` and, while active, its
-    own.
+    `leads` means that the node believes that it leads the quorum; a later leader may exist. In `known_end`, a leader
+    keeps the offset of each voter's last fetch in its epoch. `memory` is the state on which the node bases decisions,
+    and `replayed` is the number of log records in it: those below `high_watermark` and, while active, its own.
     """
 
     epoch: Epoch

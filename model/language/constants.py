@@ -73,7 +73,7 @@ class Constant(Linear, Generic[T]):
         return self.accept(number)
 
     def accept(self, value: int) -> T:
-        """Return `value` as this constant's type; raise UsageError for a value outside the range."""
+        """Convert `value` to this constant's type; raise UsageError for a value outside the range."""
         if not self.low <= int(value) <= self.high:
             shown = int(value) if abs(int(value)) <= 10**LONGEST else f"a number of {int(value).bit_length():,} bits"
             raise UsageError(

@@ -49,7 +49,7 @@ def own_operator(kind: type[int]) -> str:
 
 
 def require_usable_names(what: str, kind: type[int]) -> None:
-    """Raise ModelError for a class of numbers that do not add or compare like whole numbers."""
+    """Raise ModelError for a class whose numbers do not add or compare like whole numbers."""
     if name := own_operator(kind):
         raise ModelError(
             f"{what} defines {name}, but engines have only the operators of whole numbers: remove the definition."

@@ -143,7 +143,7 @@ class Symmetry:
     # -- the numbers of a thing
 
     def _by_thing(self, record: type[Record]) -> Iterator[Callable[[Key, int], tuple[int, ...]]]:
-        """Yield a function that returns a thing's numbers, for each array of things outside other arrays and bags."""
+        """For each array of things that is in no array or bag, yield a function that returns a thing's numbers."""
         for place, (_, kind) in enumerate(fields(record)):
             if isinstance(kind, ArrayOf) and self.things.is_by_thing(kind):
                 yield partial(self._own, place, kind.element)

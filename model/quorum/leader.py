@@ -93,7 +93,7 @@ def majority_end(s: State, c: C, leader: int) -> int:
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
     """Advance the high watermark to the log end of a majority, but only above the epoch's start (LeaderState).
 
-    KIP-1166 completes parked fetches in the same step, because one thread does both.
+    With KIP-1166, parked fetches are completed in the same step, because one thread does both.
     """
     l = s.node[leader]
     reached = majority_end(s, c, leader)

@@ -1,7 +1,7 @@
 """A broker's registration, heartbeats, and session at the active controller, in a model with time.
 
-Time is counted in ticks, each an eighth of broker.session.timeout.ms. A heartbeat that reaches an active controller
-takes at most one tick. Modelled on BrokerLifecycleManager, BrokerHeartbeatManager, ClusterControlManager and
+Time is counted in ticks, each of which is an eighth of broker.session.timeout.ms. A heartbeat that reaches an active
+controller takes at most one tick. Modelled on BrokerLifecycleManager, BrokerHeartbeatManager, ClusterControlManager and
 ReplicationControlManager. Simplifications: There is one broker, because each broker has its own session. One controller
 represents the quorum; it may be inactive, and its writes are committed immediately. A registration includes the
 heartbeat that unfences the broker. A controlled shutdown is one step. The controller looks for expired sessions in

@@ -89,8 +89,8 @@ class Replica(Record):
 
     `local` is the local log start; from there, a leader reads its disk. `tiered` is highestOffsetInRemoteStorage + 1,
     or 0 if nothing is known to be in the tier. `copied` is the offset that a leader copies next, or NONE if the leader
-    has to look up that offset. `copying` to `copying_end`, in epoch `copying_epoch`, is the segment being copied.
-    `moved` means that the log has moved to another directory since the copy began.
+    has to look up that offset. The segment being copied reaches from `copying` to `copying_end`, in epoch
+    `copying_epoch`. `moved` means that the log has moved to another directory since the copy began.
     """
 
     log: Annotated[Array[Entry], Size(C.log_size)]

@@ -224,13 +224,13 @@ def clear_refresh(refresh: Refresh) -> None:
 
 
 def may_answer(s: State, broker: int) -> bool:
-    """Return whether the broker may answer: it is up, and it is current or may lag (if lagging brokers are counted)."""
+    """Return whether the broker may answer: it is up and, if lagging brokers are counted, it is current or may lag."""
     b, left = s.broker[broker], s.budget.lagging_brokers
     return b.is_up and (left == UNLIMITED or b.replica == s.newest or (left > 0 and not b.has_lagged))
 
 
 def takes_old_answer(s: State, broker: int) -> None:
-    """Count this broker as lagging, because its response uses outdated metadata (if lagging brokers are counted)."""
+    """If lagging brokers are counted, count this one, because its response uses outdated metadata."""
     if s.budget.lagging_brokers < UNLIMITED:
         s.budget.lagging_brokers -= 1
         s.broker[broker].has_lagged = True
