@@ -88,7 +88,7 @@ def spurious_errors_are_recognized(before: State, after: State, c: C) -> bool:
 
 
 def cases_that_fit(c: C, r: Replica, offset: int) -> int:
-    """Return how many of the six cases that KIP-392 defines an offset belongs to (Out of range handling)."""
+    """Return to how many of KIP-392's six cases an offset belongs (Out of range handling)."""
     received = max(r.end, r.received) if keeps_received(c) else r.end
     first_uncommitted = r.high_watermark if c.tail_is_uncommitted else r.high_watermark + 1
     return (

@@ -41,7 +41,7 @@ class Run:
     title: str = ""
     """Name of the run within its protocol; if empty, the values of its constants."""
     trace: Mapping[str, str] = field(default_factory=dict)
-    """For each property, the file name of its archived trace, if not named after the protocol and the property."""
+    """For each property, the file name of its archived trace, if it is not named after the protocol and property."""
     serves: str = ""
     """Purpose of the run, used if no entry names the run."""
 

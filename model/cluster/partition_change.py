@@ -103,7 +103,7 @@ def elr_target(s: State, c: C, isr: int, missing: int, unclean: int) -> int:
 
 
 def elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, removing: int) -> int:
-    """Return the leader once ISR and ELR have these values, or NONE (PartitionChangeBuilder.electAnyLeader).
+    """Return the leader once the ISR and ELR have these values, or NONE (PartitionChangeBuilder.electAnyLeader).
 
     The leader is the result of `cleanly_elected` or, if that is NONE and unclean elections are allowed, the first
     acceptable replica.

@@ -2,7 +2,7 @@
 
 The model simplifies Kafka to keep states small:
 
-* A leader never truncates, so offset and leader epoch identify a record: a log is an array of epochs.
+* A leader never truncates, so an offset and a leader epoch identify a record: a log is an array of epochs.
 * The controller is represented by the ISR and the list of leaders, one per epoch. The newest leader changes the ISR in
   one step, and only followers in its epoch fetch from it. A deposed leader that does not know its successor keeps its
   log and high watermark, and still serves consumers. The machine `replication`, not this one, covers problems with

@@ -35,7 +35,7 @@ def write(s: State, c: C, node: int) -> None:
 
 
 def elected(c: C, image: Image, isr: int, fenced: int) -> int:
-    """Return the leader for an ISR and fenced brokers: the current leader, the first possible broker, or NONE."""
+    """Return the leader for this ISR and these fenced brokers: the current leader, the first possible one, or NONE."""
     if bits.contains(isr & ~fenced, image.leader):
         return image.leader
     found = NONE

@@ -76,8 +76,8 @@ class Eventual:
     """The subject of a leads-to or at-most property.
 
     In every fair behaviour, if `when` holds in a state and no action of `without` follows, `then` holds in that state
-    or a later one. If `when` is None, the property starts in every initial state. `params` are the parameters of both
-    predicates. The property must hold for all of their values.
+    or a later one. If `when` is None, the property applies from every initial state. `params` are the parameters of
+    both predicates. The property must hold for all of their values.
     """
 
     when: Callable[..., bool] | None

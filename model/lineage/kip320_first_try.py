@@ -32,7 +32,7 @@ def is_caught_up_to_epoch(l: ReplicaState, leader: int, f: ReplicaState, end: in
 
 
 def needs_truncation(l: ReplicaState, f: ReplicaState) -> bool:
-    """Return whether the follower's log is longer, or its last record has another epoch than the leader's there."""
+    """Return whether the follower's log is longer, or ends with a record that differs in epoch from the leader's."""
     return f.end > l.end or (f.end > 0 and l.log[f.end - 1].epoch != base.latest_epoch(f))
 
 

@@ -20,7 +20,7 @@ class C(Constants):
         meaning="the token of a metadata request is checked before the request is handled, not afterwards",
     )
     one_image = switch(
-        default=False, meaning="check, body and token use a single image, of the cache or of the replica"
+        default=False, meaning="the check, the body and the token use one image, of the cache or of the replica"
     )
     hint_tokens = switch(
         default=True, meaning="answers with a hint also carry a token, as the draft requires of all answers"

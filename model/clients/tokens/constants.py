@@ -82,11 +82,11 @@ class C(Constants):
     # the server
     restart_catches_up = switch(
         default=True,
-        meaning="a restarted server serves no requests from an older snapshot, but first applies everything committed "
-        "by then",
+        meaning="a restarted server first applies everything committed by then, and serves nothing from an older "
+        "snapshot",
     )
     check_first = switch(
-        default=False, meaning="cluster ID and token are checked before the request is handled, not afterwards"
+        default=False, meaning="the cluster ID and the token are checked before the request is handled, not afterwards"
     )
     token_read = choice(
         TokenRead.AFTER, meaning="the header's offset is read: after (the body), before (it), pinned (from one image)"

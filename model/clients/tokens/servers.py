@@ -49,7 +49,7 @@ def is_behind(s: State, c: C, call: Call) -> bool:
 
 
 def is_pinned(s: State, c: C, call: Call) -> bool:
-    """Return whether check, body and header use one image."""
+    """Return whether the check, the body and the header use one image."""
     return c.token_read == TokenRead.PINNED and call.operation != Operation.WRITE and not s.server[call.node].is_old
 
 
