@@ -57,7 +57,7 @@ PROPERTIES = properties_in(globals())
 
 
 def is_dead(s: State, c: C) -> bool:
-    """Return whether the broker's process has died but the broker is not fenced yet."""
+    """Return whether the broker's process has died and the broker is not yet fenced."""
     return not s.broker.running and not s.controller.fenced
 
 

@@ -56,7 +56,7 @@ class Field(IntEnum):
 
 
 class EpochSource(IntEnum):
-    """The source from which the leader takes the broker epoch of a new ISR member."""
+    """The source of the broker epoch with which the leader proposes a new ISR member."""
 
     FETCH = 0
     CACHE = 1

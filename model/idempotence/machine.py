@@ -145,7 +145,7 @@ class State(Record):
 
     A broker knows the last batch before its `snapshot` and all later batches, but no batch below `forgotten`. The
     producer has its `epoch`, the epoch that its sequences belong to, the next sequence, and the last acknowledged one.
-    It also has the sequence that follows an expired batch that may have been written (0 if there is no such batch).
+    `unresolved` is the sequence after an expired batch that may have been written (0 if there is none).
     """
 
     leader: Broker
@@ -321,7 +321,7 @@ def records_are_deleted(s: State, c: C) -> None:
 
 
 def is_unfinished(batch: Batch) -> bool:
-    """Return whether a batch has a sequence but is not completed (TxnPartitionEntry.inflightBatchesBySequence)."""
+    """Return whether a batch has a sequence and is not completed (TxnPartitionEntry.inflightBatchesBySequence)."""
     return batch.stage in (Stage.SENT, Stage.HANDLED, Stage.RETRYING)
 
 

@@ -192,7 +192,7 @@ def is_choice(function: Callable[..., Any], node: ast.AST) -> bool:
 
 
 def require_first_parameters(what: str, function: Callable[..., Any], first: tuple[str, ...]) -> None:
-    """Raise ModelError unless a function takes one or two states and the constants."""
+    """Raise ModelError unless a function's parameters are one or two states and the constants."""
     names = list(inspect.signature(function).parameters)
     if len(names) < len(first):
         wanted = ", ".join([*first])

@@ -16,7 +16,7 @@ DROPPED: set[str] = set()
 
 
 class Trial:
-    """The results of all guards of an attempted step, including those that follow the guard of a bound."""
+    """The results of all guards of an attempted step, including those after the guard of a bound."""
 
     def __init__(self, guards: int) -> None:
         self.left = guards

@@ -56,8 +56,8 @@ def first_in_tier(s: State, r: Replica) -> int:
 
 @action(leader=Broker)
 def leader_looks_up_tier(s: State, c: C, leader: int) -> None:
-    """Before a new leader copies segments, it looks up what was copied and, since KAFKA-15351, where the log starts.
-    After a move to another directory, it does so again; since KAFKA-16711, even if a copy has ended after the move.
+    """Before a new leader copies segments, it looks up what was copied and, since KAFKA-15351, where the log starts. It
+    looks these up again after a move to another directory; since KAFKA-16711, even if a copy has ended since then.
     """
     r = s.replica[leader]
     start = find_log_start(s, c, r) if c.leader_adopts_log_start else r.start

@@ -227,7 +227,7 @@ def is_taken(s: State, c: C, partition: int) -> bool:
 
 
 def keeps_endpoint(s: State, c: C, broker: int, image: Image) -> bool:
-    """Return whether the client keeps its endpoint although the metadata response omits it or names another one."""
+    """Return whether the client keeps its endpoint even if the metadata response omits it or names another one."""
     if c.endpoints == Endpoints.NEWER and image.endpoint[broker] != NONE:
         return image.endpoint[broker] < s.endpoint[broker]
     return (

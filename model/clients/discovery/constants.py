@@ -127,6 +127,6 @@ def refuse(c: C) -> str | None:
         return "hints_by_epoch compares the request's leader epoch, but Produce has none: set consumer=on as well."
     if c.history and (c.brokers < 3 or c.partitions < 2 or c.changes < 5 or c.elections < 2 or c.restarts < 1):
         return (
-            "history takes at least brokers=3, partitions=2, changes=5, elections=2 and restarts=1: set these as well."
+            "history needs at least brokers=3, partitions=2, changes=5, elections=2 and restarts=1: set these as well."
         )
     return None

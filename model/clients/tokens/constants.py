@@ -145,7 +145,7 @@ def refuse(c: C) -> str | None:
         return "cache_last updates a component before the cache, but there is none: set component_reads=on as well."
     if c.eventually_consistent and (c.exports or c.foreign_contexts or c.wrong_contexts):
         return (
-            "an eventually consistent store takes no context: leave exports, foreign_contexts and wrong_contexts at 0."
+            "an eventually consistent store ignores contexts: leave exports, foreign_contexts and wrong_contexts at 0."
         )
     if not c.atomic_store and (c.foreign_contexts or c.eventually_consistent):
         return (

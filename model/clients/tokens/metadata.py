@@ -80,7 +80,7 @@ def server_publishes_to_component(s: State, c: C, node: int, offset: int) -> Non
 def is_lost(c: C, call: Call) -> bool:
     """Return whether a broken connection loses this call: its request or, if connections are ordered, its response.
 
-    If a response arrives nevertheless, it arrives before the client reconnects. The effect is the same as if it had
+    A response that arrives nevertheless arrives before the client reconnects, so the effect is the same as if it had
     arrived before the connection was lost.
     """
     return call.status == Status.SENT or (c.in_order and call.status in (Status.ANSWERED, Status.INCONSISTENT))
