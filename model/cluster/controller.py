@@ -187,7 +187,7 @@ def is_eligible(s: State, c: C, m: AlterPartition) -> bool:
     """Return whether all proposed members may be in the ISR (ReplicationControlManager.ineligibleReplicasForIsr).
 
     KIP-841 (version 2): members must be neither fenced nor shutting down. KIP-903 (version 3): members must have the
-    broker epochs in the request; NONE disables this check. Kafka does not check members' directories (HYP-18).
+    broker epochs that the request names; NONE disables this check. Kafka does not check members' directories (HYP-18).
     """
     image = newest(s)
     return (

@@ -24,7 +24,7 @@ def may_tell_end(c: C, l: Replica) -> bool:
 
 
 def is_leader_ready(s: State) -> bool:
-    """Return whether the broker that the consumer considers the leader is in the consumer's leader epoch."""
+    """Return whether the broker that the consumer considers the leader is up and in the consumer's leader epoch."""
     l = s.replica[believed_leader(s)]
     return l.is_up and l.epoch == s.consumer.epoch
 

@@ -12,7 +12,7 @@ from fencepost.model.language.constants import Constant
 from fencepost.model.language.errors import DisabledError, FencepostError
 
 DROPPED: set[str] = set()
-"""The bounds because of which effects have omitted a part since this set was last cleared."""
+"""The bounds that have made effects omit a part since this set was last cleared."""
 
 
 class Trial:

@@ -124,7 +124,7 @@ def leader_appends(s: State, c: C) -> None:
 
 @action()
 def partition_changes(s: State, c: C) -> None:
-    """The controller writes a PartitionChangeRecord without a new leader or directory, for example a new ISR."""
+    """A PartitionChangeRecord changes something other than the leader and the directories, for example the ISR."""
     require(s.budget.changes > 0, bound=C.changes)
     s.budget.changes -= 1
     s.broker.changed = True
