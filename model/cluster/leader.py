@@ -248,7 +248,7 @@ def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_ep
 
 
 def fetch_epoch(s: State, c: C, follower: int) -> int:
-    """Return the broker epoch in a fetch, which is NONE before Fetch version 15 or the sender's registration."""
+    """Return the broker epoch in a fetch, which is NONE before Fetch version 15 and before the sender is registered."""
     return newest(s).broker_epoch[follower] if c.fetch_carries_broker_epoch and s.replica[follower].early == 0 else NONE
 
 
