@@ -263,7 +263,7 @@ def two_brokers_lead(s: State, c: C) -> bool:
 
 
 def refuse_more(c: C) -> str | None:
-    """Return why these constants cannot be combined, or None."""
+    """Return the reason why these constants cannot be combined, or None if they can."""
     if c.movable + c.directories > 0:
         return "reassignments and log directories are not modelled here: write movable=0 and directories=0."
     if c.unclean_election or not (c.atomic_expansion and c.isr_from_metadata):

@@ -36,7 +36,7 @@ def is_skipped(s: State, c: C, follower: int, epoch: int) -> bool:
 
 
 def append_records(s: State, c: C, follower: int) -> None:
-    """Append the response's record, then adopt the response's high watermark (at most the log end) and log start."""
+    """Append the response's record, then adopt the response's high watermark (up to the log end) and log start."""
     r = s.replica[follower]
     record, epoch, high_watermark, start = r.answer.record, r.answer.epoch, r.answer.high_watermark, r.answer.start
     if record != 0 and not is_skipped(s, c, follower, epoch):
@@ -121,7 +121,7 @@ def is_taken(s: State, c: C, m: LateAnswer) -> bool:
 
 @action(m=InFlight("late_answers"))
 def follower_takes_late_answer(s: State, c: C, m: LateAnswer) -> None:
-    """A follower accepts a response from an earlier leader epoch, because the leader and the log end are the same.
+    """A follower accepts a response from an earlier leader epoch, because the leader and the log end have not changed.
     Until KAFKA-18991, only the leader and the log end were compared. The leader's log may have changed after the
     response was sent.
     """

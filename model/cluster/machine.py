@@ -36,7 +36,7 @@ REPAIRS = (
         {"registration_leaves_isr": 0},
     ),
     Repair("HYP-3", "a leader ignores metadata with an equal partition epoch", {"equal_partition_epoch_overwrites": 0}),
-    Repair("HYP-9", "leaders compare fetches with the epochs of fenced brokers too", {"fenced_epoch_check": 1}),
+    Repair("HYP-9", "leaders check fetches against the epochs of fenced brokers too", {"fenced_epoch_check": 1}),
     Repair("HYP-10", "a broker whose replica is removed leaves the ELR", {"elr_within_replicas": 1}, {"elr": 1}),
     Repair(
         "HYP-11",
@@ -161,7 +161,7 @@ VERSIONS = (
 
 
 def notes(c: C) -> tuple[str, ...]:
-    """Return a note for each setting that reproduces a suspected bug in Kafka's code, and the setting that fixes it."""
+    """Return notes on settings that reproduce suspected bugs in Kafka's code, and on the settings that fix them."""
     found = []
     if c.equal_partition_epoch_overwrites:
         found.append(

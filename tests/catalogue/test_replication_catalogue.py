@@ -143,7 +143,7 @@ def steps(title: str) -> set[tuple[Any, Any]]:
 
 @pytest.mark.long
 def test_data_replication_takes_the_same_steps_whatever_fetches_report() -> None:
-    """K1166-S4: brokers ignore the field HighWatermark; if leaders heeded it, steps would differ."""
+    """K1166-S4: brokers ignore the HighWatermark field; if leaders heeded it, steps would differ."""
     ignored = [steps(f"2 brokers, fetches report {reports}") for reports in ("absent", "own", "unknown")]
     assert ignored[0] == ignored[1] == ignored[2]
     assert all(
