@@ -1,9 +1,9 @@
 """Analysis of a graph: whether a fair behaviour can avoid `then`, and the cost of reaching `then`.
 
 Strong fairness is a Streett condition. Each round computes the strongly connected components in time linear in the
-number of edges. If a component violates a strong constraint, the next round keeps only those of its states in which the
-constraint is disabled, so it cannot be violated again. Each state is examined in at most n + 1 rounds, where n is the
-number of strong constraints.
+number of edges. If a component violates a strong constraint, the next round keeps only the component's states in which
+it is disabled, so it cannot be violated again. Each state is examined in at most n + 1 rounds, where n is the number of
+strong constraints.
 """
 
 from collections.abc import Callable
@@ -138,7 +138,7 @@ class Analysis:
         return self.dearest(inside, best)
 
     def fair_parts(self) -> Array | None:
-        """Return each state's component, or -1 if no fair behaviour may stay in the component forever. Return None if
+        """Return each state's component, or -1 if no fair behaviour can stay in the component forever. Return None if
         no component is fair.
         """
         count = self.rows.states

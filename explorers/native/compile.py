@@ -57,13 +57,13 @@ class Source:
     most_successors: int
     masks: Masks | None = None
     bounds: tuple[str, ...] = ()
-    """Constants that are bounds. The counters of bounds follow those of guards: first they count states, then steps
-    that several bounds block.
+    """Constants that are bounds. The counters for bounds follow those for guards: first the counts of states, then of
+    steps that several bounds block.
     """
     counting: int | None = None
-    """Position in the check array of a bit mask: the bounds to count."""
+    """Position in the check array of the bit mask that selects the bounds to count."""
     general: "Source | None" = None
-    """If this module was made for one run's constants: the general module from which it was made."""
+    """The general module from which this module was made, if this module is for one run's constants."""
     specialize: "Callable[[Constants], Source] | None" = None
     """Function that returns the module for one run's constants, with the same rows and counters."""
 
@@ -265,7 +265,7 @@ Made = TypeVar("Made")
 
 
 class Shapes(Generic[Made]):
-    """A cache of recently used code, by the machine, its properties, and the shape, while the names it reads stay."""
+    """A cache of code by machine, properties and shape. Code is valid until a name that it reads gets another value."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], tuple[Made, Checked]] = {}

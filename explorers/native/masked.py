@@ -95,10 +95,10 @@ class MaskedSearch(Search):
         )
 
     def refusals(self, guards: Iterable[Guard]) -> dict[Guard, int]:
-        """Return how often each guard refuses a step in the reached states, regardless of the other guards.
+        """Return how often each guard refuses a step in the reached states, whether or not other guards also refuse it.
 
-        If a guard cannot be evaluated because an earlier guard does not hold, this is not a refusal. Raise DomainError
-        if the guard cannot be evaluated because compiled numbers are limited to 64 bits.
+        A guard that cannot be evaluated because an earlier guard does not hold does not count as refusing the step.
+        Raise DomainError if the guard cannot be evaluated because compiled numbers are limited to 64 bits.
         """
         found: dict[Guard, int] = {}
         waiting = list(guards)

@@ -8,13 +8,13 @@ from fencepost.explorers.native.llvm.types import helper, kernel, prefetch, u32s
 from fencepost.explorers.native.packed import MISSING, OWNER_BITS, TOPS, ones
 
 NODES_AHEAD = 16
-"""How far ahead of their use, in nodes, index slots are prefetched."""
+"""Index slots are prefetched this many nodes before they are used."""
 NODES, NODE_ROOM, NODE_COUNT, INDEX, INDEX_SLOTS, NODE_BITS = 0, 1, 2, 3, 4, 5
 TREE = 6
 LINES = 6
-"""Data about one of the two trees: the address, the capacity and the number of the nodes, the address and the length of
-the index, and one plus the number of bits that an index entry uses for a node's number. The other bits of an index
-entry contain part of the node's hash.
+"""Number of values that describe one of the two trees: the address, the capacity and the number of the nodes, the
+address and the length of the index, and one plus the number of bits that an index entry uses for a node's number. The
+other bits of an index entry contain part of the node's hash.
 """
 
 @helper

@@ -71,7 +71,7 @@ class Position:
     fired: list[int] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
     counting: int = 0
-    """Bit mask of the bounds counted in the current level."""
+    """Bit mask of the bounds that are counted in the current level."""
     deadlocks: int = 0
     deadlock: int = -1
     initial: int = 0
@@ -214,7 +214,7 @@ class Partition:
         self, words: np.ndarray[Any, Any], hashes: np.ndarray[Any, Any], chosen: np.ndarray[Any, Any],
         out: np.ndarray[Any, Any], base: int = 0,
     ) -> None:  # fmt: skip
-        """Write the number of the state in each `chosen` row plus `base`, or -1 if the state is not stored."""
+        """For each `chosen` row, write the state's number plus `base`, or -1 if the state is not stored."""
         if self.keys is None:
             self.kernels.module.find(words, hashes, chosen, 0, len(chosen), self.table, self._stored, out, base)
         else:

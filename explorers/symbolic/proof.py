@@ -99,7 +99,7 @@ def prove(
             )
     if not properties:
         raise UsageError(
-            f"{machine.name!r} has no requested property that must hold in every state or of every step, so there is "
+            f"{machine.name!r} has no requested property that must hold in every state or for every step, so there is "
             "nothing to prove: run `fencepost check`, or add a property to its PROPERTIES."
         )
     began = time.perf_counter()

@@ -111,7 +111,7 @@ class Rounds:
         return isinstance(node.index, Local) and node.index.slot is self.loop.slot
 
     def names(self, place: Expression, seen: frozenset[Slot] = frozenset()) -> set[str]:
-        """Return the names of all fields that a place may refer to, as a whole or by an element."""
+        """Return the names of all fields to which a place, or an element of the place, may refer."""
         match place:
             case nodes.Field():
                 return {place.name}
@@ -236,7 +236,7 @@ class Rounds:
         return all(item.slot is not slot for item in later) and begins(self.loop.body, slot)
 
     def _is_total(self, slot: Slot) -> bool:
-        """Return whether iterations only accumulate into a variable with one operation, or all assign it one value."""
+        """Return whether iterations only accumulate a variable with one operation, or all assign the same value."""
         values = [item.value for item in self._assigns(slot)]
         reads = [item for item in self.body if isinstance(item, Local) and item.slot is slot]
         if all(isinstance(item, Literal) for item in values):

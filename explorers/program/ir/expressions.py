@@ -31,7 +31,7 @@ class Functions(lifted.Adding, Protocol):
     checked: Program
 
     def function(self, made: Function, part: int | None = None) -> int:
-        """Return a function's number. If the function returns a tuple, `part` selects the returned value."""
+        """Return a function's number. If the function returns a tuple, `part` selects one of its values."""
 
 
 def where(node: ast.AST) -> nodes.At:

@@ -248,7 +248,7 @@ class Expressions:
             if not equality:
                 self.refuse(node, "records have no order", "compare two records with == or !=, or compare their fields")
             if kinds[0] != kinds[1] or not isinstance(kinds[0], Rec | Arr):
-                instead = "compare numbers, or two records of one class"
+                instead = "compare numbers, or two records of the same class"
                 self.refuse(node, f"{say(kinds[0])} is compared with {say(kinds[1])}", instead)
             written.require_no_bags(self, node, kinds[0])
         return INT

@@ -124,7 +124,7 @@ class Places:
         self.gone: set[str] = set()
         """Parameters that may be messages which the caller has already removed from a bag."""
         self.held: list[frozenset[str]] = []
-        """References already evaluated but to be used later."""
+        """References that were already evaluated, but will be used later."""
         self.loops: list[tuple[str, str]] = []
         """The bag and the variable of each enclosing loop; the variable is empty if it may refer to another item."""
         machine = scope.program.machine
@@ -179,7 +179,7 @@ class Places:
 
     @contextmanager
     def holding(self, *nodes: ast.expr) -> Iterator[None]:
-        """Check an expression that is evaluated after a reference is obtained and before it is used."""
+        """Check an expression that is evaluated between obtaining a reference and using it."""
         self.held += map(self.find, nodes)
         yield
         del self.held[len(self.held) - len(nodes) :]
