@@ -99,7 +99,7 @@ def cross_check(
 
 
 def draw(total: int, seed: int) -> Iterator[int]:
-    """Yield the numbers below `total` in random order. Memory grows only with the count of numbers already drawn."""
+    """Yield the numbers below `total` in random order. Use memory only for the numbers already drawn."""
     chosen = random.Random(seed)  # noqa: S311 (a sample)
     moved: dict[int, int] = {}
     for left in range(total, 0, -1):

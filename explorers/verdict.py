@@ -274,7 +274,7 @@ class CrossCheck:
 
 
 class CrossCheckError(MismatchError):
-    """Error for a stored state on which compiled code and plain semantics differ; it contains the path to the state."""
+    """Error for a stored state on which compiled code and the plain semantics differ, with the path to the state."""
 
     def __init__(self, message: str, path: Path | None) -> None:
         super().__init__(message)

@@ -49,7 +49,7 @@ class Source:
     layout: Layout
     shape: Shape
     rows: int
-    """Position in the check array at which the data for rows begin."""
+    """Position in the check array where the data for rows begin."""
     guards: tuple[tuple[str, str], ...]
     """The action and the condition of every guard, in the order of the counters."""
     state_properties: tuple[Property, ...]

@@ -1,4 +1,4 @@
-"""Search of a machine with one guard removed, in compiled code that works for every guard. Its semantics is that of
+"""Search of a machine with one guard removed, in compiled code that works for every guard. It has the semantics of
 `Interpreter(without(machine, guard), ..., bounded=True)`, which also reconstructs every trace.
 """
 
@@ -97,7 +97,7 @@ class MaskedSearch(Search):
     def refusals(self, guards: Iterable[Guard]) -> dict[Guard, int]:
         """Return how often each guard refuses a step in the reached states, whether or not other guards also refuse it.
 
-        A guard that cannot be evaluated because an earlier guard does not hold does not count as refusing the step.
+        A guard is not counted as refusing a step if it cannot be evaluated because an earlier guard does not hold.
         Raise DomainError if the guard cannot be evaluated because compiled numbers are limited to 64 bits.
         """
         found: dict[Guard, int] = {}

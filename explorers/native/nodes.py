@@ -118,7 +118,7 @@ def key_successors(trees, steps, words, keys, parents, count, opened, number, no
     A parent's number is `number` plus the parent's position in `opened`. `now` is working memory: a row for each step,
     and `LINES` more. Nodes that differ from the parent's are looked up for many successors at a time, because each
     lookup waits for memory twice. If only the roots of the two trees are unknown, the key becomes TOPS. The values of
-    the two roots then replace the first two words of the row, so that adding them takes two lookups.
+    the two roots then replace the first two words of the row, so adding the roots takes only two lookups.
     """
     many, tops = now.shape[1], steps.shape[0]
     parent, waiting, slots, known, values, lower = tops, tops + 1, tops + 2, tops + 3, tops + 4, tops + 5

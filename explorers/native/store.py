@@ -1,7 +1,7 @@
 """The states and the progress of a search: one partition for each owner, with its parents and its table.
 
-A table contains rows or, in a large search, keys (`packed.py`), which does not affect results. A search that spills
-stores parents in files accessed sequentially. If states are keys, the unexpanded levels are stored in files too.
+A table contains rows or, in a large search, keys (`packed.py`); both give the same results. If a search spills, it
+stores parents in files that are accessed sequentially and, if states are keys, unexpanded levels too.
 
 The top bits of a state's hash determine its owner. Only one worker at a time uses a partition, so no locks are needed.
 A partition's content depends only on the order of its successors, not on the number of workers.
@@ -146,7 +146,7 @@ class Partition:
         self.spill = Path(spill) if spill else None
         self.dtype = row
         self.facts = np.zeros(packed.FACTS, np.int64) if facts is None else facts
-        """Addresses and fill levels of the arrays, in the form that the kernel for insertion reads."""
+        """Addresses and fill levels of the arrays, in the form that the insertion kernel reads."""
         self.trees: Trees | None = None
         self.keys = KeyTable(kernels.module, self.facts, None) if compact else None
         self.table = np.zeros(0 if compact else FIRST_SLOTS, np.uint32)

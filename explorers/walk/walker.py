@@ -25,7 +25,7 @@ from fencepost.model.language.records import Key
 REGISTERS = 4096
 """Number of registers in the sketch that counts distinct states. The error is 1.04 / sqrt(4096) = 1.6 %."""
 KEPT = 16
-"""If hashes are requested, the hash of one in this many distinct states is kept. It must be a power of two."""
+"""If hashes are requested, the hash of one in this many distinct states is kept (a power of two)."""
 MOST_STEPS = 1_000_000
 """Maximum number of steps of one walk, because a recorded walk is kept in memory."""
 
@@ -47,9 +47,9 @@ class Walks:
     `begins` (int64) is the number of the walk's initial state, `steps` (int32) the number of steps, `ends` (uint8) an
     `End`. `decided` (int32, one column per property) is the number of steps after which a property was violated or a
     witness reached, or -1. For a property over steps, the number includes the deciding step. `fired` (int32, one column
-    per action) counts the steps of each action. `finals` contains the last states as rows. `sketch` (uint8) is shared
-    by all walks: the registers of a HyperLogLog sketch of the reached states. To merge two sketches, take the maximum
-    of each register.
+    per action) counts the steps of each action. `finals` contains the last states as rows. All walks share `sketch`
+    (uint8), the registers of a HyperLogLog sketch of the reached states. To merge sketches, take each register's
+    maximum.
     """
 
     first: int

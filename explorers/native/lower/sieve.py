@@ -79,7 +79,7 @@ class Sieve:
         return found
 
     def write(self, effect: str) -> bool:
-        """Write the action for all states of the block. If columns are slower, write nothing and return False."""
+        """Write the action for all states of the block. If columns would be slower, write nothing and return False."""
         if not self.module.in_columns or not 0 < self.words <= MOST_WORDS:
             return False
         before = self.mark()

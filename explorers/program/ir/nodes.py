@@ -379,7 +379,7 @@ class Add(Node):
     """Append a message to the bag. If `slot` is given, the slot refers to the new message.
 
     The bag is evaluated first, then all values, in order; then FULL is checked, and finally each value's domain. The
-    bag changes after all checks. Omitted fields are zero.
+    bag changes only after all checks. Omitted fields are zero.
     """
 
     bag: Expression

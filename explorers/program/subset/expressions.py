@@ -119,7 +119,7 @@ class Expressions:
         self.refuse(node, f"{word} is outside the modelling language", instead)
 
     def divisor(self, operator: ast.operator, node: ast.expr) -> None:
-        """Require a nonzero literal as a divisor, so that no engine divides by zero, and a shift that loses no bits."""
+        """Require that a divisor is a nonzero literal, so no engine divides by zero, and that a shift loses no bits."""
         literal = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
         if isinstance(operator, ast.FloorDiv | ast.Mod) and not (isinstance(literal, ast.Constant) and literal.value):
             instead = "divide by a literal number, such as 2"
