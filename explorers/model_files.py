@@ -62,7 +62,7 @@ def load_sent(files: Files) -> ModuleType:
 
 
 class _AsRead(SourceFileLoader):
-    """Loader that ignores bytecode, because Python detects a changed source only by its time and size."""
+    """Loader that ignores bytecode, because Python detects a changed source file only by its time and size."""
 
     def __init__(self, name: str, path: str, owner: "_Neighbours") -> None:
         super().__init__(name, path)

@@ -188,7 +188,7 @@ def ended_by_signal(why: str) -> bool:
 
 @dataclass(frozen=True)
 class Compiled:
-    """The cost of compiling a machine: seconds, and the compiling process's peak bytes (0 for cached code)."""
+    """The cost of compiling a machine: seconds, and peak memory of the compiling process in bytes (0 if cached)."""
 
     tier: str
     """The tier of the code, `cheap` (available at once) or `optimized`."""

@@ -2,8 +2,8 @@
 
 Strong fairness is a Streett condition. Each round computes the strongly connected components in time linear in the
 number of edges. If a component violates a strong constraint, the next round keeps only the component's states in which
-it is disabled, so it cannot be violated again. Each state is examined in at most n + 1 rounds, where n is the number of
-strong constraints.
+the constraint is disabled, so the constraint cannot be violated again. Each state is examined in at most n + 1 rounds,
+where n is the number of strong constraints.
 """
 
 from collections.abc import Callable
@@ -114,7 +114,7 @@ class Analysis:
         return int(below[counts][0]) if counts.any() else None
 
     def run(self, refuse: Callable[[int], None] = lambda _: None) -> FairAnswer:
-        """Find, in this order, a fair behaviour that avoids `then`, a loop with a cost, or the most expensive path.
+        """Find a fair behaviour that avoids `then`, otherwise a loop with a cost, otherwise the most expensive path.
 
         `refuse` is called with every edge between `when` and `then` whose cost is negative.
         """

@@ -22,7 +22,7 @@ FAR = 1 << 62
 MOST_COST = 0x7FFFFFFFFFFFFFFF
 """The largest 64-bit number, which also stands for all larger costs."""
 OFFSETS, TARGETS, CLASSES, ALLOWED, MARKS, COSTS, BY_EDGE, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
-"""Positions of arguments: the addresses of a graph's arrays, and last, the number of edges that have a cost."""
+"""Positions of arguments: the addresses of a graph's arrays and, last, the number of edges that have a cost."""
 MASKS, ENABLED, STRONG, HAPPENS, SOMEWHERE, EVERYWHERE, VERDICTS, FIRST, WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 """Positions of arguments: the addresses of arrays for fairness constraints, the first component's number (FIRST), and
 the number of words (WORDS).
@@ -101,8 +101,8 @@ def reach(graph: I64s, masks: U64ss, group: I32s, enabled: U64ss, queue: I32s, c
 def components(graph: I64s, nodes: I32s, group: I32s, component: I32s, order: I32s, room: I32ss, cursor: I64s) -> I64:
     """Number the strongly connected components of the nodes, so that no edge leads to a greater number.
 
-    The kernel is Tarjan's algorithm with an explicit stack. `order` is working memory for all states, `cursor` and the
-    three rows of `room` for all nodes.
+    The kernel is Tarjan's algorithm with an explicit stack. `order` is working memory for all states; `cursor` and the
+    three rows of `room` are working memory for all nodes.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)

@@ -1,6 +1,6 @@
 """Compiled machines: a model's kernels, and the kernels shared by all machines.
 
-Each combination of machine and shape is one LLVM module, which is loaded from memory or disk, or compiled. If no
+Each combination of machine and shape has one LLVM module, which is loaded from memory or disk, or else compiled. If no
 optimized code exists, a search starts with cheaply compiled code, and `tiers.py` replaces that code during the search.
 """
 
@@ -57,8 +57,8 @@ class Source:
     most_successors: int
     masks: Masks | None = None
     bounds: tuple[str, ...] = ()
-    """Constants that are bounds. The counters for bounds follow those for guards: first the counts of states, then of
-    steps that several bounds block.
+    """Constants that are bounds. The counters for bounds follow those for guards: first the counters of states, then
+    those of steps that several bounds block.
     """
     counting: int | None = None
     """Position in the check array of the bit mask that selects the bounds to count."""
@@ -194,7 +194,7 @@ def _switch(guard: Guard, part: int, condition: Expression) -> Switch:
 TEXTS = "packed", "nodes", "kernels"
 """Modules that `shared` compiles. Each one may call functions of the modules before it."""
 MOST_SHAPES = 64
-"""Maximum number of cached shapes. Without the cache, the code of a shape takes a fifth of a second to generate."""
+"""Maximum number of cached shapes. Without the cache, generating the code of a shape takes a fifth of a second."""
 PER_CHARACTER = 2.7e-6
 """CPU seconds for optimizing a machine, per character of its IR (measured: 2.6 to 3.2 microseconds)."""
 NAMED = "FENCEPOST_TIER"

@@ -98,7 +98,7 @@ def seen(table, h, slots):
 
 @helper
 def look(table, stored, h, slots):
-    """Return the slot at which the search for a state continues, and prefetch the stored state that may be equal."""
+    """Return the slot at which the search for a state continues, and prefetch the stored state that may equal it."""
     slot = seen(table, h, slots)
     index = np.int64(table[slot] & np.uint32(0x00FFFFFF)) - 1
     prefetch(stored, index, 0)

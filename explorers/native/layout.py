@@ -16,7 +16,7 @@ from fencepost.model.language.domains import BitSet, Depending, Domain, End, Lin
 from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields
 
 WORD = 8
-"""Bytes per word. States consist of whole words, so that rows are hashed and compared word by word."""
+"""Bytes per word. States consist of whole words, so that rows can be hashed and compared word by word."""
 BITS = 8 * WORD
 STEPS = 6
 """Number of steps that gather bits without a special instruction: they move bits by 1, 2, 4, ... 32 positions."""

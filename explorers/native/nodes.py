@@ -180,7 +180,7 @@ def key_successors(trees, steps, words, keys, parents, count, opened, number, no
 
 @helper
 def opened_rows(trees, steps, keys, first, last, rows, opened):
-    """Decode the rows of the keys first..last-1 to an address; return the address at which row 0 would be."""
+    """Decode the keys first..last-1 to rows at an address; return the address at which row 0 would be."""
     width = width_of(steps)
     open_rows(trees, steps, u64s(keys, last), first, last, u64ss(rows, last - first, width), opened)
     return rows - 8 * width * first
@@ -188,7 +188,7 @@ def opened_rows(trees, steps, keys, first, last, rows, opened):
 
 @kernel
 def open_keys(trees: I64ss, steps: I64ss, keys: U64s, rows: I64, opened: U64ss) -> None:
-    """Decode the rows of keys to an address. `opened` is working memory, two rows for each step."""
+    """Decode keys to rows at an address. `opened` is working memory, two rows for each step."""
     width, first = width_of(steps), np.int64(0)
     while first < keys.shape[0]:
         some = min(first + opened.shape[1], keys.shape[0])

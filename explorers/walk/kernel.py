@@ -90,9 +90,9 @@ def walk(
     enabled step with index (n - 1) modulo the number of enabled steps or, if n is 0, no step. A walk ends when its row
     ends. `asked` is 0 (not checked), 1 (must hold) or 2 (a witness) for each property. A property over steps is checked
     on every possible step from a state of the walk, even if the step is not taken. `here`, `successors`, `initial`,
-    `final` and `way` are rows of words. For each walk, `kept` receives those of its states' hashes whose lowest
-    `keep_bits` bits are zero, padded with zeros. After an error, `e[0]` is the error's code, `rows[0]` is the state in
-    which the error occurred, and `steps` and `decided` describe the walk up to the error.
+    `final` and `way` are rows of words. For each walk, `kept` receives the state hashes whose lowest `keep_bits` bits
+    are zero, padded with zeros. After an error, `e[0]` is the error's code, `rows[0]` is the state in which the error
+    occurred, and `steps` and `decided` describe the walk up to the error.
     """
     width = initial.shape[1]
     weighted = weights.shape[0] > 0

@@ -25,7 +25,7 @@ from fencepost.model.language.records import Key
 REGISTERS = 4096
 """Number of registers in the sketch that counts distinct states. The error is 1.04 / sqrt(4096) = 1.6 %."""
 KEPT = 16
-"""If hashes are requested, the hash of one in this many distinct states is kept (a power of two)."""
+"""A power of two: if hashes are requested, the hash of one in this many distinct states is kept."""
 MOST_STEPS = 1_000_000
 """Maximum number of steps of one walk, because a recorded walk is kept in memory."""
 
@@ -61,7 +61,7 @@ class Walks:
     finals: np.ndarray[Any, Any]
     sketch: np.ndarray[Any, Any]
     kept: np.ndarray[Any, Any]
-    """If requested, those hashes (uint64) of each walk's states that are divisible by KEPT, padded with zeros."""
+    """If requested, for each walk, the state hashes (uint64) that are divisible by KEPT, padded with zeros."""
     code: int = 0
     """Code of the failed check that ended the last walk, or 0. See `Walker.error`."""
 
@@ -124,9 +124,8 @@ class Walker:
     def follow(self, schedules: np.ndarray[Any, Any]) -> Walks:
         """Run walks along schedules. Each schedule is a row of unsigned numbers.
 
-        The first number of a row selects the initial state. For each later number n, the walk takes the enabled step
-        with index (n - 1) modulo the number of enabled steps or, if n is 0, no step. A walk ends when it violates a
-        property.
+        The first number selects the initial state. For each later number n, the walk takes the enabled step with index
+        (n - 1) modulo the number of enabled steps or, if n is 0, no step. A walk ends when it violates a property.
         """
         return self._whole(
             self._run(0, len(schedules), 0, schedules.shape[1], (), schedules.astype(np.uint64), stop=True)[0]

@@ -36,7 +36,7 @@ BITWISE = {"&": "and", "|": "or", "^": "xor"}
 
 
 class Builder:
-    """A function being written. `at` is the current block, which a jump ends; `begin` starts the next block."""
+    """A function being written. `at` is the current block, which ends with a jump; `begin` starts the next block."""
 
     def __init__(self, name: str, parameters: Sequence[Type], *, exported: bool = False, attributes: str = "") -> None:
         self.name, self.exported, self.attributes = name, exported, attributes
