@@ -53,7 +53,7 @@ class Expressions:
         if self.may_be_none(node):
             text = ast.unparse(node)
             what = f"{text!r} is used as a condition, but Python treats NONE as true and 0 as false"
-            instead = f"write {text} == NONE instead of not {text}" if negated else f"write {text} != NONE"
+            instead = f"write {text} == NONE, without the `not`" if negated else f"write {text} != NONE"
             self.refuse(node, what, instead)
 
     def may_be_none(self, node: ast.expr) -> bool:
@@ -219,7 +219,7 @@ class Expressions:
 
     def place(self, node: ast.expr) -> Type:
         if not isinstance(node, ast.Attribute | ast.Subscript):
-            self.refuse(node, "this cannot be assigned to", "assign a local name or a field")
+            self.refuse(node, "this cannot be assigned to", "assign to a local variable or a field")
         kind = self.attribute(node) if isinstance(node, ast.Attribute) else self.subscript(node)
         self.made.types[node] = kind
         if isinstance(self.made.types.get(node.value), Consts):
