@@ -226,7 +226,7 @@ def not_kept(error: UsageError) -> Problem:
 SURE = 0.999
 """Confidence with which a sample rules out a given share of wrong states."""
 EVERY = 1 << 62
-"""More states than any search stores."""
+"""More states than any search can store."""
 
 
 def judged(item: Property, path: Path | None, *, complete: bool) -> PropertyResult:

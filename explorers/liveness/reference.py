@@ -330,8 +330,8 @@ def with_behaviours(
 def beside_error(
     error: DomainError, result: Result, properties: tuple[Property, ...], known: Mapping[str, PropertyResult]
 ) -> Result:
-    """Return the result with the verdicts that were `known` when a leads-to or at-most property raised an error. If no
-    property is violated, raise the error.
+    """Return the result with the verdicts that were already `known` when a leads-to or at-most property raised an
+    error. If no property is violated, raise the error.
     """
     found = {item.name: undetermined(item) for item in properties}
     found |= {item.name: item for item in result.properties} | dict(known)

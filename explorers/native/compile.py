@@ -265,7 +265,7 @@ Made = TypeVar("Made")
 
 
 class Shapes(Generic[Made]):
-    """A cache of code by machine, properties and shape. Code is valid until a name that it reads gets another value."""
+    """A cache of code by machine, properties and shape. Code is valid until a name that it reads changes."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], tuple[Made, Checked]] = {}

@@ -65,8 +65,8 @@ class Worker:
         """Write the successors of rows `piece[0]` to `piece[1] - 1` into a batch of the buffers; return the number of
         successors.
 
-        `number` is the parent number of row 0; later rows count up. `codes` has room for each step's number, if the
-        module numbers steps.
+        `number` is row 0's parent number, which increases by 1 for each row. `codes` has room for each step's number,
+        if the module numbers steps.
         """
         return int(
             module.expand(
@@ -192,7 +192,7 @@ class Expansion:
         self._pieces = np.zeros((self.batches, PIECE), np.int64)
         self._calls: dict[int, Calls] = {}
         self.fatal = self.watched = np.array([ERROR], np.int64)
-        """Indices in the check array. A watched check stops the expansion if it fails; a fatal one is an error."""
+        """Indices in the check array. A watched check stops the expansion if it fails; a fatal check is an error."""
         self._found = np.zeros((self.batches, max(1, len(kernels.source.step_properties))), np.int64)
 
     # -- states

@@ -9,8 +9,8 @@ not depend on the number of workers, and no locks are needed.
 A partition's keys are stored in a table, sorted by an invertible scrambling of their bits. The first bits of a key
 determine its *home*. A key is stored in its home or at most `REACH` slots later, after all smaller keys, so a given
 slot has at most `REACH` possible homes. Only the remaining bits are stored, with one bit for the order, and one bit
-that is always set because an all-zero slot is free. A parallel array contains the states' numbers. To grow, a table is
-copied in order.
+that is always set because an all-zero slot is free. A parallel array contains the states' numbers. When a table grows,
+it is copied in order.
 
 Fingerprints are stored as keys too, but without nodes. The kernels in `kernels.py` call this module's functions.
 """

@@ -85,7 +85,7 @@ def prove(
     settings: Settings,
     tell: Callable[[int, int], None] | None = None,
 ) -> Proof:
-    """Prove properties of a machine, or report where the proof fails. Ctrl-C returns the results so far."""
+    """Prove properties of a machine, or report where the proof fails. After Ctrl-C, return the results so far."""
     refuse_behaviours(properties, "induction is about states and single steps")
     for item in properties:
         if settings.everywhere and item.kind is Kind.STEP:

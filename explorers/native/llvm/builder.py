@@ -201,7 +201,7 @@ class Builder:
         return self.load(address, memory) if isinstance(memory, Cell) else Value(address, memory)
 
     def write(self, address: str, memory: Memory, value: Value) -> None:
-        """Write a number, or copy a record. Two records of one type must be identical or must not overlap."""
+        """Write a number, or copy a record. Two records of the same type must be identical or must not overlap."""
         if isinstance(memory, Cell):
             self.store(address, memory, value)
         elif memory.bytes > FEW:

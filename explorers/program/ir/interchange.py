@@ -1,4 +1,4 @@
-"""Proof from the typed program that values are interchangeable as declared.
+"""A proof, based on the typed program, that values are interchangeable as declared.
 
 If the proof fails, an error names the line.
 

@@ -49,7 +49,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Node:
-    """A node with its position and its own checks that may fail."""
+    """A node with its position, and those of its own checks that may fail."""
 
     at: At
     checks: Failures = NEVER

@@ -81,7 +81,7 @@ def meaning(where: types.ModuleType | dict[str, Any], name: str) -> Any:
 
 
 def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, whole: bool = False) -> ModelError:
-    """Return an error for an `ast` or typed program node of a function. `whole` shows the function's first line."""
+    """Return an error for a function's node (`ast` or typed program). `whole` shows the function's first line."""
     code = python.__code__
     number = getattr(node, "lineno", code.co_firstlineno)
     lines, first = source_lines(python)
