@@ -270,8 +270,8 @@ def walk(graph: I64s, part: I32s, masks: U64ss, enabled: U64ss, pending: U64ss, 
     """Find a shortest walk inside a component from queue[0] to queue[1] or, if queue[1] is -1, to a pending constraint.
 
     `pending` has one row for all pending constraints and one row for the weak ones. An edge satisfies the constraints
-    in its mask; a state satisfies the weak constraints that are disabled in it. Returns the last edge, or -1 if there
-    is no walk; `via` leads back from that edge's source.
+    in its mask; a state satisfies the weak constraints that are disabled in it. Returns the last edge, or -1 if no walk
+    exists; `via` leads back from that edge's source.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)
