@@ -1,6 +1,6 @@
 """Effects of larger constants, and of messages that no action sends, derived from a program's text.
 
-The analysis is conservative: every value must be searched unless larger constants are known to add only behaviours.
+The analysis is conservative: every value must be searched unless larger constants are known to only add behaviours.
 There are two cases in which a larger constant only adds behaviours: it is a bound that only its own guards read, or it
 is the initial value of a budget that is spent in literal amounts and otherwise only compared with them. Two runs that
 differ only in such a constant take the same steps until the run with the smaller constant refuses a step, so the run
