@@ -24,7 +24,7 @@ def values_of(schema: Schema, domain: Domain) -> range:
 
 
 def with_way(plain: Interpreter, properties: Iterable[Property], path: Path, error: DomainError) -> DomainError:
-    """Return an error with its path; with symmetry, this is the error that the machine raises without symmetry."""
+    """Return an error with its path. With symmetry, return the error that the machine raises without symmetry."""
     found, end = error, path.states[-1]
     try:
         for prop in properties if plain.symmetry is not None else ():
