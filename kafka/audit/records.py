@@ -1,8 +1,8 @@
-"""Lost records: the records that copies of a partition's log contain but the leader lacks, and whether they were
+"""Lost records: which records are in copies of a partition's log but not on the leader, and whether they were
 acknowledged. A record may be lost if a copy contains it, but the leader's log has a later epoch at the same offset. The
-record was acknowledged if its offset is below the high watermark of a copy that contains it. Otherwise, if a leader
-lacks the record, it was not acknowledged, provided that every leader since it was written was elected from the ISR or
-the ELR, and no finding contradicts this.
+record was acknowledged if its offset is below the high watermark of a copy that contains it. Otherwise, a record that a
+leader lacks was not acknowledged if every leader since the record was written was elected from the ISR or the ELR, and
+no finding contradicts this.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ from fencepost.kafka.audit.logs import Compared, Copy, Run
 from fencepost.kafka.formatting import clock, many
 
 BAD = ("unclean", "last-known", "none-of-them")
-"""Kinds of elections whose leader may lack acknowledged records."""
+"""Kinds of elections after which the leader may lack acknowledged records."""
 REGAINED = "regained-leadership"
 DOUBTS = frozenset(
     {name for name in SORTS if name.endswith("-elected") and name != "nobody-elected"}
@@ -43,7 +43,7 @@ class Lost(NamedTuple):
 
     @property
     def reported(self) -> bool:
-        """Whether the records were or may have been acknowledged."""
+        """Whether the records were acknowledged, or may have been."""
         return self.acknowledged or self.why not in ("", UNKNOWN)
 
 
@@ -79,8 +79,8 @@ class Partition:
                 yield run.first, run.last, run.epochs[number]
 
     def epochs(self, number: int) -> list[tuple[int, int]]:
-        """Return where epochs start in a copy: according to its batches, or to its checkpoint if there are none. In a
-        compacted log, the checkpoint takes precedence, because compaction may have removed all records of an epoch.
+        """Return where epochs start in a copy: at their first batches, or as in the checkpoint if they have none. In a
+        compacted log, the checkpoint takes precedence, because compaction may have removed an epoch's records.
         """
         entries = self.copies[number].epochs
         known = dict(entries) if self.compared.compacted else {}
@@ -91,8 +91,8 @@ class Partition:
 
     @cached_property
     def reference(self) -> int:
-        """The number of the copy to compare the others with, or -1. It is a copy of the leader's log made after its
-        election. If there is no leader, it is a copy from the broker that is most likely to be elected.
+        """The number of the copy to compare the others with, or -1. It is a copy of the leader's log, made after the
+        leader was elected, or, if there is no leader, of the log of the broker that is most likely to be elected.
         """
         now = self.now
         led = now["leader"] != NO_LEADER
@@ -142,7 +142,7 @@ class Partition:
                 yield one._replace(first=max(first, known))
 
     def _committed(self, number: int) -> int:
-        """Return a copy's high watermark, or 0 if the log may have been truncated since it was stored."""
+        """Return a copy's high watermark, or 0 if the log may have been truncated since that was stored."""
         copy = self.copies[number]
         cut = copy.high_watermark > self.ends[number] or any(row["election"] in BAD for row in self.history)
         return copy.high_watermark if copy.stopped or not cut else 0
