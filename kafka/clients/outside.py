@@ -27,7 +27,7 @@ SECONDS = 10.0
 FIRST_SECONDS = 3.0
 """Seconds to wait for the first answer: the address may not belong to a broker."""
 MOST_BYTES = 1 << 28
-"""An answer above this size is not from Kafka: other protocols start with text, which as a number is larger."""
+"""An answer above this size is not from Kafka: text, with which other protocols start, reads as a larger size."""
 PLAIN = "write the address of a broker's PLAINTEXT listener, and check that the broker runs"
 LOOPBACK = ("127.", "::1")
 REPLICAS, RECORDS = 3, 2
@@ -86,7 +86,7 @@ MISTAKES: dict[str, Mistake] = {
     "a follower names a preferred replica (KAFKA-13778)":
         ("followers-name-no-replica", lambda item, _: item.answer._replace(first=0)),
 }  # fmt: skip
-"""Mistakes of brokers, each with the rule that must detect it, and a function that makes a correct answer wrong."""
+"""Mistakes of brokers: the rule that must detect each, and a function that plants it in a correct answer."""
 
 
 def addresses(servers: str) -> list[tuple[str, int]]:
@@ -182,7 +182,7 @@ class Brokers:
         self.administer(ELECT, {"election_type": 0, "topic_partitions": named})
 
     def write(self, leader: int) -> None:
-        """Write records, after waiting until the broker knows that it is the leader."""
+        """Wait until the broker knows that it is the leader, then write records."""
         end, written = time.monotonic() + SECONDS, 0
         while written < RECORDS:
             written += not self.produce(leader).responses[0].partition_responses[0].error_code
@@ -324,7 +324,7 @@ class BrokersReport:
             wrong = sum(item.answer != item.expected for item in asked)
             yield f"  {rule:<30} " + (f"{wrong} wrong of {len(asked)}" if asked else "not tested on these brokers")
         tried = [seen for mistake in MISTAKES if (seen := self.seen(mistake)) is not None]
-        yield f"{sum(tried)} of {len(tried)} planted mistakes would be detected by these requests"
+        yield f"these requests would detect {sum(tried)} of {len(tried)} planted mistakes"
         yield f"topic {self.topic} was created and " + (f"still exists: {self.left}" if self.left else "deleted")
 
     def data(self) -> dict[str, Any]:

@@ -53,7 +53,7 @@ ALONE = 4
 """Maximum number of parallel processes that each play a single history."""
 NEWS = ("metadata", "omitted", "hint", "preferred")
 DIFFERENCES = {
-    "other news, as the client asked at another time or another broker": NEWS,
+    "other news, because the client asked at another time or asked another broker": NEWS,
     "the same news, but between other requests of the client": (*NEWS, "request", "answer"),
 }
 """How a replay without a violation can differ, and the events that show it."""
@@ -411,9 +411,9 @@ class ClientReport:
     """The reason why the client was not run."""
     traces: dict[str, Path] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
-    """For the last release of a range, the rules that either only it or only the first release violates."""
+    """For the last release of a range, the rules that are violated by only one of the first and the last release."""
     both: list[str] = field(default_factory=list)
-    """For the last release of a range, the rules that the first release violates too."""
+    """For the last release of a range, the rules that both it and the first release violate."""
 
     @property
     def verdict(self) -> str:
@@ -511,7 +511,7 @@ def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[
             f"{', '.join(PRODUCERS)}."
         )
     if request.walks and (request.files or request.stories):
-        raise UsageError("`walks=` and named histories exclude each other: leave out `walks=`, or traces and stories.")
+        raise UsageError("`walks=` and named histories exclude each other: leave out one or the other.")
     given = list(request.histories()) if request.files or request.stories else []
     kio()
     reports, is_only = [[ClientReport(asked) for asked in ends] for ends in ranges], len(clients) == 1

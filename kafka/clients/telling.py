@@ -9,7 +9,7 @@ from fencepost.kafka.clients.history import APPLICATION, BESIDES, CODES, ERROR_N
 from fencepost.kafka.clients.rules import BrokenRule
 
 SHOWN = 4
-"""Maximum number of events on each side of a story, counted from the end."""
+"""A story shows at most this many events on each side: the last ones."""
 UNTIL_THE_END = ("recovers", "finds-a-new-topic", "acknowledged-records-are-written")
 """Rules whose violations are found at a missing record or its last request. Their stories include later events."""
 MOVES = {
