@@ -221,8 +221,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         return [line for disk in self._disks[node] for line in (disk / name).read_text("utf-8").splitlines()[2:]]
 
     def fail_disk(self, node: int, *, stays: bool = False) -> None:
-        """Delete the disk that gets a node's new logs first. If it `stays`, the node cannot read it when it restarts.
-        """
+        """Delete the disk that gets a node's new logs first. If it `stays`, the node cannot read it after a restart."""
         shutil.rmtree(self._disks[node][0], ignore_errors=True)
         if stays:
             self._disks[node][0].touch()
