@@ -27,13 +27,13 @@ LEVELS = (
     (30, "kafka-4.2"),
     (31, "kafka-4.3"),
 )
-"""(level, version): the version of the model for each metadata.version below `level`."""
+"""(level, version): a metadata.version below `level` uses this version of the model; the first match counts."""
 NEWEST = MACHINE.versions[-1].name
 TOPIC, BROKER = 2, 4
 FOREVER = 1 << 62
 WHOLE = re.compile(r"[0-9]{1,9}", re.ASCII)
 TOGETHER = 1000
-"""Maximum time, in milliseconds, between records with one cause: say, a broker is fenced and leaves an ISR."""
+"""Records at most this many milliseconds apart may have one cause: say, a broker is fenced and leaves an ISR."""
 
 
 class LogRecord(NamedTuple):

@@ -153,7 +153,7 @@ def _told(sort: str, spell: Condition, lasted: str) -> str:
 
 
 class Rules(NamedTuple):
-    """The rules in force at a record: min ISR, whether ELR is on, and whether an ISR shrink starts a leader epoch."""
+    """Rules in force at an offset: min ISR, whether ELR is on, and whether an ISR shrink starts a leader epoch."""
 
     min_isr: int
     elr: bool

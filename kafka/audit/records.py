@@ -235,7 +235,7 @@ class Partition:
             for at in (first, last):
                 said = [one for one, start in entries if start <= at]
                 if said and said[-1] != epoch >= 0:
-                    return f"offset {at:,} has epoch {epoch}, but {said[-1]} according to leader-epoch-checkpoint"
+                    return f"offset {at:,} has epoch {epoch}, but epoch {said[-1]} according to leader-epoch-checkpoint"
         return ""
 
     def notes(self) -> list[tuple[str, bool]]:

@@ -259,7 +259,7 @@ def warnings_of(
 
 STEP = "offset time leader leader_epoch replicas isr elr adding removing min_isr election why"
 BEFORE, AFTER = 8, 20
-"""Numbers of changes to show up to the worst finding and after it. The last change is always shown."""
+"""How many changes are shown before the worst finding, and how many after it. The last change is always shown."""
 LOSING = ("removed-replica-elected", "late-min-isr-elected", "stale-elr-elected", "unclean-election")
 """Kinds of elections after which only the previous leader may have some records."""
 Told = dict[str, Any]

@@ -54,7 +54,7 @@ ALONE = 4
 NEWS = ("metadata", "omitted", "hint", "preferred")
 DIFFERENCES = {
     "other news, because the client asked at another time or asked another broker": NEWS,
-    "the same news, but between other requests of the client": (*NEWS, "request", "answer"),
+    "the same news, but at another point among the client's requests": (*NEWS, "request", "answer"),
 }
 """How a replay without a violation can differ, and the events that show it."""
 AGAIN = 3
@@ -93,7 +93,7 @@ class ClientOutcome:
     deaths: int = 0
     played: list[History] = field(default_factory=list)
     recorded: dict[tuple[str, str], list[bool | None]] = field(default_factory=dict)
-    """For each history whose file names a rule, whether each play violated the rule; None if it did not apply."""
+    """For each history whose file names a rule, whether each play violated the rule; None if the rule did not apply."""
     wanted: int = 0
     followed: int = 0
     seconds: float = 0.0

@@ -316,7 +316,7 @@ class World:
         return any(image.partition[partition].leader == broker for image in images)
 
     def _names(self, copy: Copy, leader: int, partition: int, offset: int) -> bool:
-        """Return whether the leader names this copy: it must be up and, as far as the leader knows, have the offset."""
+        """Return whether the leader names this copy: its broker must be up and, as far as is known, have the offset."""
         leads = copy.broker == leader or self._has_led(copy.broker, partition)
         is_there = self.s.broker[copy.broker].is_up and not leads
         return is_there and self.reply(copy, partition, offset) != Reply.OUT_OF_RANGE

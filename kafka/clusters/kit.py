@@ -36,7 +36,7 @@ JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData
 
 @dataclass(frozen=True)
 class Kit:
-    """A Kafka release with everything that its cluster needs. The fixed classes in `first` precede Kafka's own."""
+    """A Kafka release with everything that its cluster needs. The fixed classes in `first` come before Kafka's own."""
 
     version: str
     jars: Path

@@ -30,7 +30,7 @@ FIGURE = "locks"
 REPAIRED_IN = {"3.9.2": ("KAFKA-18723", "epoch")}
 """For each release, a race that it fixes, and a word from the message of the race's violation."""
 AGAIN, ENOUGH = 300, 3
-"""Number of a story's schedules to run for an attribution, and how many of them must show the violation again."""
+"""How many schedules of a story are run to attribute a violation, and how many of them must show it again."""
 
 
 def fray() -> Path:
@@ -157,7 +157,7 @@ class Later:
 
     def explained(self, alarm: Alarm) -> tuple[tuple[str, ...] | None, Alarm]:
         """Return the bug that a later release fixes, or that release (None if unknown), and the alarm. Other schedules
-        of the story must show the violation again on this release, but none of as many on the later release.
+        of the story must show the violation again on this release; as many on the later release must not.
         """
         if alarm.kind not in self._known:
             self._known[alarm.kind] = None

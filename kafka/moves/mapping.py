@@ -31,7 +31,7 @@ NOT_COMPARED: dict[str, str] = {
 }
 LIMITS: tuple[str, ...] = (
     "The driver writes the partition's other changes; Kafka's controller would also elect the replica if it could.",
-    "Background tasks run at once. A log or copy whose partition.metadata is not written yet is stray after a kill.",
+    "Background tasks run at once. After a kill, a log or copy that has no partition.metadata yet is stray.",
     "A killed broker registers before it loads its logs, and flushes nothing, but keeps all that was written.",
 )
 AS_BUILT = tuple(name for name, item in MACHINE.constants.declared().items() if isinstance(item.default, bool))
