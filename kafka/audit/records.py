@@ -154,7 +154,7 @@ class Partition:
         opened, leads = self.elections[epoch]["offset"], self.elections[by]
         for row in self.history:
             if opened < row["offset"] <= leads["offset"] and row["election"] in BAD:
-                return f"the election at offset {row['offset']:,} was {row['election']}"
+                return f"the election at offset {row['offset']:,} is of kind {row['election']}"
         leader, owners = leads["leader"], {self.copies[number].broker for number in have}
         known = {copy.broker for copy in self.copies}
         for item in self.found:

@@ -61,7 +61,7 @@ RULES = {
     "unknown-epochs-have-no-end": "for epochs newer than the leader's, OffsetForLeaderEpoch returns -1, -1 (KIP-320)",
     "only-leaders-answer": "other brokers answer OffsetForLeaderEpoch with NOT_LEADER_OR_FOLLOWER (KIP-320)",
     "epochs-are-compared": "a wrong leader epoch gets FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH (KIP-320)",
-    "divergence-is-reported": "a fetch beyond the end of its last fetched epoch gets that end (KIP-595)",
+    "divergence-is-reported": "a fetch beyond the end of its last fetched epoch is answered with that end (KIP-595)",
     "out-of-range-is-an-error": "a fetch outside the log gets OFFSET_OUT_OF_RANGE",
     "errors-carry-hints": "FENCED_LEADER_EPOCH and NOT_LEADER_OR_FOLLOWER errors include the leader and its epoch "
     "(KIP-951)",
@@ -137,7 +137,7 @@ class Brokers:
         if size >= MOST_BYTES:
             raise UsageError(f"{at[0]}:{at[1]} answers, but not in Kafka's protocol: {PLAIN}.")
         if not size or len(frame) < size:
-            raise UsageError(f"the broker at {at[0]}:{at[1]} closed the connection at request {api} version {version}.")
+            raise UsageError(f"the broker at {at[0]}:{at[1]} closed the connection on request {api} version {version}.")
         return wire.read_answer(frame, api, version)
 
     def metadata(self, topics: list[dict[str, Any]]) -> Any:

@@ -259,12 +259,12 @@ def _difference(found: Failure, kept: Play) -> str:
     if not Judge(kept).exercised[rule]:
         return "no occasion"
     if rule in {item.rule for item in Judge(replace(kept, lag=-SLACK)).broken}:
-        return "the same, but too soon after the news to be judged"
+        return "the same violation, but too soon after the news to be judged"
     for why, kinds in DIFFERENCES.items():
         seen = _exchange(found.play, kinds, event.at)
         if seen != _exchange(kept, kinds)[: len(seen)]:
             return why
-    return "the same exchange, so a race within the client"
+    return "the same exchange, which points to a race in the client"
 
 
 def _exchange(play: Play, kinds: tuple[str, ...], until: float = float("inf")) -> list[tuple[Any, ...]]:
