@@ -238,7 +238,7 @@ class Copy:
 
 class Run(NamedTuple):
     """A range of offsets in which the same copies agree at every offset. For each copy, `epochs` has its epoch in the
-    range, and `same` the first copy with the same batches, or -1 if there are none.
+    range, and `same` the first copy with the same batches, or -1 if it has no batches there.
     """
 
     first: int
