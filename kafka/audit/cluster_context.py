@@ -33,7 +33,7 @@ TOPIC, BROKER = 2, 4
 FOREVER = 1 << 62
 WHOLE = re.compile(r"[0-9]{1,9}", re.ASCII)
 TOGETHER = 1000
-"""Records at most this many milliseconds apart may have one cause: say, a broker is fenced and leaves an ISR."""
+"""Records at most this many milliseconds apart may have the same cause: say, a broker is fenced and leaves an ISR."""
 
 
 class LogRecord(NamedTuple):

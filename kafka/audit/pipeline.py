@@ -34,7 +34,7 @@ JUDGEMENT = 4
 ROWS_OF_A_TASK = 250_000
 BATCH = 20_000
 LED = 400
-"""A trace shows at most this many of a partition's last changes, or fewer if the model cannot hold them."""
+"""A trace shows at most this many of a partition's last changes, or fewer if the model cannot hold that many."""
 CREATES, CHANGES = "PARTITION_RECORD", "PARTITION_CHANGE_RECORD"
 PLACE = "topic_id string, topic string, partition int"
 FOUND = f"{PLACE}, {FINDING}"

@@ -188,7 +188,7 @@ class Source:
     errors: float = 0.25
     """Fraction of walks that also contain errors or omissions in answers."""
     followers: float = 0.25
-    """Of the other consumer walks, fraction with a follower that serves fetches (named `follower SEED.NUMBER`)."""
+    """Fraction of the other consumer walks in which a follower serves fetches (named `follower SEED.NUMBER`)."""
     seen: set[tuple[object, ...]] = field(default_factory=set)
 
     def _machines(self) -> list[tuple[Interpreter, Constants]]:

@@ -27,7 +27,7 @@ SECONDS = 10.0
 FIRST_SECONDS = 3.0
 """Seconds to wait for the first answer: the address may not belong to a broker."""
 MOST_BYTES = 1 << 28
-"""An answer above this size is not from Kafka: other protocols start with text, and text is a larger number."""
+"""An answer above this size is not from Kafka: other protocols start with text, which reads as a larger number."""
 PLAIN = "write the address of a broker's PLAINTEXT listener, and check that the broker runs"
 LOOPBACK = ("127.", "::1")
 REPLICAS, RECORDS = 3, 2

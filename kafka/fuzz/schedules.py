@@ -157,7 +157,7 @@ class Later:
 
     def explained(self, alarm: Alarm) -> tuple[tuple[str, ...] | None, Alarm]:
         """Return the bug that a later release fixes, or that release (None if unknown), and the alarm. Other schedules
-        of the story must show the violation again on this release; as many on the later release must not.
+        of the story must show the violation again on this release; as many on the later release must not show it.
         """
         if alarm.kind not in self._known:
             self._known[alarm.kind] = None
