@@ -1,4 +1,4 @@
-"""Cluster-wide facts that affect partitions, by offset: broker states, settings, topics and features. A log has far
+"""Cluster-wide facts that affect partitions, with offsets: broker states, settings, topics and features. A log has far
 fewer records about the cluster than about partitions, so they are collected once and sent to every task.
 """
 
@@ -37,7 +37,7 @@ TOGETHER = 1000
 
 
 class LogRecord(NamedTuple):
-    """A record of the log. A record of a snapshot has the last offset that the snapshot covers."""
+    """A record of the log. Records of a snapshot have the last offset that it covers."""
 
     offset: int
     snapshot: bool

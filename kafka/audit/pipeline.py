@@ -64,7 +64,7 @@ def batches(
 
 @dataclass(frozen=True)
 class Selection:
-    """Records to judge, without duplicates. A snapshot's records get the last offset that the snapshot covers."""
+    """Records to judge, without duplicates. Records of a snapshot have the last offset that it covers."""
 
     chosen: dict[int, Ranges]
     ends: dict[int, int]

@@ -92,7 +92,7 @@ class Partition:
     @cached_property
     def reference(self) -> int:
         """The number of the copy to compare the others with, or -1. It is a copy of the leader's log, made after the
-        leader was elected, or, if there is no leader, of the log of the broker that is most likely to be elected.
+        election. If there is no leader, it is a copy from the broker that is most likely to be elected.
         """
         now = self.now
         led = now["leader"] != NO_LEADER

@@ -411,9 +411,9 @@ class ClientReport:
     """The reason why the client was not run."""
     traces: dict[str, Path] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
-    """For the last release of a range, the rules that are violated by only one of the first and the last release."""
+    """For the last release of a range, the rules that exactly one end of the range violates."""
     both: list[str] = field(default_factory=list)
-    """For the last release of a range, the rules that both it and the first release violate."""
+    """For the last release of a range, the rules that both ends of the range violate."""
 
     @property
     def verdict(self) -> str:

@@ -217,7 +217,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         return None
 
     def checkpoint(self, node: int, name: str) -> list[str]:
-        """Return the entries of a checkpoint, without its first two lines: the format's version and their number."""
+        """Return a checkpoint's entries, which follow two lines: the format's version and the number of entries."""
         return [line for disk in self._disks[node] for line in (disk / name).read_text("utf-8").splitlines()[2:]]
 
     def fail_disk(self, node: int, *, stays: bool = False) -> None:

@@ -213,7 +213,7 @@ class Stage:
         self.wait_stopped(broker)
 
     def fail_disk(self, broker: int) -> None:
-        """Delete a broker's disk that contains the topic. The broker continues with its other disk, or stops."""
+        """Delete the broker's disk that contains the topic. The broker continues with its other disk, or stops."""
         self.story.tell(f"the disk of broker {broker} that contains the topic fails", "seen")
         self.cluster.fail_disk(broker)
 
