@@ -15,7 +15,7 @@ from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_m
 from fencepost.model.consumers.fetching import target
 
 TO_LEADERS = ("produce", "fetch", "validate", "list")
-"""Requests that go to the broker that the client considers the leader."""
+"""Requests that a client sends to the broker that it considers the leader."""
 
 
 class Belief(NamedTuple):
@@ -188,7 +188,7 @@ def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None
             then = max(known_then, key=lambda item: (item.topic, item.epoch, item.at))
             why = (
                 f"{request.api} goes to broker {request.broker}, which {event.kind} named with epoch {event.epoch}, "
-                f"although {then.leader} is the leader in epoch {then.epoch}"
+                f"although broker {then.leader} is the leader in epoch {then.epoch}"
             )
             judge.breaks(_ignoring(event), request, why)
             return
@@ -278,7 +278,7 @@ def _asks(judge: Judge, answer: Event, later: list[Event], is_news: bool) -> Non
 
 
 def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
-    """Check that a consumer, once it has switched or had time to, fetches from the model's `target`."""
+    """Check that a consumer fetches from the model's `target` once it has switched or has had time to switch."""
     s: Any = SimpleNamespace(consumer=SimpleNamespace(preferred=NOBODY, epoch=NOBODY), leader={NOBODY: NOBODY})
     since, refusal, last, asked = 0.0, None, NOBODY, NOBODY
     slack, lease, ends = judge.play.slack, judge.play.lease or NEVER, NEVER
@@ -304,7 +304,7 @@ def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all lo
                 since = min(since, event.at) if event.broker == s.consumer.preferred else since
                 judge.count("preferred-replica-is-used", event.at >= since)
                 if event.at >= since and event.broker != target(s):
-                    why = f"fetch goes to broker {event.broker}, but {s.consumer.preferred} is the preferred replica"
+                    why = f"fetch goes to broker {event.broker}, not to the preferred replica {s.consumer.preferred}"
                     judge.breaks("preferred-replica-is-used", event, why)
         elif event.kind == "preferred" and event.leader in moved:
             s.consumer.preferred = NOBODY  # the client may know only the broker's former address
@@ -431,7 +431,7 @@ def _recovery(judge: Judge, partition: int) -> None:
 
 
 def _written(judge: Judge, partition: int) -> None:
-    """Check that an idempotent producer's log has each record once, in order, and every acknowledged record."""
+    """Check that the log has an idempotent producer's records in order, none twice, and all acknowledged ones."""
     if not judge.play.is_idempotent or (partition, 0) not in judge.play.logs:
         return
     log = judge.play.logs[partition, 0]
@@ -442,7 +442,7 @@ def _written(judge: Judge, partition: int) -> None:
             judge.count("retries-keep-their-sequence")
             if known != request.sequence:
                 first = f"{request.producer} sends {request.value} with sequence {request.sequence}"
-                why = f"{first} after having used {known}"
+                why = f"{first} after it had used {known}"
                 judge.breaks("retries-keep-their-sequence", request, why)
     latest = NOBODY
     for item in judge.events:

@@ -389,7 +389,7 @@ def test_a_restart_leaves_room_for_what_was_before_only_if_the_model_has_it() ->
 def test_what_the_model_lacks_is_named() -> None:
     many = Log(replicas=(1, 2, 3, 4, 5, 6))
     with pytest.raises(
-        UsageError, match="6 brokers have replicas, but the model supports at most 5, even from a later start"
+        UsageError, match="6 brokers have replicas, but the model supports at most 5. Lower"
     ):
         led(many)
     late = Log(elr=False)
@@ -492,7 +492,7 @@ def test_records_of_a_dump_that_were_read_before_or_are_repeated_are_passed_over
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["nowhere"], "nowhere does not exist. Name a directory __cluster_metadata-0"),
+        (["nowhere"], "nowhere does not exist. Name the __cluster_metadata-0 directory"),
         ([".", "--resume"], "`--resume` needs an audit to continue"),
         ([".", "--partition", "t-0"], "`--partition`, `--trace` and `--until` belong together"),
         ([".", "--until", "3"], "`--partition`, `--trace` and `--until` belong together"),

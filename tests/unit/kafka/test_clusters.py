@@ -130,7 +130,7 @@ def test_nothing_is_left_of_a_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path:
 @pytest.mark.parametrize(
     ("behaviour", "said"),
     [
-        ("format-fails", "the directories of the nodes could not be formatted:\nthe id is not an id"),
+        ("format-fails", "the nodes' directories could not be formatted:\nthe id is not an id"),
         ("node-dies", "node 100 of Kafka node-dies ended while starting; its log ends:\nERROR the disk is full"),
         ("client-dies", "the client process ended with status 4 during 'elect'"),
         ("client-garbles", "the client answered 'elect' with invalid JSON: b'what?"),
