@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @option("--seed", type=options.Count(0), default=1, show_default=True, help="The seed of the random histories.")
 @option("--budget", type=options.TIME, metavar="TIME", help="Stop executing histories after this much time, e.g. 10m.")
 @option("--output", metavar="DIR", help="If a history shows a difference, write it to this folder as a trace.")
-@option("--sarif", type=options.Writable(), help="Write the builds' differences to this file, for code scanning.")
+@option("--sarif", type=options.Writable(), help="Write how the builds differ to this file, for code scanning.")
 @options.constants_options
 @option(
     "--on", "paths", multiple=True, metavar="FIELD", help="Compare only this field of the state, such as replica.log."

@@ -150,7 +150,7 @@ BROUGHT_BACK = (
     "The number after a property is the length of the shortest trace in states. *Distinct* counts the states with "
     "the bug, and *without* counts those of the twin: a run in which the property holds, and which differs only in "
     "the constants of the second column. *Seconds* are for two workers, without compilation. For bugs that are not "
-    "modelled, the row gives the reason.\n\nA bug is judged by the property nearest to its cause, then by its "
+    "modelled, the row gives the reason.\n\nA run of a bug names the property nearest to its cause, then its "
     "effect: in replication, the loss of a committed record (`leader-has-committed`). All rows of replication except "
     "B14 include the fixes for HYP-1, HYP-2, HYP-3 and HYP-9, so that only the bug appears. The row of B09 with two "
     "fences also shows the last replica standing (B19)."

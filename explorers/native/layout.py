@@ -55,7 +55,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of a state class for given rooms (the sizes for which arrays are compiled).
+    """The layout of a state class for given `rooms`, the sizes for which arrays are compiled.
 
     One memory layout serves all constants from `lows` to `rooms`. `numbers` contains the values of `depends` in a run,
     which determine the stored bits.

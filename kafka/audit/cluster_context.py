@@ -1,4 +1,4 @@
-"""Cluster-wide facts that affect partitions, with offsets: broker states, settings, topics and features. A log has far
+"""Cluster-wide facts that affect partitions (broker states, settings, topics, features), with offsets. A log has far
 fewer records about the cluster than about partitions, so they are collected once and sent to every task.
 """
 

@@ -178,9 +178,13 @@ def _ignored(known: Beliefs, request: Event) -> list[Event]:
     return [event for event in known.ignored if newest.at < event.at <= known.known_at(request.since)]
 
 
+def _named(belief: Belief) -> str:
+    return "no broker" if belief.leader == NOBODY else f"broker {belief.leader}"
+
+
 def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None:
-    leader = "no broker" if newest.leader == NOBODY else f"broker {newest.leader}"
     of = " of the recreated topic" if newest.topic > known.trail[0].topic else ""
+    leader = _named(newest)
     shown = f"{request.api} goes to broker {request.broker}, but {leader} is the leader in epoch {newest.epoch}{of}"
     for event in reversed([item for item in known.ignored if newest.at < item.at <= request.at]):
         if event.leader == request.broker:
@@ -188,7 +192,7 @@ def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None
             then = max(known_then, key=lambda item: (item.topic, item.epoch, item.at))
             why = (
                 f"{request.api} goes to broker {request.broker}, which {event.kind} named with epoch {event.epoch}, "
-                f"although broker {then.leader} is the leader in epoch {then.epoch}"
+                f"although {_named(then)} is the leader in epoch {then.epoch}"
             )
             judge.breaks(_ignoring(event), request, why)
             return

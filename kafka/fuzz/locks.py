@@ -1,4 +1,4 @@
-"""Locks that are taken out of Kafka's methods, one at a time, and the number of schedules needed to find each."""
+"""Locks that are removed from Kafka's methods, one at a time, and the number of schedules needed to notice it."""
 
 import os
 import random

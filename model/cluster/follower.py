@@ -17,9 +17,9 @@ def forget_answer(r: Replica) -> None:
 
 
 def complete_writes(s: State, r: Replica) -> None:
-    """Acknowledge a former leader's write once the high watermark passes the write's offset (KAFKA-20634).
+    """Acknowledge a former leader's write once the high watermark passes the write's offset.
 
-    KAFKA-20634 is unsafe: the record may have been truncated in the meantime and replaced by another record.
+    This is unsafe (KAFKA-20634): the record may have been truncated in the meantime and replaced by another record.
     """
     for offset in range(r.high_watermark):
         if r.waiting[offset] != 0:

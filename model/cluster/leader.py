@@ -198,7 +198,7 @@ def may_expand(s: State, c: C, leader: int, follower: int, end: int, broker_epoc
 
 
 def request(s: State, c: C, leader: int, isr: int) -> None:
-    """Send an AlterPartition request, and count the proposed members immediately (Partition.submitAlterPartition).
+    """Send an AlterPartition request, and treat the proposed members as in the ISR (Partition.submitAlterPartition).
 
     The request contains the leader's broker epoch, and the broker epoch of each other member's last fetch (or NONE).
     """

@@ -106,12 +106,14 @@ SINCE_4_3 = {"completion": Completion.ADDED_UNLESS_FEWER, **ELR, "assignment_kee
 """Since KAFKA-19975, a reassignment waits for previous replicas only if it reduces the number of replicas."""
 UNMATCHED = {"answers_match_epoch": 0, "later_epochs_skipped": 0}
 """Before 3.9.1 and 4.0.1, a follower matches fetch responses by offset alone, and appends records of later epochs."""
-LACKING = "but followers can lose committed records, because KAFKA-18991 and KAFKA-18723 are not fixed (sources)"
+LACKING = (
+    "but followers can lose committed records, because KAFKA-18991 and KAFKA-18723 are not fixed (from the source)"
+)
 VERSIONS = (
     Version(
         "kafka-3.5",
-        "KIP-903 is included, but its races are not fixed; ISR shrinks start leader epochs; the high watermark "
-        "ignores min ISR and waits for replicas that were recently caught up (3.5.2, reassignment: sources)",
+        "KIP-903 is included, but its races are not fixed; shrinking the ISR starts a leader epoch; the high watermark "
+        "ignores min ISR and waits for recently caught-up replicas (3.5.2; reassignment: from its source)",
         {
             "fetch_broker_epoch_check": 0,
             "atomic_expansion": 0,
@@ -126,7 +128,7 @@ VERSIONS = (
     Version(
         "kafka-3.7",
         "the race between a restarted follower's fetches is fixed, and the high watermark does not advance below min "
-        "ISR (3.7.2, reassignment: sources)",
+        "ISR (3.7.2; reassignment: from its source)",
         {**UNMATCHED, **BEFORE_3_8, **ALL},
     ),
     Version(

@@ -23,7 +23,7 @@ T = TypeVar("T", bound=int)
 MOST = (1 << 62) - 1
 """The largest number that every engine supports. The smallest number is -MOST."""
 LONGEST = 40
-"""Maximum number of characters of a value in a message."""
+"""Maximum length of a value that an error message quotes."""
 SHAPE, CAPACITY, RUNTIME = "shape", "capacity", "run time"
 
 

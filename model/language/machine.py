@@ -233,7 +233,7 @@ def described(item: object) -> str:
 
 
 LONGEST = 40
-"""Maximum number of characters of a value in a message."""
+"""Maximum length of a value that an error message quotes."""
 
 
 def _is_class(item: object, base: type) -> bool:

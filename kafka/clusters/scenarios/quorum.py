@@ -1,6 +1,6 @@
 """A quorum of controllers whose voters change (KIP-853): HYP-35.
 
-HYP-35: a controller that truncated its log continues to read control records at its old log end, because
+HYP-35: a controller that truncated its log resumes reading control records at its old log end, because
 KRaftControlRecordStateMachine.truncateNewEntries does not lower nextOffset. It misses voters added below that offset.
 """
 
