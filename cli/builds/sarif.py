@@ -153,7 +153,7 @@ def _audit_result(item: dict[str, Any], rule: int) -> dict[str, Any]:
 
 
 BUILD_RULES = {
-    "builds-differ": ("error", "A history executes a changed method, and afterwards the two builds differ."),
+    "builds-differ": ("error", "The two builds differ after a history that executes a changed method."),
     "not-exercised": ("warning", "No history executes this change."),
     "one-way": ("warning", "A changed condition has the same value in all histories."),
 }

@@ -51,11 +51,11 @@ if TYPE_CHECKING:
 @options.verbose_option
 @options.output_options
 def ablate(**given: Any) -> Exit:
-    """Search PROTOCOL without each guard in turn, and with each switch flipped, and report violations.
+    """Search PROTOCOL with one guard removed or one switch flipped at a time, and report violations.
 
     A guard is needed if a property is violated without it; the shortest trace shows how. For any other guard, the
-    command says why it is not: other guards imply it, it never blocks a step, it only bounds the search, or no property
-    needs it.
+    command says why it is not needed: other guards imply it, it never blocks a step, it only bounds the search, or no
+    property depends on it.
 
     Exit status: 0 if every row is decided, 1 if the unmodified protocol violates a property, 2 for bad input, 3 if a
     row is undetermined.
@@ -254,7 +254,7 @@ def _beyond(row: Json) -> list[Any]:
     return [
         ("; steps that leave a domain are not followed: ", "yellow"),
         row["departure"]["message"].rstrip("."),
-        "; widen it to decide",
+        "; widen the domain to get a verdict",
     ]
 
 

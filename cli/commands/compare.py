@@ -46,19 +46,19 @@ if TYPE_CHECKING:
 def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
     """Compare two models, or two builds of Apache Kafka by the behaviour of their classes.
 
-    Each of A and B is one argument: a protocol, a Python file or one of its machines (FILE.py:NAME), a version, and
-    settings NAME=VALUE, separated by spaces, such as "kip320 elr=on" kip279. A side that names no protocol modifies the
-    other side, as in fencepost compare replication kafka-4.0. Without B, a variant is compared with its base. --set,
-    --version, --with and --without apply to both sides, unless A or B overrides them. Both models must have the same
-    state fields.
+    A and B are one argument each, such as "kip320 elr=on" and kip279. An argument names a protocol, a Python file or
+    one of its machines (FILE.py:NAME), a version, and settings NAME=VALUE, separated by spaces. A side that names no
+    protocol modifies the other side, as in fencepost compare replication kafka-4.0. Without B, a variant is compared
+    with its base. --set, --version, --with and --without apply to both sides, unless A or B overrides them. Both models
+    must have the same state fields.
 
     The comparison covers the guarantees, all fields that the protocols store (except budgets and ghosts), and
     everything that clients can observe. With --on, only the named fields are compared.
 
     If --kafka and --jars are given twice in total, two builds are compared, such as a release and your pull request:
-    fencepost compare --kafka 4.1.2 --jars DIR. The class files show which methods differ. All histories that execute a
-    changed method run on both builds, as do random histories with --draws. The first history after which the builds
-    differ is shortened. Changed methods that no history executes are listed.
+    fencepost compare --kafka 4.1.2 --jars DIR. The class files show which methods differ. Both builds run every history
+    that executes a changed method; --draws adds random histories. The first history after which the builds differ is
+    shortened. Changed methods that no history executes are listed.
 
     Exit status: 0 if there is no difference, 1 if there is one, 2 for bad input (or without Java, Maven or the
     release), 3 if undetermined, or if a changed method was never executed although histories execute its class.

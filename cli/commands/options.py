@@ -1,4 +1,4 @@
-"""Options that several commands share, types of their values, and conversions of constants that users type."""
+"""Options that several commands share, the types of their values, and the conversion of constants from text."""
 
 import re
 import shlex

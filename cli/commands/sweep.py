@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @options.command()
 @argument("protocol", metavar="PROTOCOL_OR_FILE")
-@option("--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; repeated grids are combined.")
+@option("--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; repeat to combine grids.")
 @options.constants_options
 @options.properties_option
 @walk_options("Number of walks in each cell.")
