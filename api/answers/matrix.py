@@ -1,4 +1,4 @@
-"""The matrix of `fencepost ablate`, to be shown as text, JSON or HTML, and signs of vacuous results."""
+"""The matrix of `fencepost ablate` as text, JSON or HTML, and its signs of vacuous results."""
 
 from __future__ import annotations
 

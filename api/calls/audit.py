@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SMALL = 1_000_000
-"""Maximum number of records processed without Spark, because starting Spark would take as long."""
+"""Maximum number of records to process without Spark: starting Spark takes as long as processing these."""
 LARGE = 4 << 30
 """Maximum size in bytes of the broker logs compared in this process."""
 MEMORY = (("spark.driver.memory", "2g"), ("spark.sql.shuffle.partitions", "16"))

@@ -164,9 +164,9 @@ def compare(
 
     A model is a machine, or a string as on the command line: a protocol, a Python file or one of its machines
     (`FILE.py:NAME`), a version (`kafka-4.1` or `version=kafka-4.1`), and settings NAME=VALUE, separated by spaces. A
-    string without a protocol modifies the other model. Without `b`, a variant is compared with its base. `on` lists the
-    fields of the state to compare, such as `replica.log`. By default, the models are compared by all stored fields, and
-    by everything that clients can observe. Only complete state spaces are compared, so a cancellation raises
+    string without a protocol uses that of the other model. Without `b`, a variant is compared with its base. `on` lists
+    the fields of the state to compare, such as `replica.log`. By default, the models are compared by all stored fields,
+    and by everything that clients can observe. Only complete state spaces are compared, so a cancellation raises
     KeyboardInterrupt.
     """
     options = Options(

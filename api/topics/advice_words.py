@@ -60,7 +60,7 @@ DIFFERS = {
 """Descriptions of how the settings of an observation differ from the requested settings."""
 WIDTH = 80
 """The minimum width of a terminal, in columns."""
-UNCHANGED = "no other value of a single setting is known to survive more crashes at an acceptable cost"
+UNCHANGED = "no change of a single setting is known to survive more crashes at an acceptable cost"
 ELR_COMMAND = "kafka-features.sh --bootstrap-server HOST:PORT describe"
 ELR_SHOWN = f"`{ELR_COMMAND}` shows eligible.leader.replicas.version: ELR is on if it is finalized at 1 or above"
 """How operators can find out whether a cluster uses ELR."""
@@ -278,4 +278,4 @@ def change_of(item: Json) -> tuple[str, str]:
     writes = "writes stop while any broker is down"
     if down > 0:
         writes = f"writes continue while {counted(down, 'broker')} {'is' if down == 1 else 'are'} down"
-    return f"{SETTINGS[item['setting']]}={shown}", f"by crashes alone {item['outcome']}; {writes}"
+    return f"{SETTINGS[item['setting']]}={shown}", f"with crashes alone, a record {item['outcome']}; {writes}"

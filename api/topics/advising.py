@@ -1,4 +1,4 @@
-"""Advice on a topic's settings from measured figures. Unsearched settings are called not measured, never safe."""
+"""Advice on a topic's settings from measured figures. Settings without a search are called not measured, never safe."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def _why(settings: Settings, point: Json | None) -> str:
     if settings.min_isr > settings.replicas:
         return (
             f"no search was made with min ISR above the number of replicas ({settings.replicas}). Since 3.7, Kafka "
-            f"treats a larger min ISR as that number: request min ISR {settings.replicas}"
+            f"caps min ISR at that number: request min ISR {settings.replicas}"
         )
     return "no search was made with these settings"
 
@@ -277,7 +277,7 @@ def notes(settings: Settings, data: Json) -> Iterator[str]:
                 "covered."
             )
         yield (
-            "These events never happened in the searches, so the crashes above do not cover them: "
+            "These events never happened in the searches, so the numbers above do not cover them: "
             f"{', '.join(crashes['never'])}."
         )
     yield from assumptions(settings, data)

@@ -134,7 +134,7 @@ class Allows:
     def sentence(self) -> str:
         return (
             f"{self.base} itself does not allow the shortest history of {', '.join(self.properties)} under the same "
-            "constants: the changes of this variant do."
+            "constants: only the changes of this variant allow it."
         )
 
 

@@ -1,7 +1,7 @@
 """Measured evidence, with a digest (mark) of its machine, and with the executed or searched constants.
 
-Executions on Kafka's classes and tables of crashes apply only to the measured machine and constants. The tables show
-how many crashes lose an acknowledged record, by setting, and which faults do, by release.
+Executions on Kafka's classes and tables of crashes apply only to the measured machine and constants. The tables show,
+by setting, how many crashes lose an acknowledged record and, by release, which faults lose one.
 """
 
 from collections.abc import Iterator, Mapping

@@ -48,9 +48,9 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
 
     A and B are one argument each, such as "kip320 elr=on" and kip279. An argument names a protocol, a Python file or
     one of its machines (FILE.py:NAME), a version, and settings NAME=VALUE, separated by spaces. A side that names no
-    protocol modifies the other side, as in fencepost compare replication kafka-4.0. Without B, a variant is compared
-    with its base. --set, --version, --with and --without apply to both sides, unless A or B overrides them. Both models
-    must have the same state fields.
+    protocol uses that of the other side, as in fencepost compare replication kafka-4.0. Without B, a variant is
+    compared with its base. --set, --version, --with and --without apply to both sides, unless A or B overrides them.
+    Both models must have the same state fields.
 
     The comparison covers the guarantees, all fields that the protocols store (except budgets and ghosts), and
     everything that clients can observe. With --on, only the named fields are compared.
