@@ -46,7 +46,7 @@ PILOTS, FEW = 500, 0.02
 
 @dataclass(frozen=True)
 class Profile:
-    """The size of a test: examples, schedules per example, steps per schedule. With `fixed`, it is reproducible."""
+    """The size of a test: examples, schedules per example, steps per schedule. A `fixed` test is reproducible."""
 
     name: str
     examples: int

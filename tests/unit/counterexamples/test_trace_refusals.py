@@ -160,7 +160,7 @@ def test_replay_counts_the_other_steps_that_are_enabled(here: Path) -> None:
             "the guard `noise == 0` (test_trace_refusals.py:LINE) refuses. "
             "Write a step that is enabled in that state: `switch-to lamps={} noise=no`, `switch-to lamps={0} "
             "noise=no`, `switch-to lamps={1} noise=no`, `switch-to lamps={0,1} noise=no` or one of 4 others. "
-            "The states are as recorded, so the header or the model has changed, or step and states were "
+            "The states are as recorded, so the header or the model has changed, or steps and states were "
             "edited.")),
         (switch_one,
             ("x.trace:12: step 2, `switch-to lamps={0,1,2} noise=yes`, is not possible: the guard `lamps & lamps - "
