@@ -66,7 +66,7 @@ def changes_of(record: type[Record], before: Key, after: Key) -> tuple[str, ...]
 
 @dataclass(frozen=True, repr=False)
 class Counterexample:
-    """A path that shows a violated property, a reached witness, a deadlock or a cost."""
+    """A path to a violation, a witness or a deadlock, or the path with the worst cost."""
 
     trace: Trace
     path: Path

@@ -213,6 +213,6 @@ TELLS = {
     "never_violated": "properties that no run and no row of a matrix violates",
     "unreached": "witnesses that no run reaches",
     "dead": "actions that never happen in a matrix",
-    "idle": "guards that no property was seen to depend on",
+    "idle": "guards that no property was found to need",
 }
 """The meaning of each sign of a vacuous result that applies to all constants."""

@@ -263,12 +263,12 @@ def released_of(data: Json) -> str:
     where = f"with {counted(found['brokers'], 'broker')} only; {found['states']:,} states"
     if found["front"]:
         return (
-            f"{begin}: can be lost with {'; or with '.join(in_kafka(item['faults']) for item in found['front'])} "
-            f"({where})."
+            f"{begin}: a record can be lost with "
+            f"{'; or with '.join(in_kafka(item['faults']) for item in found['front'])} ({where})."
         )
     if found["undetermined"]:
         return f"{begin}: not decided ({where})."
-    return f"{begin}: kept with up to {in_kafka(found['most'])} ({where})."
+    return f"{begin}: a record is kept with up to {in_kafka(found['most'])} ({where})."
 
 
 def change_of(item: Json) -> tuple[str, str]:

@@ -234,7 +234,7 @@ def _changes(settings: Settings, point: Json | None) -> list[Json]:
 
 
 def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, Json]]:
-    """Yield how many crashes lose a record after a change of one setting, and the change, if the number rises."""
+    """Yield (crashes, change) for each change of one setting with which more crashes are needed to lose a record."""
     others: list[tuple[str, Any]] = [("acks", "all"), ("unclean_election", False)]
     others += [("elr", True)] if may_have_elr(settings.version) else []
     others += [("min_isr", number) for number in range(1, settings.replicas + 1) if cells(settings.replicas)]
@@ -293,7 +293,7 @@ def about(data: Json, operation: str) -> Json:
 
 
 def assumptions(settings: Settings, data: Json) -> Iterator[str]:
-    """Yield the assumptions of the answer, about the patch release, findings that no operation covers, and defaults."""
+    """Yield what the answer assumes about the patch release, findings that no operation covers, and defaults."""
     patches = patches_read(settings.version)
     read = " and ".join(patches)
     patch = patch_with_own_rules(settings.release)

@@ -57,7 +57,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 @option("--depth", type=options.Count(1), help="Maximum number of steps in a walk. [default: 40, or 30 with --client]")
 @option("--seed", type=int, default=1, show_default=True, metavar="N", help="The seed of the random walks.")
 @option("--ablate", is_flag=True, help="Remove each check and change each rule, and see if the comparison notices.")
-@option("--refusals", type=options.Count(1), help="Try N steps on Kafka that the model forbids.")
+@option("--refusals", type=options.Count(1), help="On Kafka, try N steps that the model forbids.")
 @option("--changes", is_flag=True, help="Compare only how Kafka's PartitionChangeBuilder changes partitions.")
 @option("--lines", is_flag=True, help="Record which lines of Kafka's classes are executed (JaCoCo, through Maven).")
 @option("--budget", type=options.TIME, metavar="TIME", help="Stop after this much time, e.g. 10m.")
@@ -66,7 +66,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 @options.verbose_option
 @options.output_options
 def conform(protocol: str, **given: Any) -> Exit:
-    """Execute the steps that PROTOCOL allows on Apache Kafka's classes, and compare the whole state after every step.
+    """Execute the steps of PROTOCOL on Apache Kafka's classes, and compare the whole state after every step.
 
     With --client, a scripted cluster on 127.0.0.1 plays histories of leader-discovery to real clients, and checks
     whether they follow the rules of KIP-951 and KIP-320.
