@@ -3,9 +3,9 @@
 Hypothesis chooses whole schedules, and the compiled machine runs them, so Hypothesis spends its time on choosing and
 shrinking. A schedule is a string of bytes, with one or two bytes for each step. The value 0 takes no step, so that a
 smaller schedule is a shorter walk. A value n > 0 selects the enabled step with index (n - 1) modulo the number of
-enabled steps, so no schedule is ever rejected. An example contains several schedules, because Hypothesis needs at least
-a millisecond per example, and the compiled machine runs several schedules in that time. `rule_machine` makes a plain
-rule for each action instead, which is slower but easier to debug.
+enabled steps, so every schedule is valid. An example contains several schedules, because Hypothesis needs at least a
+millisecond per example, and the compiled machine runs several schedules in that time. `rule_machine` makes a plain rule
+for each action instead, which is slower but easier to debug.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Ablation: a matrix of the violations that occur if a guard of a protocol is removed or a switch is flipped.
 
-To find guards and settings that only liveness needs, a search runs without the guard or with the setting.
+To find guards and settings that only liveness needs, a search runs with the guard removed or the setting changed.
 """
 
 from __future__ import annotations

@@ -232,8 +232,8 @@ def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, no
             places = " and ".join(f"{item.__name__} ({_place(item)})" for item in ahead)
             yield (
                 f"`normalize` runs before {old.label} and calls {places}, which tests a condition that {old.label} of "
-                f"{base.name} tests too, but its replacement does not. So `normalize` may already have removed what "
-                "the new action would accept. Search with `normalize=False` and larger capacities, or replace "
+                f"{base.name} also tests. The new action does not test it, so `normalize` may already have removed "
+                "what the new action would accept. Search with `normalize=False` and larger capacities, or replace "
                 "`normalize` too, by `replacing(normalize=...)`."
             )
         elif times:

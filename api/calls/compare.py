@@ -56,7 +56,7 @@ class Side:
 
 @dataclass(frozen=True)
 class OnlyOneSide:
-    """The shortest path that only one model has. `last` lists its last step's changes; `sentence` describes it."""
+    """The shortest path that only one model has, the changes of its `last` step, and a `sentence` about it."""
 
     side: str
     length: int

@@ -39,7 +39,7 @@ LONG_HISTORIES, LONG_SECONDS = 5_000, 300
 """Minimum number of histories, and minimum budget in seconds, of a long run."""
 PIECE = 5_000
 """Number of histories per Parquet file."""
-UNMEASURED = "; how many of Kafka's locks such a run would miss is not measured"
+UNMEASURED = "; no table shows how many of Kafka's locks such a run would miss"
 NOUNS = (("history", "histories"), ("schedule of threads", "schedules of threads"))
 """Nouns for the items that are counted, without and with threads."""
 COLUMNS = ("kafka", "seed", "steps", "verdict", "finding", "violated", "script")

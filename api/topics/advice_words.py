@@ -255,7 +255,7 @@ def in_sentences(steps: Iterable[str]) -> list[str]:
 
 
 def released_of(data: Json) -> str:
-    """Return a sentence about the losses of an unfixed release whose disks survive crashes."""
+    """Return a sentence about the losses in an unfixed release if disks survive crashes."""
     found, release = data["released"], release_of(data)
     begin = f"{release} with its findings, if a crash preserves the disk"
     if found is None:

@@ -201,7 +201,7 @@ def _crashes(replicas: int, point: Json) -> Json:
 
 
 def _released(settings: Settings) -> Json | None:
-    """Return the losses of an unfixed release whose disks survive crashes, or None if no search was made."""
+    """Return the losses in an unfixed release if disks survive crashes, or None if no search was made."""
     asked = settings.acks == "all" and settings.elr == _usual_elr(settings.version) and not settings.unclean_election
     row = released(settings.version, settings.min_isr) if asked else None
     if row is None:

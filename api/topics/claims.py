@@ -125,7 +125,7 @@ class Same:
 
 @dataclass(frozen=True)
 class Allows:
-    """The claim that a variant violates properties on paths that its base excludes, or that satisfy them in the base."""
+    """The claim that a variant violates properties on paths that its base excludes or that satisfy them there."""
 
     base: str
     properties: tuple[str, ...]

@@ -111,7 +111,7 @@ def cell_of(replicas: int, min_isr: int, *, elr: bool, unclean_election: bool) -
 
 
 def released(version: str, min_isr: int) -> dict[str, Any] | None:
-    """Return the losses of a release with two brokers whose disks survive crashes, or None if no search was made."""
+    """Return the losses in a release with two brokers if disks survive crashes, or None if no search was made."""
     rows: list[dict[str, Any]] = load("versions").get("losses", {}).get("rows", [])
     return next((row for row in rows if (row["version"], row["min_isr"]) == (version, min_isr)), None)
 

@@ -284,7 +284,7 @@ def limits_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refuse_beyond(own: Collection[str | None], given: Mapping[str, Any], why: str) -> None:
-    """Raise UsageError if the current command was given an option that `own` does not contain."""
+    """Raise UsageError if the user gave the current command an option that is not in `own`."""
     context = click.get_current_context()
     for param in context.command.params:
         if param.name not in own and given[str(param.name)] not in (None, (), param.get_default(context)):

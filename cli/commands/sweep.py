@@ -140,7 +140,7 @@ def _table(data: Json) -> Table:
 
 
 def about(distinct: int) -> str:
-    """Return the estimated number of different states or, if the estimate is small, an upper bound, as text."""
+    """Return, as text, the estimated number of different states, or an upper bound if the estimate is small."""
     return f"~{distinct:,}" if distinct >= FEW else f"< {FEW}"
 
 
