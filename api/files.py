@@ -77,7 +77,7 @@ def keeps_search(folder: Path) -> bool:
 
 @contextmanager
 def alone_in(folder: str | Path | None) -> Iterator[None]:
-    """Lock the folder of a checkpoint, unless the checkpoint is not on this machine."""
+    """Lock the folder of a checkpoint if it is on this machine."""
     if folder is None or "://" in str(folder):
         yield
         return

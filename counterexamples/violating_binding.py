@@ -46,7 +46,7 @@ class ViolatingBinding(NamedTuple):
 
 
 def violating_binding(trace: Trace, path: Path) -> ViolatingBinding | None:
-    """Return the values that violate a trace's property at its end; None unless the end violates a predicate."""
+    """Return the values that violate a trace's property at its end, or None if no predicate is violated there."""
     prop = trace.prop
     if prop is None or not prop.kind.must_hold:
         return None

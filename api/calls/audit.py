@@ -136,7 +136,7 @@ def audit(
     progress: Watch | Callable[[Event], None] | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> AuditResult:
-    """Follow every partition through the metadata log of a cluster, and report broken invariants and near losses.
+    """Follow every partition through a cluster's metadata log, and report broken invariants and risks of loss.
 
     `paths` are the `__cluster_metadata-0` folders of one or more controllers, or files with output of
     kafka-dump-log.sh. Copies of brokers' disks, or of partitions' folders on them, are compared too, to find the

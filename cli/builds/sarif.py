@@ -1,8 +1,8 @@
 """`--sarif FILE`: findings in the Static Analysis Results Interchange Format 2.1.0, for code scanning.
 
-Each guarantee is a rule. Each finding is a result at the line of its property. The trace becomes the result's code
-flow: each step points to the line of its action. Expected violations are not reported. An undetermined property is a
-result of kind `open`.
+Each guarantee becomes a rule, and each finding becomes a result at the line of its property. The trace becomes the
+result's code flow: each step points to the line of its action. Expected violations are not reported. An undetermined
+property is a result of kind `open`.
 """
 
 import hashlib

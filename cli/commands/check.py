@@ -130,7 +130,7 @@ def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
     cluster = options.cluster_of(given["master"], given["conf"], given["partitions"], given["handover"])
     if not cluster.is_local and not given["checkpoint"]:
         raise UsageError(
-            f"with --master {given['master']} the executors keep their states in a folder that all of them can read: "
+            f"with --master {given['master']}, the executors keep their states in a folder that all of them can read: "
             "add --checkpoint with such a folder, or with a URL such as hdfs://host/folder."
         )
     return cluster

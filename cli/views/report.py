@@ -296,7 +296,7 @@ def print_coverage(console: Console, result: Result) -> None:
     for name, fired in result.fired.items():
         rows.append((styled(f"{fired:,}"), styled(name, "bold" if fired else "bold yellow")))
     print_numbers(console, rows)
-    rows = [(styled("refused", "bold"), styled("guard, when earlier guards allow the step", "bold"))]
+    rows = [(styled("refused", "bold"), styled("guard (counted if earlier guards allow the step)", "bold"))]
     action = ""
     for guard in result.guards:
         if guard.action != action:
@@ -306,7 +306,7 @@ def print_coverage(console: Console, result: Result) -> None:
     print_numbers(console, rows)
     idle = [guard for guard in result.guards if not guard.refused]
     if idle:
-        words = "refused nothing that earlier guards allowed: idle under these constants."
+        words = "refused no step that earlier guards allowed (idle under these constants)."
         print_lines(console, f"{counted(len(idle), 'guard')} {words}", style="yellow")
 
 
