@@ -64,7 +64,7 @@ class Shrunk:
         if self.shortest:
             is_wide = self.before_lowering and set(self.lowered) - self.shapes
             more = ", nor with the original ones" if is_wide else ""
-            return f"No shorter trace exists with these constants{more}: {self.searched:,} states were searched."
+            return f"No shorter trace exists with these constants{more}: {self.searched:,} states were visited."
         if not self.checked:
             return f"It is not known whether a shorter trace exists with these constants ({self.why_stopped})."
         return (

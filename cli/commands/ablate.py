@@ -142,12 +142,12 @@ def headline(data: Json) -> str:
     idle = sum(row["purpose"] == "nothing-broke" for row in rows)
     words = f"{needed} of {counted(len(rows), 'guard or setting', 'guards and settings')} "
     words += f"{'is' if needed == 1 else 'are'} needed"
-    words += f": a property is violated without {'it' if needed == 1 else 'each of them'}" if needed else ""
+    words += f": without {'it' if needed == 1 else 'any one of them'}, a property is violated" if needed else ""
     cut = sum(row["purpose"] == "nothing-broke" and row["departure"] is not None for row in rows)
     left = f", but {cut} could not be decided, because some steps left a domain" if cut else ""
     unknown = sum(row["purpose"] == "undetermined" for row in rows)
     words += f"; {unknown} {'is' if unknown == 1 else 'are'} undetermined" if unknown else ""
-    return f"{words}; no property was violated without {idle} of them{left}." if idle else f"{words}."
+    return f"{words}; {idle} could be left out without a violation{left}." if idle else f"{words}."
 
 
 def _whole(data: Json) -> list[str]:
@@ -205,7 +205,7 @@ def print_matrix(
     facts.append(("whole", f"{data['distinct']:,} distinct states, depth {data['depth']}"))
     if legend and verbose:
         facts.append(("numbers", NUMBERS))
-    hint = "what each purpose means, conditions, and lengths of traces" if legend and not verbose else ""
+    hint = "the meaning of each purpose, conditions, and lengths of traces" if legend and not verbose else ""
     print_answer(console, facts, hint=hint)
 
 

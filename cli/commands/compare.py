@@ -124,7 +124,7 @@ def headline(data: CompareResult) -> str:
         item, only = _gravest(data)
         what = f"a behaviour of {counted(only.length, 'state')}"
         what = what if only is item.behaviour else f"a state after {counted(only.length - 1, 'step')}"
-        words.append(f"only {only.side.upper()} has {what} in {item.title}")
+        words.append(f"in {item.title}, only {only.side.upper()} has {what}")
     same = [item.title for item in data.compared if item.same]
     also = f" No difference in {' and '.join(same)}." if same else ""
     return f"Different: {'; '.join(words)}.{also}"

@@ -85,7 +85,7 @@ def headline(data: Json, properties: Iterable[Property]) -> str:
     broken = [point for point in points if point["front"]]
     if broken:
         least = min(broken, key=lambda point: min(item["cost"] for item in point["front"]))
-        where = f"in {len(broken)} of {len(points)} settings; {name_of(least['setting'])} "
+        where = f"in {len(broken)} of {len(points)} settings, such as {name_of(least['setting'])} "
         return violation(properties, name, f"{where if len(points) > 1 else ''}with {breaks_with(least)}")
     if any(point["undetermined"] for point in points) or not points:
         return (

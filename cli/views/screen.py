@@ -70,9 +70,9 @@ def verdict_sentence(result: CheckResult) -> str:
         names = ", ".join(f"`{item.name}`" for item in missing[:3]) + (", ..." if len(missing) > 3 else "")
         return f"No reachable state or step satisfies {names}{doubt}."
     word = "canonical state" if result.symmetry else "state"
-    searched = f"all {counted(result.distinct, word)} were searched"
+    searched = f"all {counted(result.distinct, word)} were visited"
     if result.omission or result.distinct == 1:
-        searched = "no state was left to visit" if result.omission else "the only state was searched"
+        searched = "no state was left to visit" if result.omission else "the only state was visited"
     if not result.properties:
         return f"No property was named: {searched}."
     guarantees = _guarantees(result)
