@@ -339,7 +339,7 @@ def machine_test(
         write(file, shrunk.trace)
         plain = shrunk.trace.interpreter()
         steps = "\n".join(f"  {number} {plain.show(step)}" for number, step in enumerate(shrunk.trace.steps, 1))
-        raise AssertionError(f"{shrunk.trace.finding} after these steps, which are in {file}:\n{steps}\n{shrunk.reach}")
+        raise AssertionError(f"{shrunk.trace.finding} after these steps (saved in {file}):\n{steps}\n{shrunk.reach}")
 
     test.__name__ = f"test_{machine.name.replace('-', '_')}"
     test.__doc__ = f"{machine.sentence}: no schedule violates a property."

@@ -365,7 +365,7 @@ def judge_liveness(question: Question, data: Json, whole: Result, options: Optio
     """Give the purpose `liveness` to guards and settings that a leads-to property needs.
 
     `whole` is the result for the unmodified machine. If a step would leave a domain, the properties are not checked,
-    because the model's behaviour excludes the step. After a signal, no further row is checked.
+    because the model's behaviours do not include that step. After a signal, no further row is checked.
     """
     found, constants = question.protocol, question.constants
     if ended_by_signal(data["why_stopped"]):

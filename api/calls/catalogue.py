@@ -305,7 +305,7 @@ def pin(done: Sequence[dict[str, Any]]) -> Pinned:
     reached = with_reached(runs(), bounds)
     if reached != store.load(NAME):
         store.save(NAME, reached)
-        lines.append(f"{store.file_of(NAME)}: the bounds that were reached. Review the diff before keeping it.")
+        lines.append(f"{store.file_of(NAME)}: updated the bounds that were reached. Review the diff before keeping it.")
     for file, repinned in changed.items():
         write_text(file, pinned(file.name, file.read_text("utf-8"), repinned))
         lines.append(f"{file}: pinned {counted(len(repinned), 'run')}. Review the diff before keeping it.")

@@ -192,8 +192,8 @@ def _sides(
         base = base_of(Question(one, one.machine.constants(), ())) if one is not None else None
         if one is None or base is None:
             raise UsageError(
-                f"there is nothing to compare {_title(a)} with, because `Machine.replacing` did not make it from "
-                "another model: name a second model."
+                f"there is nothing to compare {_title(a)} with, because it is not a variant made by "
+                "`Machine.replacing`: name a second model."
             )
         one, other, a, b = Protocol(base, one.properties), one, base.name, a
     found = one or other or _no_model(_title(a), _title(b))

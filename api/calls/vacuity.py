@@ -157,9 +157,8 @@ def vacuous() -> list[str]:
 
 
 def report(found: Protocol) -> dict[str, Any]:
-    """Return the signs of vacuous results in a protocol for all measured constants, and its guarantees without
-    evidence. The keys are the same as in `suspicions`. Without a measured matrix, no claim is made about actions and
-    guards.
+    """Return a protocol's signs of vacuous results under all measured constants, and its guarantees without evidence.
+    The keys are the same as in `suspicions`. Without a measured matrix, no claim is made about actions and guards.
     """
     broken = {prop for family, prop in seen_to_fail() if family == family_of(found.name)}
     own = [run for run in runs() if run.protocol == found.name]

@@ -102,7 +102,7 @@ def test_a_machine_is_tested_in_one_line_and_its_failure_is_a_trace(tmp_path: Pa
     with pytest.raises(AssertionError) as caught:
         test()
     file = tmp_path / "lamps-some-lamp-is-dark.trace"
-    assert f"some-lamp-is-dark is violated after these steps, which are in {file}:\n  1 switch-to lamps=" in str(
+    assert f"some-lamp-is-dark is violated after these steps (saved in {file}):\n  1 switch-to lamps=" in str(
         caught.value
     )
     assert replay(file, lambda _: Protocol(lamps.MACHINE, lamps.PROPERTIES)).path.length == 2
