@@ -2,9 +2,9 @@
 
 If a variant's change never takes effect, the variant has the verdicts of its base, which say nothing about the change.
 Two complete searches with the same constants count as equal if three things agree: the number of states in each level,
-the number of steps of each action, and hash sums of all states and of all steps of replaced actions, with arguments.
-States have the same layout, because the schema and the constants are the same. Each action is matched with the action
-that it replaces.
+the number of steps of each action, and the hash sums of all states and of all steps (with arguments) of replaced
+actions. States have the same layout, because the schema and the constants are the same. Each action is matched with the
+action that it replaces.
 """
 
 import ast

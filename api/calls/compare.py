@@ -104,7 +104,7 @@ class TwoVerdicts:
 
 @dataclass(frozen=True)
 class ActionsDiffer:
-    """Actions that only one of two models has, that have changed, or that only one model ever takes."""
+    """Actions that have changed, or that only one of two models has or ever takes."""
 
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
