@@ -16,7 +16,7 @@ from fencepost.explorers.running.files import Lock, lock_folder, read_file, writ
 from fencepost.model.language.errors import UnkeptError, UsageError
 
 PATIENCE = 5.0
-"""Seconds to wait until the workers of a killed process end and release its folder."""
+"""Maximum time, in seconds, for the workers of a killed process to end and release its folder."""
 
 
 def write_text(path: Path, text: str) -> None:

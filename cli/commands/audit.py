@@ -49,7 +49,7 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     PATH is a controller's folder __cluster_metadata-0, a folder that contains such folders at any depth, or a file with
     the output of kafka-dump-log.sh --cluster-metadata-decoder, which can be read without Java. Kafka's own classes
     decode the records of a folder. This process follows every partition itself; Spark does so with --master, or for
-    more than a million partitions. Copies of brokers' disks, or of a partition's folders on them, are also compared, to
+    more than a million records. Copies of brokers' disks, or of a partition's folders on them, are also compared, to
     find which records were acknowledged, where logs diverge, and which records the leader lacks.
 
     Exit status: 0 if nothing was found, 1 if something was found, 2 for bad input, 3 if nothing was found but some
