@@ -17,7 +17,7 @@ from tests.helpers.parameters import few
 MACHINE = PROTOCOLS["kip320"].machine
 VERBOSE = re.compile(
     r"compiled\s+(cheap|optimized)\s+code:\s+"
-    r"(read\s+from\s+the\s+cache|in\s+[\d.]+\s+m?s,\s+[\d.]+\s+[MG]iB\s+at\s+most\s+in\s+the)"
+    r"(read\s+from\s+the\s+cache|in\s+[\d.]+\s+m?s,\s+with\s+at\s+most\s+[\d.]+\s+[MG]iB\s+in\s+the)"
 )
 
 

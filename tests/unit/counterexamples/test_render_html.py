@@ -98,7 +98,7 @@ def test_the_page_tells_the_property_where_it_is_promised_and_for_which_values_i
     text = flat(Page(shown("replication-b09-kip-903")).text)
     assert "joining-epoch-is-registered is violated for broker=1: 8 states" in text
     assert "KIP903-S1 A replica joins the ISR through AlterPartition only if the request contains" in text
-    assert "B09 A delayed AlterPartition adds a broker to the ISR" in text
+    assert "B09 A delayed AlterPartition adds a broker that has restarted" in text
     assert "Violated for broker=1: this is false: m.member_epoch[broker] in" in text
 
 

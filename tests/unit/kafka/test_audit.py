@@ -520,7 +520,7 @@ def test_what_kafkas_own_tool_prints_is_audited_without_java(monkeypatch: pytest
         for offset, time, kind, fields in sorted(known)
     ]
     (tmp_path / "dump.txt").write_text("".join([BATCH, *text]))
-    with pytest.raises(UsageError, match="partition t-0 begins only at offset"):
+    with pytest.raises(UsageError, match="t-0 begins only at offset"):
         audit(tmp_path / "dump.txt", partition="t-0", trace=tmp_path / "t.trace", until=0)
     found = audit(tmp_path / "dump.txt")
     assert [item["sort"] for item in found.findings][:2] == ["unclean-election", "last-replica"]
