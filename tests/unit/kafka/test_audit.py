@@ -600,7 +600,7 @@ def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixt
         "A leader was elected uncleanly.", "What to do: Compare the logs.", "1970-01-01 00:00:01", "... and 3 more",
         "2 elected uncleanly",
         "a batch is damaged", "no file contains offsets 4 to 5", "files differ at 2 offsets",
-        "3 changes of partitions whose previous state is in no file",
+        "3 changes to partitions whose previous state is missing from the files",
         "No path leads to offset 9", "The rules of kafka-4.4 allow", "ELR: eligible leader replicas",
         "rules of kafka-4.1, controllers support metadata.version 27, it is at 27; ELR off",
         "found 1 unclean-election: Leaders come from the ISR.",
