@@ -24,9 +24,9 @@ DIFFERENT = {"seconds", "workers", "store_bytes", "peak_memory_bytes", "compiled
 ALONE = Options(workers=1, deadlock=True)
 
 
-def ask(name: str, values: dict[str, int], options: Options = ALONE, search: Any = native) -> Result:
+def ask(name: str, values: dict[str, int], options: Options = ALONE, search: Any = native, **more: Any) -> Result:
     machine, properties = MACHINES[name]
-    result: Result = search(machine, machine.set_constants(values), properties, options)
+    result: Result = search(machine, machine.set_constants(values), properties, options, **more)
     return result
 
 

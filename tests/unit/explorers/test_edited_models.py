@@ -111,9 +111,7 @@ MACHINE = Machine("begins", "a model that is edited", State, C, initial, (go,), 
 """)
 
 
-@pytest.mark.parametrize(
-    "edit", [("else 0", "else 1"), ("1 if c.far", "3 if c.far")], ids=["all begin", "a setting begins"]
-)
+@pytest.mark.parametrize("edit", [("else 0", "else 1"), ("1 if c.far", "3 if c.far")], ids=["all", "a setting"])
 def test_rows_of_a_model_that_begins_elsewhere_are_refused(model: Path, edit: tuple[str, str], tmp_path: Path) -> None:
     folder = tmp_path / "rows"
     model.write_text(BEGINS)

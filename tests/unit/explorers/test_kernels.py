@@ -44,11 +44,8 @@ def test_memory_of_huge_pages_begins_on_one_and_is_as_long_as_asked() -> None:
 
 @pytest.mark.xdist_group("id-sequence-")
 def test_a_bound_call_is_the_call_that_it_stands_for(kernels: Any) -> None:
-    hashes, starts, order = (
-        np.array([5 << 59, 1, 5 << 59], np.uint64),
-        np.zeros(OWNERS + 1, np.int64),
-        np.zeros(3, np.uint32),
-    )
+    hashes, starts = np.array([5 << 59, 1, 5 << 59], np.uint64), np.zeros(OWNERS + 1, np.int64)
+    order = np.zeros(3, np.uint32)
     call = kernels.module.order_by_owner.bound(hashes, 3, starts, order)
     for first in (5 << 59, 0):
         hashes[0] = first

@@ -4,6 +4,7 @@ The engines agree with brute force on hundreds of random graphs with random fair
 long`."""
 
 import random
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -23,14 +24,15 @@ from tests.helpers.written import machine_of
 from tests.machines import maze
 from tests.machines.grid import MACHINE as GRID
 from tests.machines.maze import MACHINE, NODES, C, Node, State, a, b, d
+from tests.machines.maze import is_at as at
 
 
 def made(**more: Any) -> Any:
     return leads_to(**{"name": "comes", "sentence": "It comes.", "when": maze.when, "then": maze.then, **more})
 
 
-def at(s: State, c: C, node: int) -> bool:
-    return s.at == node
+def paid(costs: Any) -> Property:
+    return at_most("x", "y", when=maze.when, then=maze.then, costs=costs)
 
 
 def moves(s: State, c: C) -> bool:
@@ -39,7 +41,6 @@ def moves(s: State, c: C) -> bool:
 
 
 def less_than_nothing(before: State, after: State, c: C) -> int:
-    """Return a negative cost."""
     return -1
 
 
@@ -82,10 +83,8 @@ REFUSALS: list[tuple[Any, str]] = [
     (lambda: made(when=at), r"parameters of `when` after state and constants are \['node'\]"),
     (lambda: made(when=at, then=at, broker=Node), r"name the same parameters, in the same order"),
     (lambda: made(when=at, then=at, node=3), r"3 is not a domain for parameter 'node'"),
-    (lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={a: 0.5}),
-        r"the cost of a is 0.5: expected a whole number"),
-    (lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={"a": 1}),
-        r"`costs` has 'a', which is not an action"),
+    (lambda: paid({a: 0.5}), r"the cost of a is 0.5: expected a whole number"),
+    (lambda: paid({"a": 1}), r"`costs` has 'a', which is not an action"),
     (lambda: check(MACHINE, (made(then=moves),)), r"property 'comes' changes the state"),
     (lambda: check(MACHINE, (made(fair=(weak(d, each="m.to"),)),)),
         r"the message 'm' has no field 'to' .*Write one of: at."),
@@ -96,8 +95,7 @@ REFUSALS: list[tuple[Any, str]] = [
         r"numbered, which are never equal. Give each action its own fairness constraint")),
     (lambda: machine_of(TWO_BAGS), r"'m' is a message of class Flat in spin, and a message of class Deep in take"),
     (lambda: check(MACHINE, (made(without=(GRID.actions[0],)),)), r"machine 'maze' has no action"),
-    (lambda: check(MACHINE, (at_most("x", "y", when=maze.when, then=maze.then, costs={GRID.actions[0]: 1}),)),
-        r"machine 'maze' has no action"),
+    (lambda: check(MACHINE, (paid({GRID.actions[0]: 1}),)), r"machine 'maze' has no action"),
 ]  # fmt: skip
 
 
@@ -108,7 +106,7 @@ def test_what_cannot_be_meant_is_refused(make: Any, message: str) -> None:
 
 
 def test_a_negative_cost_is_refused() -> None:
-    prop = at_most("x", "y", when=maze.when, then=maze.then, costs=less_than_nothing)
+    prop = paid(less_than_nothing)
     plain = Interpreter(MACHINE, MACHINE.set_constants({"a0": 2}))
     (start,) = plain.initial_states()
     (transition,) = plain.transitions(start)
@@ -166,35 +164,28 @@ class Question:
             draw.random() < 0.5, kinds, source=kinds == "d" and draw.random() < 0.4, target=draw.random() < 0.4
         )
 
+    def asked(self, names: str, **about: Any) -> tuple[Property, Property]:
+        """Return the same question as properties of the machine: whether it comes there, and at what cost."""
+        about["fair"] = tuple(map(_fairness, self.promises))
+        costs = {ACTIONS[kind]: cost for kind, cost in self.costs.items()}
+        comes, pays = names.split()
+        return (
+            leads_to(comes, "It comes there.", **about),
+            at_most(pays, "It comes there in time.", costs=costs, bound=self.bound, **about),
+        )
+
     @property
     def properties(self) -> tuple[Property, Property]:
-        """The same question as properties of the machine."""
-        about: dict[str, Any] = {
-            "when": maze.when,
-            "then": maze.then,
-            "fair": tuple(map(_fairness, self.promises)),
-            "without": tuple(ACTIONS[kind] for kind in self.without),
-        }
-        costs = {ACTIONS[kind]: cost for kind, cost in self.costs.items()}
-        return (
-            leads_to("leads", "It comes there.", **about),
-            at_most("costs", "It comes there in time.", costs=costs, bound=self.bound, **about),
-        )
+        without = tuple(ACTIONS[kind] for kind in self.without)
+        return self.asked("leads costs", when=maze.when, then=maze.then, without=without)
 
     @property
     def properties_of_each(self) -> tuple[Property, Property]:
-        """Questions about each node: whether the walk comes there, and at what cost."""
-        about: dict[str, Any] = {
-            "when": maze.sets_out, "then": maze.is_at, "fair": tuple(map(_fairness, self.promises)), "node": maze.Node,
-        }  # fmt: skip
-        costs = {ACTIONS[kind]: cost for kind, cost in self.costs.items()}
-        return (
-            leads_to("comes", "The walk comes to each node.", **about),
-            at_most("pays", "It comes to each node in time.", costs=costs, bound=self.bound, **about),
-        )
+        return self.asked("comes pays", when=maze.sets_out, then=maze.is_at, node=maze.Node)
 
-    def agrees(self, found_by_name: dict[str, PropertyResult]) -> None:
+    def agrees(self, properties: Iterable[PropertyResult]) -> None:
         """Compare what an engine found with brute force."""
+        found_by_name = {item.name: item for item in properties}
         graph = Maze(self.values, self.without)
         lasts = graph.lasts(self.promises)
         leads, costs = found_by_name["leads"], found_by_name["costs"]
@@ -225,22 +216,17 @@ def kernels() -> Kernels:
     return compiled(MACHINE, MACHINE.set_constants({}), ())
 
 
+def searched(question: Question, properties: tuple[Property, ...]) -> tuple[PropertyResult, ...]:
+    constants = MACHINE.set_constants(question.values)
+    return native(MACHINE, constants, properties, Options(workers=1), kernels=kernels()).properties
+
+
 @pytest.mark.xdist_group("maze")
 @pytest.mark.parametrize("block", BLOCKS)
-def test_native_engine_says_what_brute_force_says(block: int) -> None:
-    for seed in range(block, GRAPHS, len(BLOCKS)):
-        question = Question(seed)
-        result = native(
-            MACHINE, MACHINE.set_constants(question.values), question.properties, Options(workers=1), kernels=kernels()
-        )
-        question.agrees({item.name: item for item in result.properties})
-
-
-@pytest.mark.parametrize("block", BLOCKS)
-def test_reference_says_what_brute_force_says(block: int) -> None:
-    for seed in range(block, GRAPHS, len(BLOCKS)):
-        question = Question(seed)
-        question.agrees({item.name: item for item in _judged(question, question.properties)})
+def test_native_engine_and_reference_say_what_brute_force_says(block: int) -> None:
+    for question in map(Question, range(block, GRAPHS, len(BLOCKS))):
+        question.agrees(searched(question, question.properties))
+        question.agrees(_judged(question, question.properties))
 
 
 def _judged(question: Question, properties: tuple[Property, ...]) -> list[PropertyResult]:
@@ -258,15 +244,10 @@ def _judged(question: Question, properties: tuple[Property, ...]) -> list[Proper
 @pytest.mark.xdist_group("maze")
 def test_engines_name_the_same_of_several_nodes_that_are_never_reached() -> None:
     named = set()
-    for seed in range(30):
-        question = Question(seed)
-        expected = _judged(question, question.properties_of_each)
-        constants = MACHINE.set_constants(question.values)
-        found = native(
-            MACHINE, constants, question.properties_of_each, Options(workers=1), kernels=kernels()
-        ).properties
+    for question in map(Question, range(30)):
+        found, expected = (ask(question, question.properties_of_each) for ask in (searched, _judged))
         assert [(item.name, item.verdict, item.args, item.cost) for item in found] == [
             (item.name, item.verdict, item.args, item.cost) for item in expected
-        ], seed
+        ], question.values
         named |= {item.args for item in found if item.verdict is Verdict.VIOLATED}
     assert len(named) > 3

@@ -37,10 +37,9 @@ def constants(graph: str, when: Iterable[int], then: Iterable[int], starts: Iter
     return MACHINE.set_constants(values)
 
 
-def ask(
-    engine: Engine, graph: str, prop: Property, *, when: Iterable[int] = (0,), then: Iterable[int] = (4,), **more: Any
-) -> PropertyResult:
-    return engine(MACHINE, constants(graph, when, then, **more), (prop,), Options(workers=1)).of(prop.name)
+def ask(engine: Engine, graph: str, prop: Property, **more: Any) -> PropertyResult:
+    given = {"when": (0,), "then": (4,), **more}
+    return engine(MACHINE, constants(graph, **given), (prop,), Options(workers=1)).of(prop.name)
 
 
 def comes(*fair: Fairness, without: tuple[Any, ...] = ()) -> Property:
@@ -75,10 +74,9 @@ def holds(graph: str, *fair: Fairness, without: tuple[Any, ...] = (), **about: A
     return Trap(HOLDS, graph, comes(*fair, without=without), about=about)
 
 
-def fails(
-    graph: str, *fair: Fairness, nodes: Any = None, loop: Any = None, without: tuple[Any, ...] = (), **about: Any
-) -> Trap:
-    return Trap(VIOLATED, graph, comes(*fair, without=without), nodes, loop, about)
+def fails(graph: str, *fair: Fairness, without: tuple[Any, ...] = (), **more: Any) -> Trap:
+    shown = [more.pop(name, None) for name in ("nodes", "loop")]
+    return Trap(VIOLATED, graph, comes(*fair, without=without), *shown, more)
 
 
 FROM_ANY = eventually("comes", "It comes there.", then=maze.then, fair=(weak(a),))
@@ -267,9 +265,8 @@ def shifted(before: maze.State, after: maze.State, c: maze.C) -> int:
 @pytest.mark.parametrize("start", range(4))
 def test_a_cost_that_does_not_fit_64_bits_is_told_as_such_beside_errors_that_are_not_paid(start: int) -> None:
     others = [node for node in range(4) if node != start]
-    graph = ", ".join(
-        [f"a {start}>4", *(f"b {source}>{target}" for source, target in zip([4, *others], others, strict=False))]
-    )
+    steps = [f"b {source}>{target}" for source, target in zip([4, *others], others, strict=False)]
+    graph = ", ".join([f"a {start}>4", *steps])
     found = ask(plain, graph, by_function(shifted), when=[start], starts=[start])
     assert found.cost is not None
     assert (found.verdict, found.cost.worst) == (HOLDS, 2**70)

@@ -38,14 +38,17 @@ TWO: dict[BinaryOp, Callable[[int, int], int]] = {
     BinaryOp.AND: operator.and_, BinaryOp.OR: operator.or_, BinaryOp.XOR: operator.xor,
 }  # fmt: skip
 ONE: dict[UnaryOp, Callable[[int], int]] = {
-    UnaryOp.NEGATE: operator.neg,
-    UnaryOp.INVERT: operator.invert,
-    UnaryOp.ABSOLUTE: abs,
-}
+    UnaryOp.NEGATE: operator.neg, UnaryOp.INVERT: operator.invert, UnaryOp.ABSOLUTE: abs,
+}  # fmt: skip
+A, B = (nodes.Local(slot, at=HERE) for slot in (LEFT, RIGHT))
 
 
-def local(slot: Slot) -> nodes.Local:
-    return nodes.Local(slot, at=HERE)
+def binary(item: BinaryOp, right: nodes.Expression = B, checks: frozenset[Failure] = ALL) -> nodes.Binary:
+    return nodes.Binary(item, A, right, at=HERE, checks=checks)
+
+
+def literal(value: int) -> nodes.Literal:
+    return nodes.Literal(value, at=HERE, low=value, high=value)
 
 
 def kernels_of(made: dict[str, nodes.Expression], level: int) -> Callable[[str, int, int], tuple[int, int]]:
@@ -71,28 +74,21 @@ def kernels_of(made: dict[str, nodes.Expression], level: int) -> Callable[[str, 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_sums_products_and_bits_are_those_of_python_and_what_does_not_fit_is_noted(level: int) -> None:
-    made: dict[str, nodes.Expression] = {
-        item.name: nodes.Binary(item, local(LEFT), local(RIGHT), at=HERE, checks=ALL) for item in TWO
-    }
-    made |= {item.name: nodes.Unary(item, local(LEFT), at=HERE, checks=ALL) for item in ONE}
+    made: dict[str, nodes.Expression] = {item.name: binary(item) for item in TWO}
+    made |= {item.name: nodes.Unary(item, A, at=HERE, checks=ALL) for item in ONE}
     ask = kernels_of(made, level)
     for a, b in itertools.product(NUMBERS, repeat=2):
-        for item, python in TWO.items():
-            wanted, (found, code) = python(a, b), ask(item.name, a, b)
-            assert (code == 0) == (LEAST <= wanted <= MOST), (item, a, b)
-            assert code or found == wanted, (item, a, b)
-        for one, rule in ONE.items():
-            wanted, (found, code) = rule(a), ask(one.name, a, b)
-            assert (code == 0) == (LEAST <= wanted <= MOST), (one, a)
-            assert code or found == wanted, (one, a)
+        wanted_of = {item.name: python(a, b) for item, python in TWO.items()}
+        wanted_of |= {item.name: python(a) for item, python in ONE.items()}
+        for name, wanted in wanted_of.items():
+            found, code = ask(name, a, b)
+            assert (code == 0) == (LEAST <= wanted <= MOST), (name, a, b)
+            assert code or found == wanted, (name, a, b)
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_shifts_are_those_of_python_and_a_negative_count_is_noted(level: int) -> None:
-    shifts = {"left": BinaryOp.LEFT, "right": BinaryOp.RIGHT}
-    ask = kernels_of(
-        {n: nodes.Binary(item, local(LEFT), local(RIGHT), at=HERE, checks=ALL) for n, item in shifts.items()}, level
-    )
+    ask = kernels_of({"left": binary(BinaryOp.LEFT), "right": binary(BinaryOp.RIGHT)}, level)
     for a, b in itertools.product(NUMBERS, COUNTS):
         if b < 0:
             assert ask("left", a, b)[1] == ask("right", a, b)[1] == checks.SHIFT, (a, b)
@@ -106,9 +102,9 @@ def test_shifts_are_those_of_python_and_a_negative_count_is_noted(level: int) ->
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("divisor", [1, 2, 3, 8, 1000])
 def test_division_rounds_down(level: int, divisor: int) -> None:
-    by = nodes.Literal(divisor, at=HERE, low=divisor, high=divisor)
+    by, no_checks = literal(divisor), frozenset[Failure]()
     made = {"whole": BinaryOp.DIVIDE, "rest": BinaryOp.MODULO}
-    ask = kernels_of({n: nodes.Binary(item, local(LEFT), by, at=HERE) for n, item in made.items()}, level)
+    ask = kernels_of({name: binary(item, by, no_checks) for name, item in made.items()}, level)
     for a in NUMBERS:
         assert (ask("whole", a, 0)[0], ask("rest", a, 0)[0]) == divmod(a, divisor)
 
@@ -116,11 +112,7 @@ def test_division_rounds_down(level: int, divisor: int) -> None:
 @pytest.mark.parametrize("decide", [all, any])
 def test_logic_gives_the_operand_that_decides_also_where_one_is_known(decide: Callable[..., bool]) -> None:
     conjunction = decide is all
-
-    def literal(value: int) -> nodes.Literal:
-        return nodes.Literal(value, at=HERE, low=value, high=value)
-
-    parts = {"known": [literal(2), literal(0), literal(5)], "mixed": [local(LEFT), literal(3), local(RIGHT)]}
+    parts = {"known": [literal(2), literal(0), literal(5)], "mixed": [A, literal(3), B]}
     ask = kernels_of({n: nodes.Logic(conjunction, tuple(v), at=HERE) for n, v in parts.items()}, 1)
     assert ask("known", 0, 0) == (0 if conjunction else 2, 0)
     for a, b in itertools.product((0, 1, 7), repeat=2):
@@ -144,15 +136,12 @@ def test_only_conditions_that_cannot_fail_and_do_not_loop_are_evaluated_whole() 
     found = {guard.text: plain.is_plain(guard.condition) for guard in program.guards}
     assert found["base.is_news_of_leader(s, follower, leader, epoch)"]
     assert not found["base.high_watermark_reached_epoch(l)"], "the high watermark may be outside the log"
-    for guard in program.guards:
-        if plain.is_plain(guard.condition):
-            called = [
-                program.functions[item.function].body
-                for item in inside([guard.condition])
-                if isinstance(item, nodes.Call)
-            ]
-            every = list(inside([guard.condition, *itertools.chain(*called)]))
-            assert not any(item.checks or isinstance(item, nodes.Fold | nodes.For | nodes.Store) for item in every)
+    for guard in (item for item in program.guards if plain.is_plain(item.condition)):
+        calls = [item for item in inside([guard.condition]) if isinstance(item, nodes.Call)]
+        called = itertools.chain(*(program.functions[item.function].body for item in calls))
+        for item in inside([guard.condition, *called]):
+            assert not item.checks
+            assert not isinstance(item, nodes.Fold | nodes.For | nodes.Store)
 
 
 def test_states_are_unpacked_as_they_are_read_where_numbers_lie_across_words() -> None:
