@@ -159,6 +159,7 @@ def drawn(seed: int, count: int, kept: Iterable[dict[str, Any]]) -> list[Mutant]
 
 def put(mutant: Mutant) -> int:
     """Change the functions of this process; return the number of changed ones."""
+    gc.unfreeze()  # functions that the suite has frozen after collecting are no objects of the collector
     tree = tree_of(mutant.file)
     change(*list(places(tree))[mutant.place])
     path = importlib.import_module(f"fencepost.{mutant.file.removesuffix('.py').replace('/', '.')}").__file__
