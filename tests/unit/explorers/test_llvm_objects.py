@@ -36,14 +36,12 @@ from fencepost.model.language import Constants, bound
 from tests.helpers.parameters import few
 from tests.helpers.places import ROOT
 from tests.machines import id_sequence, mailbox
-from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load as load_machine
+from tests.random_machines.machines import numbered
 
 TEXT = "@kernel\ndef more(a: I64) -> I64:\n    return a + {}\n"
-SHAPES = 16
-"""Number of machines whose program a process keeps; memory can be flat only after more have been searched."""
-FLAT = 4 << 20
-"""Bytes by which memory may vary."""
+SHAPES = 16  # number of machines whose program a process keeps; memory can be flat only after more have been searched
+FLAT = 4 << 20  # bytes by which memory may vary
 
 
 def source_of(name: str) -> Source:
@@ -74,7 +72,6 @@ def test_code_of_every_protocol_is_complete_and_has_no_undefined_sums_or_symbols
     assert not re.search(r"\b(nsw|nuw|exact|inbounds|poison|undef)\b", text)
     libraries.library(unit)
     kept = read(cache_folder(), objects.digest(unit))
-    assert kept is not None
     assert undefined(kept.code) == []
 
 
@@ -118,7 +115,6 @@ def answer(unit: Unit) -> tuple[int, bool]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of its own."""
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
     return cache_folder()
 
@@ -133,7 +129,7 @@ def test_an_object_is_kept_and_loaded_again(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["empty", "half", "one bit", "head", "other exports", "text"])
-def test_a_damaged_object_is_compiled_again_and_a_note_says_so(
+def test_a_damaged_object_is_compiled_again_with_a_note(
     damage: str, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     unit = Unit(TEXT.format(20))
@@ -169,7 +165,6 @@ def test_processes_that_compile_the_same_at_once_all_get_it(folder: Path) -> Non
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     assert [process.communicate(timeout=300)[0] for process in running] == ["42\n"] * 4
     found = read(folder, objects.digest(Unit(TEXT.format(40))))
-    assert found is not None
     assert Library(found).kernels()["more"](0) == 40
 
 
@@ -202,7 +197,6 @@ def compile_elsewhere() -> None:
 
 
 def with_module(number: int) -> object:
-    """Compile a module, load it and call it."""
     found, fresh = libraries.library(Unit(TEXT.format(number)))
     assert (found.kernels()["more"](1), fresh) == (number + 1, True)
     return found
@@ -221,9 +215,7 @@ def with_machine(number: int) -> object:
 @pytest.mark.long
 @pytest.mark.parametrize(("work", "warm", "count"), [("with_module", 100, 1900), ("with_machine", 666, 1334)])
 @pytest.mark.parametrize("leaks", [False, True])
-def test_memory_stays_flat_unless_what_was_compiled_is_kept(
-    work: str, warm: int, count: int, leaks: bool, folder: Path
-) -> None:
+def test_memory_stays_flat_unless_code_is_kept(work: str, warm: int, count: int, leaks: bool, folder: Path) -> None:
     """In a separate process, as other tests' objects are freed at any time. A leak is planted too."""
     asked = f"{warm // 8}, {count // 8}, {work}, 10**9" if leaks else f"{warm}, {count}, {work}, 0"
     code = f"from {__name__} import *; compile_elsewhere(); gc.freeze(); print(grows({asked}))"
@@ -237,7 +229,6 @@ def python(code: str, **own: str) -> subprocess.CompletedProcess[str]:
 
 
 def with_bound(high: int) -> type[Constants]:
-    """Return the constants of `id_sequence` with another range."""
     return type("C", (Constants,), {"max_id": bound(3, low=0, high=high, meaning="last id")})
 
 
